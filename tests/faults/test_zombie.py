@@ -33,7 +33,9 @@ class HauntedCluster(FaultyCluster):
         self.haunting = False
         self.undead: list[int] = []
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+    def run_epoch(
+        self, plan: EpochPlan, closing: Callable[[], None] | None = None
+    ) -> list[Ack]:
         self.haunting = (plan.epoch, plan.attempt) == (HAUNTED, 0)
         acks = super().run_epoch(plan)
         if self.haunting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from threading import Lock
 
 from millrace.common.errors import JobCancelledError, JobExecutionError, UserFunctionError
@@ -85,17 +86,20 @@ class EpochRunner:
         with self._lock:
             if self._running is not None:
                 self._end.make()
+                self._executor.end_reading()
 
-    def run(self, plan: EpochPlan, deployment: Deployment) -> list[Ack] | None:
+    def run(
+        self, plan: EpochPlan, deployment: Deployment, closing: Callable[[], None] | None = None
+    ) -> list[Ack] | None:
         """Answers of an epoch that may be accepted; None if the epoch must be planned and run
-        again.
+        again. ``closing`` is called when an epoch that was kept open begins to end.
 
         Raises:
             JobCancelledError: the job is being cancelled.
             JobExecutionError: the job fails.
         """
         try:
-            acks = self._run_attempt(plan)
+            acks = self._run_attempt(plan, closing)
         except ExecutorError as error:
             self._ended_early(plan, deployment, error)
             return None
@@ -118,14 +122,16 @@ class EpochRunner:
             return None
         return self._checked(plan, deployment, acks)
 
-    def _run_attempt(self, plan: EpochPlan) -> list[Ack]:
+    def _run_attempt(
+        self, plan: EpochPlan, closing: Callable[[], None] | None
+    ) -> list[Ack]:
         with self._lock:
             self._running, self._timed_out = (plan.epoch, plan.attempt), None
             self._end = EndWish(plan.end_file, plan.end_object)
         if self._bus.wanted.is_set():  # since the plan was made
             self.end_reading()
         try:
-            return self._executor.run_epoch(plan)
+            return self._executor.run_epoch(plan, closing)
         except JobExecutionError as error:
             if self._states.status is JobStatus.CANCELLING:
                 raise JobCancelledError("the job was cancelled") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from millrace.common.completable_future import CompletableFuture
@@ -31,8 +32,17 @@ class Executor(Protocol):
         """Start the additional workers of another program while epochs go on. The future fails
         with an ExecutorError."""
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
-        """Run one epoch to its end. Raises ExecutorError when the infrastructure failed."""
+    @property
+    def keeps_epochs_open(self) -> bool:
+        """Whether an epoch processes records as they arrive, until there is a reason to end it. If
+        not, it processes what is there when it begins."""
+
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+        """Run one epoch to its end. ``closing`` is called when an epoch that was kept open begins to
+        end. Raises ExecutorError when the infrastructure failed."""
+
+    def end_reading(self) -> None:
+        """Make a running epoch that is kept open end; callable from any thread."""
 
     def cancel(self) -> None:
         """Make a running epoch end soon (with an ExecutorError); callable from any thread."""

@@ -66,6 +66,9 @@ from millrace.state.checkpoint.manifest import Manifest
 
 log = logging.getLogger(__name__)
 
+MOST_RECORDS = 1 << 62
+"""Number of records per split that an epoch may read which is kept open."""
+
 
 class JobManager:
     """One run of one job."""
@@ -314,10 +317,8 @@ class JobManager:
 
     def _run_next(self) -> None:
         self._check_ending()
-        asked, due_at = self._requests.is_asked, self._checkpoints.due_at
-        while not self._timer.wait(self._deployment, asked, due_at(self._epoch)):
-            self._checkpoint()
-            self._publish()
+        if not self._executor.keeps_epochs_open:
+            self._wait_for_work()
         self.bus.wanted.clear()
         self._check_ending()
         self._requests.begin(self._deployment)
@@ -326,13 +327,25 @@ class JobManager:
         self._deployment.discover(now)
         self._run_end.begin(self._deployment)
         plan = self._plan(now)
-        self._history.running = EpochAttempt(plan.epoch, plan.attempt, now)
-        acks = self._runner.run(plan, self._deployment)
+        if not self._executor.keeps_epochs_open:
+            self._note_running(plan)
+        acks = self._runner.run(plan, self._deployment, lambda: self._note_running(plan))
         if acks is None:
             self._history.running = None
             self._publish()
         else:
             self._accept(acks, (time.perf_counter() - started) * 1000)
+
+    def _wait_for_work(self) -> None:
+        """Wait until an epoch has something to do, and make checkpoints that are due before."""
+        asked, due_at = self._requests.is_asked, self._checkpoints.due_at
+        while not self._timer.wait(self._deployment, asked, due_at(self._epoch)):
+            self._checkpoint()
+            self._publish()
+
+    def _note_running(self, plan: EpochPlan) -> None:
+        """Note that an attempt runs, and must end before long."""
+        self._history.running = EpochAttempt(plan.epoch, plan.attempt, self._clock.now())
 
     def _check_ending(self) -> None:
         if self.states.status is JobStatus.CANCELLING:
@@ -344,7 +357,8 @@ class JobManager:
 
     def _plan(self, now: int) -> EpochPlan:
         attempt = self._runner.attempt
-        records = self._requests.records(self._pacer.records)
+        open_ended = self._executor.keeps_epochs_open
+        records = MOST_RECORDS if open_ended else self._requests.records(self._pacer.records)
         # parts are a matter of speed: what may have failed because of them is tried without
         divide = {} if attempt else self._requests.divisions(self._deployment.graph)
         end_file, end_object = self._end_files.paths(self.job_dir, self._epoch, attempt)
@@ -362,7 +376,17 @@ class JobManager:
             restarts=self._history.restarts,
             end_file=end_file,
             end_object=end_object,
+            ends_at=self._ends_at(now) if open_ended else None,
         )
+
+    def _ends_at(self, now: int) -> int | None:
+        """Time at which an epoch must end that is kept open, although nothing has happened in it:
+        at once if something waits for its end."""
+        at_once = self._requests.serving is not None or self._run_end.begun or self._stopping
+        if at_once or self._deployment.loops.has_news or self.bus.wanted.is_set():
+            return now
+        times = [self._deployment.next_discovery(), self._checkpoints.due_at(self._epoch)]
+        return min((at for at in times if at is not None), default=None)
 
     def _accept(self, acks: list[Ack], epoch_ms: float) -> None:
         deployment = self._deployment

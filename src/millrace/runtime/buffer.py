@@ -32,6 +32,9 @@ class BufferKind(IntEnum):
     """Records, as the first batch of a new Arrow IPC stream. The schema comes first."""
     DELIVERED = 5
     """Data that the executor brings to a source. Made by `delivered_to`."""
+    STATUS = 6
+    """Watermark of a producer, and whether it is idle, for all the subtasks of a task. Only resident
+    tasks send it, within an epoch. Made by `status_of`."""
 
 
 class Buffer(NamedTuple):
@@ -51,6 +54,11 @@ class Buffer(NamedTuple):
     size: int
     """Number of records in the buffer. END: number of target subtasks."""
     payload: bytes | memoryview
+
+    @property
+    def is_for_task(self) -> bool:
+        """Whether the buffer is for all subtasks of a task. `target` is then the first of them."""
+        return self.kind in (BufferKind.END, BufferKind.STATUS)
 
     def pack(self) -> bytes:
         """The buffer as bytes."""
@@ -96,8 +104,16 @@ def end_of(
     )
 
 
+def status_of(
+    target: int, edge: int, channel: int, attempt: int, watermark: int, idle: bool
+) -> Buffer:
+    """STATUS buffer of a producer for one task."""
+    payload = bytes([_IDLE if idle else 0])
+    return Buffer(target, edge, channel, attempt, 0, BufferKind.STATUS, watermark, 0, payload)
+
+
 def ends_idle(end: Buffer) -> bool:
-    """Whether the producer of an END buffer is idle."""
+    """Whether the producer of an END or STATUS buffer is idle."""
     return end.payload[0] == _IDLE
 
 

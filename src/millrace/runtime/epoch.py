@@ -176,6 +176,9 @@ class EpochPlan:
     end_object: str | None = None
     """Location of the same file in an object store, for workers on other machines than the driver.
     None if all workers see the file."""
+    ends_at: int | None = None
+    """Time at which an epoch of resident tasks ends although it has no news, in ms since the epoch.
+    None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +225,16 @@ class ReadPlan:
     """Payloads that the executor has delivered, per lane."""
     is_end_wanted: Callable[[], bool] = lambda: False
     """Function that tells whether the epoch must end its reading now."""
+    room: Callable[[], int] | None = None
+    """Function that gives the number of records that the subtasks downstream have room for. None
+    if there is no limit."""
+
+    @property
+    def batch_limit(self) -> int:
+        """Maximum number of records of the next batch."""
+        if self.room is None:
+            return self.batch_records
+        return max(1, min(self.batch_records, self.room()))
 
 
 class ReadResult(NamedTuple):

@@ -105,22 +105,27 @@ class EpochSubtask:
     def _next(self, steps: Generator[Buffer, None, Ack], attempt: int) -> Buffer | Ack:
         """The next buffer, or the acknowledgement if there are no more buffers. Every exception
         of user code becomes a failure, also exceptions such as SystemExit."""
-        name = self.subtask.stage.name
         try:
             return next(steps)
         except StopIteration as end:
             ack: Ack = end.value
             return ack
-        except IncompleteInputError as missing:
-            failure = Failure(name, None, str(missing), FailureKind.INCOMPLETE)
-        except StateMissError as miss:
-            # what the worker has may do for another plan
-            return self._failed(attempt, Failure(name, None, str(miss), FailureKind.STATE_MISS))
-        except CheckpointError as error:
-            failure = Failure(name, None, shortened(str(error)), FailureKind.STORAGE)
         except BaseException as error:
-            if self._interruptible and isinstance(error, KeyboardInterrupt):
-                raise
+            return self.failed_by(error, attempt)
+
+    def failed_by(self, error: BaseException, attempt: int) -> Ack:
+        """Acknowledgement of an epoch that failed in this subtask, which is rolled back."""
+        name = self.subtask.stage.name
+        if isinstance(error, StateMissError):
+            # what the worker has may do for another plan
+            return self._failed(attempt, Failure(name, None, str(error), FailureKind.STATE_MISS))
+        if isinstance(error, IncompleteInputError):
+            failure = Failure(name, None, str(error), FailureKind.INCOMPLETE)
+        elif isinstance(error, CheckpointError):
+            failure = Failure(name, None, shortened(str(error)), FailureKind.STORAGE)
+        elif self._interruptible and isinstance(error, KeyboardInterrupt):
+            raise error
+        else:
             failure = describe_failure(error, name)
         self.subtask.roll_back()
         return self._failed(attempt, failure)
@@ -137,12 +142,8 @@ class EpochSubtask:
         write_segment: SegmentWriter | None,
     ) -> Generator[Buffer, None, Ack]:
         subtask = self.subtask
-        place = subtask.stage.id, subtask.index
-        plan = epoch.subtasks[place]
-        origin = self.prepare(epoch, load)
-        self._prepared = None
-        context = self._context(epoch, plan, attempt, self._feedback(epoch, load))
-        subtask.begin_epoch(context, attempt, epoch.restarts)
+        plan = epoch.subtasks[subtask.stage.id, subtask.index]
+        origin = self.begin(epoch, attempt, load)
         consumed: dict[int, tuple[int, ...]] = {}
         if subtask.stage.inputs:
             consumed = yield from self._take_input(buffers)
@@ -151,7 +152,28 @@ class EpochSubtask:
             yield from self._read_source(plan, buffers, end)
         subtask.on_barrier(epoch.epoch)
         yield from subtask.fetched()
-        ack = subtask.snapshot(write_segment, epoch.divide.get(subtask.stage.id))
+        return self.acknowledged(epoch, origin, consumed, write_segment)
+
+    def begin(self, epoch: EpochPlan, attempt: int, load: Loader) -> StateOrigin:
+        """Bring the state to the version of the plan, and begin the epoch."""
+        subtask = self.subtask
+        plan = epoch.subtasks[subtask.stage.id, subtask.index]
+        origin = self.prepare(epoch, load)
+        self._prepared = None
+        context = self._context(epoch, plan, attempt, self._feedback(epoch, load))
+        subtask.begin_epoch(context, attempt, epoch.restarts)
+        return origin
+
+    def acknowledged(
+        self,
+        epoch: EpochPlan,
+        origin: StateOrigin,
+        consumed: dict[int, tuple[int, ...]],
+        write_segment: SegmentWriter | None,
+    ) -> Ack:
+        """Acknowledgement of an epoch after its barrier."""
+        ack = self.subtask.snapshot(write_segment, epoch.divide.get(self.subtask.stage.id))
+        ack.worker = self._worker
         ack.consumed, ack.state.origin = consumed, origin
         self._last_version = ack.state.version
         return ack
@@ -248,13 +270,15 @@ class EpochSubtask:
         for _ in self.subtask.read(reading):
             yield from self.subtask.fetched()
 
-    def _acknowledgement(self, ack: Ack) -> Buffer:
+    def encoded(self, ack: Ack) -> bytes:
+        """Payload of an acknowledgement."""
         ack.log = take_shipped()
         try:
-            payload = encode(ack)
+            return encode(ack)
         except Exception as error:  # a metric that cannot be pickled, for example
-            failure = describe_failure(error, self.subtask.stage.name)
-            self.subtask.roll_back()
-            payload = encode(self._failed(ack.attempt, failure))
+            return encode(self.failed_by(error, ack.attempt))
+
+    def _acknowledgement(self, ack: Ack) -> Buffer:
+        payload = self.encoded(ack)
         index = self.subtask.index
         return Buffer(index, 0, index, ack.attempt, 0, BufferKind.ACK, 0, 0, payload)

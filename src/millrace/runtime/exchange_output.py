@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
-from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, end_of
+from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, end_of, status_of
 from millrace.runtime.program import Edge
 from millrace.state.serialization.payload import encode_records
 
@@ -50,6 +50,8 @@ class ExchangeOutput:
         self.watermark = MIN_WATERMARK
         self.restored_watermark = MIN_WATERMARK
         """Watermark that the operator had reached when its state was restored."""
+        self._told = (MIN_WATERMARK, False)
+        """Last watermark and status that all targets were told of."""
         self.full: list[Buffer] = []
         """Buffers ready to be sent. The subtask takes them from here."""
         self.records = 0
@@ -73,6 +75,7 @@ class ExchangeOutput:
         self._columns = []
         self._column_rows = self._column_bytes = 0
         self._streams = {}
+        self._told = (MIN_WATERMARK, False)
         self.full.clear()
         self.records = 0
 
@@ -104,6 +107,18 @@ class ExchangeOutput:
             sent = self._sent[task :: self.tasks]
             end = end_of(task, self._edge, self._channel, self._attempt, self.watermark, idle, sent)
             self.full.append(end)
+
+    def send_status(self, idle: bool) -> None:
+        """Send the watermark and the status to every task at once, if they have changed. Called
+        after `flush`."""
+        status = (self.watermark, idle)
+        if status == self._told:
+            return
+        self._told = status
+        for task in range(min(self.tasks, self._targets)):
+            self.full.append(
+                status_of(task, self._edge, self._channel, self._attempt, self.watermark, idle)
+            )
 
     def flush(self) -> None:
         """Send the waiting records."""

@@ -6,7 +6,7 @@ Flink's counterpart is ``StreamOperator``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -124,8 +124,23 @@ class Operator:
         beginning of an epoch."""
 
     def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
-        """Read the input of a source stage, and yield after each batch. Only the head of a
-        source stage implements this."""
+        """Read the input of a source stage for an epoch, and yield after each batch."""
+        self.begin_reading(plan)
+        yield from self.read_available(plan)
+        return self.finish_reading(plan)
+
+    def begin_reading(self, plan: ReadPlan) -> None:
+        """Take the splits and events of an epoch. Only the head of a source stage implements the
+        methods for reading."""
+        raise NotImplementedError
+
+    def read_available(self, plan: ReadPlan) -> Iterator[None]:
+        """Read the records that are there, and yield after each batch. Resident tasks call this
+        repeatedly within an epoch."""
+        raise NotImplementedError
+
+    def finish_reading(self, plan: ReadPlan) -> ReadResult:
+        """Advance the watermark after reading, and return the progress of the epoch."""
         raise NotImplementedError
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
@@ -153,6 +168,16 @@ class Operator:
         self.output.emit_watermark(timestamp)
         for side in self.side_outputs.values():
             side.emit_watermark(timestamp)
+
+    def flush(self) -> None:
+        """Emit what waits within an epoch. Resident tasks call this when there is no more input for
+        now, and when the buffer timeout is over."""
+
+    @property
+    def wants_barrier(self) -> bool:
+        """Whether the open epoch should end soon, although no checkpoint is due. Asked by resident
+        tasks."""
+        return False
 
     def end_epoch(self, ended: bool) -> None:
         """End an epoch: write buffered state to the tables. ``ended`` says whether the input has

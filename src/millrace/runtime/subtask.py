@@ -17,6 +17,7 @@ from millrace.common.errors import CheckpointError
 from millrace.common.functions.accumulators import Accumulators, merge_all
 from millrace.runtime.buffer import MAX_WATERMARK, Buffer
 from millrace.runtime.chain import OperatorChain
+from millrace.common.types.batch import Batch
 from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.epoch import (
     Ack,
@@ -182,14 +183,7 @@ class Subtask:
 
     def on_buffer(self, channel: Channel, buffer: Buffer) -> None:
         """Process a buffer of records, and the watermark in it."""
-        reader = self._readers.get(channel)
-        if reader is None:
-            reader = self._readers[channel] = ChannelReader()
-        batch = reader.read(buffer)
-        traffic = self._ack.traffic
-        traffic.records_in += len(batch)
-        traffic.bytes_in += len(buffer.payload)
-        self._gathered.add(self._inputs[buffer.edge], batch)
+        self._gathered.add(*self.decoded(channel, buffer))
         if self._valve.advance(channel, buffer.watermark):
             self._pass_watermark()
 
@@ -204,6 +198,75 @@ class Subtask:
         self._now = now
         for operator in reversed(self.chain.operators):
             operator.advance_processing_time(now)
+
+    # -- the same in smaller steps, for resident tasks -----------------------------------------
+
+    def decoded(self, channel: Channel, buffer: Buffer) -> tuple[Output, Batch]:
+        """Batch of a buffer, and the input to which the batch goes."""
+        reader = self._readers.get(channel)
+        if reader is None:
+            reader = self._readers[channel] = ChannelReader()
+        batch = reader.read(buffer)
+        traffic = self._ack.traffic
+        traffic.records_in += len(batch)
+        traffic.bytes_in += len(buffer.payload)
+        return self._inputs[buffer.edge], batch
+
+    def advance(self, channel: Channel, watermark: int) -> bool:
+        """Take the watermark of a channel that is active. Returns whether the subtask's watermark
+        advances: `pass_watermark` must follow, after the records before it."""
+        self._valve.set_idle(channel, False)
+        return self._valve.advance(channel, watermark)
+
+    def take_status(self, channel: Channel, watermark: int, idle: bool) -> bool:
+        """Take a channel's watermark and status. Returns as `advance` does."""
+        return self._valve.end(channel, watermark, idle)
+
+    def pass_watermark(self) -> None:
+        """Process the subtask's watermark."""
+        self.chain.head.process_watermark(self._valve.watermark)
+
+    def set_clock(self, now: int) -> None:
+        """Set the time that functions see (ms since the epoch). No timers fire."""
+        self._now = now
+
+    def begin_reading(self, plan: ReadPlan) -> None:
+        """Take the splits of an epoch, in a source stage."""
+        if not self.ended:
+            self.chain.head.begin_reading(plan)
+
+    def read_available(self, plan: ReadPlan) -> Iterator[None]:
+        """Read the records that are there. Pauses after each batch."""
+        return self.chain.head.read_available(plan)
+
+    def finish_reading(self, plan: ReadPlan) -> None:
+        """Advance the source's watermark, after the records that were there have been read."""
+        source = self.chain.head
+        if not self.ended:
+            result = source.finish_reading(plan)
+            self.ended, self._ack.traffic.records_in, self._ack.progress.idle = result
+        elif source.watermark < MAX_WATERMARK:
+            source.process_watermark(MAX_WATERMARK)
+
+    def flush_within_epoch(self) -> None:
+        """Let the operators emit what waits, and send all records, watermarks and statuses."""
+        chain = self.chain
+        for operator in chain.operators:
+            operator.flush()
+        for edge, idle in chain.idle_exchanges(self._valve.idle).items():
+            exchange = chain.exchanges[edge]
+            exchange.flush()
+            exchange.send_status(idle)
+
+    def next_wakeup(self) -> int | None:
+        """Time of the next processing-time timer, in ms since the epoch."""
+        wakeups = [operator.next_wakeup() for operator in self.chain.operators]
+        return min((at for at in wakeups if at is not None), default=None)
+
+    @property
+    def wants_barrier(self) -> bool:
+        """Whether an operator wants the open epoch to end soon."""
+        return any(operator.wants_barrier for operator in self.chain.operators)
 
     def read(self, plan: ReadPlan) -> Iterator[None]:
         """Read the input of a source stage. Pauses after each batch, so that the caller can send
@@ -402,8 +465,7 @@ class Subtask:
         chain = self.chain
         ack.progress.ended = self.ended
         ack.traffic.operators = chain.figures(ack.traffic.records_in)
-        wakeups = [operator.next_wakeup() for operator in chain.operators]
-        ack.progress.next_wakeup = min((at for at in wakeups if at is not None), default=None)
+        ack.progress.next_wakeup = self.next_wakeup()
         for operator in chain.operators:
             operator.contribute(ack)
             uid, registry = operator.context.uid, operator.context.metrics

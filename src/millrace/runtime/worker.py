@@ -55,7 +55,7 @@ class Worker:
         self._source_clock = source_clock
         self._interruptible = interruptible
         self._watchdog = watchdog or _watchdog
-        self._name = name or f"{socket.gethostname()}:{os.getpid()}"
+        self.name = name or f"{socket.gethostname()}:{os.getpid()}"
 
     def run_level(
         self,
@@ -76,7 +76,7 @@ class Worker:
             for stage in program.stages_at(level)
             for index in program.subtasks_of(stage, task)
         ]
-        self._change_width(program, task)
+        self.change_width(program, task)
         inbox: dict[tuple[int, int], list[Buffer]] = {(s.id, index): [] for s, index in carried}
         ends: dict[int, list[Buffer]] = {stage.id: [] for stage, _ in carried}
         for element in elements:
@@ -95,7 +95,7 @@ class Worker:
                 of = (plan.epoch, plan.attempt)
                 self._watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
                 enter_place(LogPlace(program.job_name, stage.name, index))
-                subtask = self._subtask(program, stage, index)
+                subtask = self.subtask(program, stage, index)
                 buffers = inbox.pop((stage.id, index)) + ends[stage.id]
                 short = partial(self._is_short_of_memory, program, plan.epoch)
                 for made in subtask.run(plan, attempt, buffers, load, write_segment, short):
@@ -107,7 +107,7 @@ class Worker:
             self._watchdog.end()
             enter_place(before)
 
-    def _change_width(self, program: Program, task: int) -> None:
+    def change_width(self, program: Program, task: int) -> None:
         """Adapt the subtasks to a new number of tasks: drop subtasks that now belong to other
         tasks, and give the new program to the others."""
         width = program.max_width
@@ -120,14 +120,15 @@ class Worker:
             else:
                 self._subtasks.pop(key).subtask.close()
 
-    def _subtask(self, program: Program, stage: Stage, index: int) -> EpochSubtask:
+    def subtask(self, program: Program, stage: Stage, index: int) -> EpochSubtask:
+        """The subtask of this process, created if there is none."""
         key = (program.run_id, stage.id, index)
         subtask = self._subtasks.get(key)
         if subtask is None:
             subtask = EpochSubtask(
                 Subtask(program, stage, index, self._source_clock),
-                self._name,
-                self._subtask,
+                self.name,
+                self.subtask,
                 self._interruptible,
             )
             self._subtasks[key] = subtask

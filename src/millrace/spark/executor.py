@@ -7,6 +7,7 @@ import hashlib
 import logging
 import os
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Thread
 from typing import Any
@@ -50,6 +51,8 @@ class SparkExecutor:
         tasks: largest number of tasks of a level; None for the number of the application's cores.
         environment: environment in which workers find the job's dependencies.
     """
+
+    keeps_epochs_open = False
 
     def __init__(
         self,
@@ -174,7 +177,7 @@ class SparkExecutor:
         """Alternating targets and buffers as pairs, for a shuffle."""
         return self._jvm.PairwiseRDD(output.rdd()).asJavaPairRDD()
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         """Run one epoch as one Spark job."""
         if self._context._jsc is None:  # stopped by the program
             require_application(self._context)
@@ -284,6 +287,9 @@ class SparkExecutor:
             collected = list(unframed(elements))
         self._cleaner.clean()
         return collected
+
+    def end_reading(self) -> None:
+        """Do nothing: sources see the file that the plan names."""
 
     def cancel(self) -> None:
         """Cancel the running Spark job."""

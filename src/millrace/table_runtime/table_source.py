@@ -6,7 +6,7 @@ split has a watermark of its own (FLIP-95, ``SupportsWatermarkPushDown``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -61,8 +61,10 @@ class TableSourceOperator(SourceOperator):
         super().open()
         self._convert = ColumnConversion(self._row_type, self._table)
 
-    def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
-        return super().read(replace(plan, batch_records=plan.batch_records * _COLUMN_BATCH))
+    def read_available(self, plan: ReadPlan) -> Iterator[None]:
+        return super().read_available(
+            replace(plan, batch_records=plan.batch_records * _COLUMN_BATCH)
+        )
 
     def emit_batch(self, split: ActiveSplit, batch: Batch) -> None:
         columns = self._convert(batch)

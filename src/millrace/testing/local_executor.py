@@ -43,6 +43,8 @@ class LocalExecutor:
             that of this process.
     """
 
+    keeps_epochs_open = False
+
     def __init__(
         self,
         workers: int = 1,
@@ -75,7 +77,7 @@ class LocalExecutor:
         """Do nothing: nothing has to be started."""
         return CompletableFuture.completed(None)
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         """Run one epoch. Raises ExecutorError when an injected fault loses it."""
         directory = self._directory
         with paused_collector(), nullcontext() if directory is None else chdir(directory):
@@ -146,6 +148,9 @@ class LocalExecutor:
         if job_dir is None:
             return None
         return lambda name, pieces: write_segment(job_dir, name, pieces, plan.durable)
+
+    def end_reading(self) -> None:
+        """Do nothing: an epoch reads what is there."""
 
     def cancel(self) -> None:
         """Do nothing: nothing runs in the background."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 
@@ -68,7 +68,9 @@ class FaultyCluster:
     def deploy(self, program: Program) -> None:
         self.program = replace(program, tasks=self.random.choice(self.tasks))
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+    def run_epoch(
+        self, plan: EpochPlan, closing: Callable[[], None] | None = None
+    ) -> list[Ack]:
         self._wake_zombies()
         fault = self._draw()
         if fault == "lost before":

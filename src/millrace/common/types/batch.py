@@ -52,7 +52,7 @@ class RowBatch(Generic[T]):
     def slice(self, start: int, end: int) -> RowBatch[T]:
         """The records from ``start`` up to ``end``."""
         times = self.timestamps
-        return RowBatch(self.values[start:end], None if times is None else times[start:end])
+        return type(self)(self.values[start:end], None if times is None else times[start:end])
 
     def to_rows(self) -> RowBatch[T]:
         """This batch."""

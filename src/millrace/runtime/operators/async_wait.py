@@ -174,6 +174,10 @@ class AsyncWaitOperator(FunctionOperator):
         if timestamp == MAX_WATERMARK:
             self._drain()
 
+    def advance_processing_time(self, now: int) -> None:
+        if self._queue:
+            self._collect(0.0)
+
     def end_epoch(self, ended: bool) -> None:
         if self._spec.drain or self._ends_run:
             self._drain()

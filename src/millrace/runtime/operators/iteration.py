@@ -96,7 +96,7 @@ class IterationHeadOperator(Operator):
         else:
             super().process_watermark(timestamp)
 
-    def end_epoch(self, ended: bool) -> None:
+    def flush(self) -> None:
         for _ in range(MAX_ROUNDS if self.tail is not None else 0):
             taken = self.tail.take() if self.tail is not None else []
             for values, timestamps in taken:
@@ -104,6 +104,9 @@ class IterationHeadOperator(Operator):
                 self.output.emit(RowBatch(values, timestamps))
             if not taken:
                 break
+
+    def end_epoch(self, ended: bool) -> None:
+        self.flush()
 
     def _end(self, state: str) -> None:
         self.holds_end = state == "held"
@@ -137,6 +140,11 @@ class IterationTailOperator(Operator):
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         self._taken.append((values, timestamps))
+
+    @property
+    def wants_barrier(self) -> bool:
+        """Whether records wait for the next epoch."""
+        return bool(self._taken)
 
     def take(self) -> Taken:
         """Take the records fed back so far in this epoch, to emit them at once."""

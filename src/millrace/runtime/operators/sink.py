@@ -233,7 +233,7 @@ class SinkOperator(Operator):
         """Whether the writer must run although there are no new records: it is due, its data
         must be flushed at the end of the input, or its state was restored and its due time is
         unknown."""
-        due = self._wakeup is not None and self._wakeup <= self._epoch.now
+        due = self.wants_barrier
         has_state = self._state() is not None
         unflushed = ended and not self._is_flushed
         return due or unflushed or (has_state and (ended or not self._asked))
@@ -250,6 +250,11 @@ class SinkOperator(Operator):
 
     def next_wakeup(self) -> int | None:
         return self._wakeup
+
+    @property
+    def wants_barrier(self) -> bool:
+        """Whether the writer is due, such as to close a file."""
+        return self._wakeup is not None and self._wakeup <= self.context.clock()
 
     def close(self) -> None:
         if hasattr(self, "_writer"):  # it was opened

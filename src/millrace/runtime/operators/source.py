@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -120,12 +120,26 @@ class SourceOperator(Operator):
     def output_idle(self, input_idle: bool) -> bool:
         return self.idle
 
-    def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
+    def begin_reading(self, plan: ReadPlan) -> None:
         self._reader_context.delivered = plan.delivered
         self._assign(plan.splits, plan.events, plan.max_watermark)
-        yield from self._read_batches(plan)
+
+    def finish_reading(self, plan: ReadPlan) -> ReadResult:
         ended = self._finish_input(plan.no_more_splits)
         return ReadResult(ended, self.records, self.idle)
+
+    @property
+    def wants_barrier(self) -> bool:
+        """Whether the enumerator has something to do: a request, an event, a finished split."""
+        context = self._reader_context
+        if context.split_requested or context.events:
+            return True
+        return any(split.finished for split in self._active.values())
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether this run reads no more of the splits that the subtask has."""
+        return not any(map(_unread, self._active.values()))
 
     def _assign(
         self, plans: Sequence[SplitPlan], events: Sequence[SourceEvent], max_watermark: int | None
@@ -182,19 +196,23 @@ class SourceOperator(Operator):
         # passed on by `_assign`, when the reader has the splits of this epoch
         self._completed_checkpoint = checkpoint_id
 
-    def _read_batches(self, plan: ReadPlan) -> Iterator[None]:
+    def read_available(self, plan: ReadPlan) -> Iterator[None]:
         """Read until the reader has no more records, the epoch's limit is reached, or the epoch
         is asked to end. Data delivered with this epoch is read completely, as the next epoch
         does not have it."""
         reader = self._reader
         assert reader is not None
-        delivered, batch_records = plan.delivered, plan.batch_records
+        delivered = plan.delivered
+        for split in self._active.values():
+            split.drained = False
         while any(map(_readable, self._active.values())):
             if not delivered and (self._remaining_records <= 0 or plan.is_end_wanted()):
                 break
             before, started = self.records, perf_counter()
-            limit = self._remaining_records if not delivered else batch_records
-            batches = reader.poll(self._pace.limit(min(batch_records, limit)))
+            limit = plan.batch_limit
+            if not delivered:
+                limit = min(limit, self._remaining_records)
+            batches = reader.poll(self._pace.limit(limit))
             if self._reader_context.outputs:
                 self._emit_side_outputs()
             if not batches:
@@ -370,6 +388,10 @@ class SourceOperator(Operator):
     def close(self) -> None:
         if hasattr(self, "_reader"):
             self._close_reader()
+
+
+def _unread(split: ActiveSplit) -> bool:
+    return not (split.finished or split.at_end)
 
 
 def _readable(split: ActiveSplit) -> bool:

@@ -309,9 +309,12 @@ class TimestampsOperator(Operator):
         if timestamp == MAX_WATERMARK:
             self._advance(MAX_WATERMARK)
 
-    def end_epoch(self, ended: bool) -> None:
+    def flush(self) -> None:
         self._tracker.tick(self._now)
         self._advance(self._tracker.watermark)
+
+    def end_epoch(self, ended: bool) -> None:
+        self.flush()
         self._kept.put(self._tracker.snapshot())
 
     def _advance(self, watermark: int) -> None:

@@ -1,0 +1,1 @@
+"""Driver's side of resident tasks."""

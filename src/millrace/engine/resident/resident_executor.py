@@ -1,0 +1,443 @@
+"""Executor with resident tasks: they run for many epochs, and barriers separate the epochs.
+
+All of an executor runs in the thread of its job, except `cancel` and `end_reading`.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from millrace.common.completable_future import CompletableFuture
+from millrace.engine.clock import Clock, SystemClock
+from millrace.engine.executor import ExecutorError
+from millrace.engine.resident.tasks import ResidentSettings, RunningTasks, TaskStarter
+from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
+from millrace.runtime.program import Program
+from millrace.runtime.resident.connection import UNKNOWN, Connection, parsed_greeting
+from millrace.runtime.resident.control import (
+    Hello,
+    News,
+    Wiring,
+    decode_news,
+    encode_plan,
+)
+from millrace.runtime.resident.frames import FrameKind, TransportError
+from millrace.state.serialization.payload import decode, dump_code
+
+__all__ = ["ResidentExecutor"]
+
+log = logging.getLogger(__name__)
+
+RETURN_PATIENCE = 3.0
+"""Seconds in which told tasks return, before they are killed."""
+LAST_WORDS = 1.0
+"""Seconds to wait for the reason of a lost task."""
+REQUEST_DELAY_MS = 5
+"""Milliseconds from the first request of an operator to the barrier, so that others join."""
+MOST_UNKNOWN = 64
+"""Connections without a greeting that are kept open."""
+
+
+@dataclass
+class _Task:
+    """A resident task, as the driver knows it."""
+
+    control: Connection
+    hello: Hello | None = None
+    heartbeat: Connection | None = None
+    beat_at: float = 0.0
+    """Time of the last heartbeat (`time.monotonic`)."""
+    wired: int = -1
+    """Last attempt whose connections are made."""
+
+
+@dataclass
+class _OpenEpoch:
+    """The running epoch."""
+
+    plan: EpochPlan
+    expected: int
+    acks: list[Ack] = field(default_factory=list)
+    news: set[News] = field(default_factory=set)
+    exhausted: set[int] = field(default_factory=set)
+    """Tasks without more input."""
+    is_closing: bool = False
+    """Whether the barrier has been sent."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a subtask has failed."""
+        return any(ack.failure is not None for ack in self.acks)
+
+
+class ResidentExecutor:
+    """Runs the epochs of one job on tasks that stay.
+
+    Args:
+        starter: starts the tasks.
+        tasks: largest number of tasks; the program has at most as many.
+        clock: processing time.
+    """
+
+    keeps_epochs_open = True
+
+    def __init__(
+        self,
+        starter: TaskStarter,
+        tasks: int | None,
+        settings: ResidentSettings | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._starter = starter
+        self._most_tasks = tasks
+        self._settings = settings or ResidentSettings()
+        self._clock = clock or SystemClock()
+        self._token = secrets.token_hex(16).encode()
+        self._selector = selectors.DefaultSelector()
+        self._server: socket.socket | None = None
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        self._wake_reader.setblocking(False)
+        self._selector.register(self._wake_reader, selectors.EVENT_READ)
+        self._program: Program | None = None
+        self._code = b""
+        self._generation = 0
+        self._attempt = 0
+        self._running: RunningTasks | None = None
+        self._tasks: dict[int, _Task] = {}
+        self._unknown: list[Connection] = []
+        self._is_wired = False
+        self._open: _OpenEpoch | None = None
+        self._cancelled = False
+        self._end_wanted = False
+
+    # -- the executor's interface --------------------------------------------------------------
+
+    def deploy(self, program: Program) -> None:
+        """Make the program known. Tasks of a program with the same width stay."""
+        before = self._program
+        program = replace(program, tasks=self._most_tasks)
+        self._code = dump_code(program, lambda: f"job '{program.job_name}'")
+        self._program = program
+        self._is_wired = False
+        if before is not None and before.max_width != program.max_width:
+            self._end_generation()
+
+    def prepare(self, program: Program) -> CompletableFuture[None]:
+        """Do nothing: a rescaled job starts its tasks in `deploy`."""
+        return CompletableFuture.completed(None)
+
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+        """Run one epoch until its barrier has passed all subtasks. ``closing`` is called when the
+        barrier is sent.
+
+        Raises:
+            ExecutorError: a task was lost.
+        """
+        self._cancelled = self._end_wanted = False
+        try:
+            self._ensure_tasks()
+            self._ensure_wired()
+            return self._run(plan, closing or _nothing)
+        except (ExecutorError, TransportError, OSError) as error:
+            self._is_wired = False
+            self._end_generation()
+            self._starter.require_running()
+            if isinstance(error, ExecutorError):
+                raise
+            raise ExecutorError(str(error)) from error
+        finally:
+            self._open = None
+
+    def cancel(self) -> None:
+        """Make the running epoch end with an ExecutorError. May be called in any thread."""
+        self._cancelled = True
+        self._wake()
+
+    def end_reading(self) -> None:
+        """Send the barrier of the running epoch now. May be called in any thread."""
+        self._end_wanted = True
+        self._wake()
+
+    def finished(self) -> None:
+        """Do nothing: workers close the subtasks that have ended when they return."""
+
+    def close(self) -> None:
+        """End the tasks, and close the sockets."""
+        self._end_generation()
+        self._selector.close()
+        for link in (self._server, self._wake_reader, self._wake_writer):
+            if link is not None:
+                link.close()
+
+    def _wake(self) -> None:
+        with suppress(OSError):
+            self._wake_writer.send(b"!")
+
+    # -- tasks ---------------------------------------------------------------------------------
+
+    @property
+    def _width(self) -> int:
+        assert self._program is not None
+        return self._program.max_width
+
+    def _address(self) -> str:
+        host = self._starter.host
+        if self._server is None:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._server = socket.create_server((host, 0), family=family, backlog=512)
+            self._server.setblocking(False)
+            self._selector.register(self._server, selectors.EVENT_READ)
+        port = self._server.getsockname()[1]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def _ensure_tasks(self) -> None:
+        """Start a generation, unless one runs."""
+        if self._running is not None and self._running.failure() is None:
+            return
+        if self._running is not None:
+            self._end_generation()
+        self._generation += 1
+        address = self._address()
+        self._running = self._starter.start(address, self._token, self._generation, self._width)
+        limit = time.monotonic() + self._settings.start_timeout
+        while not self._are_all_here():
+            if time.monotonic() > limit:
+                here = len(self._tasks)
+                raise ExecutorError(
+                    f"only {here} of {self._width} resident tasks have started within "
+                    f"{self._settings.start_timeout:.0f} s"
+                )
+            self._poll(0.2)
+        self._is_wired = False
+
+    def _are_all_here(self) -> bool:
+        tasks = self._tasks.values()
+        return len(tasks) == self._width and all(task.hello for task in tasks)
+
+    def _ensure_wired(self) -> None:
+        """Connect the workers anew, unless the connections of the last epoch are sound."""
+        if self._is_wired:
+            return
+        self._attempt += 1
+        places = tuple(self._tasks[task].hello.place for task in range(self._width))  # type: ignore[union-attr]
+        wiring = Wiring(self._attempt, self._code, places, self._settings.buffer_timeout)
+        self._send_all(FrameKind.WIRE, wiring.encode())
+        limit = time.monotonic() + self._settings.heartbeat_timeout
+        while any(task.wired != self._attempt for task in self._tasks.values()):
+            if time.monotonic() > limit:
+                raise ExecutorError("the resident tasks could not connect to each other")
+            self._poll(0.2)
+        self._is_wired = True
+
+    def _end_generation(self) -> None:
+        """Tell the tasks to return, and end those that do not."""
+        running, self._running = self._running, None
+        for task in self._tasks.values():
+            task.control.send(FrameKind.RETURN)
+            task.control.push()
+        if running is not None and not running.wait(RETURN_PATIENCE):
+            running.cancel()
+            running.wait(RETURN_PATIENCE)
+        for task in self._tasks.values():
+            self._drop(task.control)
+            if task.heartbeat is not None:
+                self._drop(task.heartbeat)
+        self._tasks = {}
+
+    def _drop(self, connection: Connection) -> None:
+        with suppress(KeyError, ValueError):
+            self._selector.unregister(connection)
+        connection.close()
+
+    # -- an epoch ------------------------------------------------------------------------------
+
+    def _run(self, plan: EpochPlan, closing: Callable[[], None]) -> list[Ack]:
+        opened = self._open = _OpenEpoch(plan, len(plan.subtasks))
+        for number, task in self._tasks.items():
+            part = _part_of(plan, number, self._width)
+            task.control.send(FrameKind.EPOCH, encode_plan(part))
+        began = self._clock.now()
+        while len(opened.acks) < opened.expected:
+            if opened.has_failed:
+                self._is_wired = False  # drops what is on its way
+                return opened.acks
+            due = self._barrier_due(opened, began)
+            now = self._clock.now()
+            if not opened.is_closing and due is not None and due <= now:
+                opened.is_closing = True
+                closing()
+                self._send_all(FrameKind.BARRIER, b"")
+            waits = None if due is None or opened.is_closing else (due - now) / 1000
+            self._poll(0.5 if waits is None else min(0.5, max(0.0, waits)))
+        return opened.acks
+
+    def _barrier_due(self, opened: _OpenEpoch, began: int) -> int | None:
+        """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
+        if self._end_wanted or len(opened.exhausted) == self._width:
+            return began
+        times = [] if opened.plan.ends_at is None else [opened.plan.ends_at]
+        if News.REQUEST in opened.news:
+            times.append(began + REQUEST_DELAY_MS)
+        if News.RECORDS in opened.news:
+            times.append(began + self._settings.barrier_interval)
+        return min(times, default=None)
+
+    def _send_all(self, kind: FrameKind, body: bytes) -> None:
+        for task in self._tasks.values():
+            task.control.send(kind, body)
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def _poll(self, wait: float) -> None:
+        """Send and receive for up to ``wait`` seconds.
+
+        Raises:
+            ExecutorError: a task was lost, or the epoch is cancelled.
+        """
+        self._push()
+        for key, events in self._selector.select(wait):
+            if key.fileobj is self._wake_reader:
+                with suppress(OSError):
+                    self._wake_reader.recv(4096)
+            elif key.fileobj is self._server:
+                self._accept()
+            elif events & selectors.EVENT_READ:
+                self._receive(key.data)
+        if self._cancelled:
+            raise ExecutorError("the job's tasks were cancelled")
+        self._check_tasks()
+
+    def _push(self) -> None:
+        for task in self._tasks.values():
+            if task.control.has_waiting:
+                if not task.control.push():
+                    raise self._loss(task)
+                wanted = selectors.EVENT_READ
+                if task.control.has_waiting:
+                    wanted |= selectors.EVENT_WRITE
+                self._selector.modify(task.control, wanted, task.control)
+
+    def _accept(self) -> None:
+        assert self._server is not None
+        with suppress(OSError):
+            connection = Connection(self._server.accept()[0], UNKNOWN)
+            self._selector.register(connection, selectors.EVENT_READ, connection)
+            self._unknown.append(connection)
+            if len(self._unknown) > MOST_UNKNOWN:
+                self._drop(self._unknown.pop(0))
+
+    def _receive(self, connection: Connection) -> None:
+        try:
+            for kind, body in connection.receive():
+                if connection.peer == UNKNOWN:
+                    self._greeted(connection, kind, body)
+                else:
+                    self._take(self._tasks[connection.peer], FrameKind(kind), body)
+        except TransportError:
+            if connection.peer != UNKNOWN:
+                raise
+            connection.is_open = False
+        if connection.is_open:
+            return
+        self._drop(connection)
+        if connection in self._unknown:
+            self._unknown.remove(connection)
+        task = self._tasks.get(connection.peer)
+        if task is not None and task.control is connection:
+            raise self._loss(task)
+
+    def _greeted(self, connection: Connection, kind: int, body: bytes) -> None:
+        _, purpose, generation, number = parsed_greeting(kind, body, self._token)
+        if generation != self._generation or not 0 <= number < self._width:
+            raise TransportError("a task of an earlier generation")
+        if purpose == "task" and number not in self._tasks:
+            self._tasks[number] = _Task(connection, beat_at=time.monotonic())
+        elif purpose == "heartbeat" and number in self._tasks:
+            self._tasks[number].heartbeat = connection
+        else:
+            raise TransportError("a second task of one number")
+        self._unknown.remove(connection)
+        connection.authenticated(number)
+
+    def _take(self, task: _Task, kind: FrameKind, body: bytes) -> None:
+        """Process a message of a task."""
+        if kind is FrameKind.HEARTBEAT:
+            task.beat_at = time.monotonic()
+        elif kind is FrameKind.GREETING:
+            task.hello = Hello.decode(body)
+        elif kind is FrameKind.WIRED:
+            task.wired = int(body)
+        elif kind is FrameKind.LOST:
+            raise ExecutorError(f"a connection between two workers broke (task {_text(body)})")
+        elif kind is FrameKind.ACK:
+            self._take_ack(body)
+        elif kind is FrameKind.NEWS:
+            self._take_news(task, *decode_news(body))
+        else:
+            raise TransportError(f"a task sent a frame of kind {kind}")
+
+    def _take_ack(self, body: bytes) -> None:
+        ack = decode(body)
+        assert isinstance(ack, Ack)
+        if self._open is not None and ack.attempt == self._attempt:
+            self._open.acks.append(ack)
+
+    def _take_news(self, task: _Task, epoch: int, news: News) -> None:
+        opened = self._open
+        if opened is None or opened.plan.epoch != epoch:
+            return
+        if news is News.EXHAUSTED:
+            opened.exhausted.add(task.control.peer)
+        else:
+            opened.news.add(news)
+
+    def _check_tasks(self) -> None:
+        """Raise an ExecutorError if a task is lost or frozen, or Spark has ended the tasks."""
+        assert self._running is not None
+        failure = self._running.failure()
+        if failure is not None:
+            raise ExecutorError(failure or "the resident tasks have returned")
+        limit = time.monotonic() - self._settings.heartbeat_timeout
+        for task in self._tasks.values():
+            if task.beat_at < limit:
+                name = task.hello.worker if task.hello else str(task.control.peer)
+                raise ExecutorError(
+                    f"worker {name} has sent no heartbeat for "
+                    f"{self._settings.heartbeat_timeout:.0f} s"
+                )
+
+    def _loss(self, task: _Task) -> ExecutorError:
+        """Error for a task whose connection has ended. Waits for Spark to tell why."""
+        assert self._running is not None
+        for other in self._tasks.values():
+            if other is not task:  # so that their processes, and their state, stay
+                other.control.send(FrameKind.RETURN)
+                other.control.push()
+        self._running.wait(LAST_WORDS)
+        worker = task.hello.worker if task.hello else f"of task {task.control.peer}"
+        return ExecutorError(self._running.failure() or f"worker {worker} was lost")
+
+
+def _part_of(plan: EpochPlan, task: int, width: int) -> EpochPlan:
+    """Part of a plan for the subtasks of one task."""
+    part: dict[tuple[int, int], SubtaskPlan] = {
+        place: subtask for place, subtask in plan.subtasks.items() if place[1] % width == task
+    }
+    return replace(plan, subtasks=part)
+
+
+def _text(body: bytes) -> str:
+    return body.decode(errors="replace")
+
+
+def _nothing() -> None:
+    """Do nothing."""
+
+

@@ -1,0 +1,61 @@
+"""Seam between the executor of resident tasks and the system that starts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["ResidentSettings", "RunningTasks", "TaskStarter"]
+
+
+@dataclass(frozen=True)
+class ResidentSettings:
+    """Settings of resident tasks.
+
+    Args:
+        barrier_interval: milliseconds from one barrier to the next, while there is news.
+        buffer_timeout: seconds that records wait at most for a buffer to fill.
+        heartbeat_timeout: seconds without a heartbeat after which a process counts as lost.
+        start_timeout: seconds in which all tasks must have started.
+    """
+
+    barrier_interval: int = 1000
+    buffer_timeout: float = 0.005
+    heartbeat_timeout: float = 50.0
+    start_timeout: float = 60.0
+
+
+class RunningTasks(Protocol):
+    """Tasks of one generation."""
+
+    def failure(self) -> str | None:
+        """Reason for which the tasks have ended. None while they run; empty if they have returned
+        as they were told."""
+
+    def cancel(self) -> None:
+        """End the tasks, without waiting for them."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the tasks have ended. Returns False if they have not."""
+
+
+class TaskStarter(Protocol):
+    """Starts resident tasks."""
+
+    @property
+    def host(self) -> str:
+        """Address at which tasks reach the driver."""
+
+    def start(self, address: str, token: bytes, generation: int, tasks: int) -> RunningTasks:
+        """Start ``tasks`` tasks, all at once.
+
+        Raises:
+            ExecutorError: there are too few slots, or Spark does not run.
+        """
+
+    def require_running(self) -> None:
+        """Raise if the application has ended.
+
+        Raises:
+            ApplicationLostError: the application has ended.
+        """

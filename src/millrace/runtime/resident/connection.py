@@ -1,0 +1,172 @@
+"""Connection: a socket without blocking, with a queue of frames to send."""
+
+from __future__ import annotations
+
+import hmac
+import socket
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+
+from millrace.runtime.resident.frames import (
+    MOST_BYTES,
+    UNKNOWN_BYTES,
+    Frame,
+    FrameKind,
+    FrameReader,
+    TransportError,
+    framed,
+)
+
+__all__ = ["DRIVER", "UNKNOWN", "Connection", "Greeting", "connect", "greet", "parsed_greeting"]
+
+_READ = 1 << 18
+DRIVER = -1
+UNKNOWN = -2
+_PIECES = 64
+"""Number of pieces that are handed to the kernel at once."""
+USER_TIMEOUT_MS = 20_000
+"""Milliseconds after which sent bytes without an answer break a connection (a lost host)."""
+
+
+class Connection:
+    """One end of a connection between two processes of a job.
+
+    Args:
+        link: connected socket.
+        peer: number of the other process's task, or `DRIVER`. `UNKNOWN` until its greeting has been
+            read: it must then be short.
+    """
+
+    def __init__(self, link: socket.socket, peer: int) -> None:
+        link.setblocking(False)
+        if link.family != socket.AF_UNIX:
+            link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            with suppress(OSError, AttributeError):  # Linux
+                link.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+        self.socket = link
+        self.peer = peer
+        self._reader = FrameReader(UNKNOWN_BYTES) if peer == UNKNOWN else FrameReader()
+        self._waiting: deque[memoryview] = deque()
+        self.is_open = True
+        self.bytes_in = self.bytes_out = 0
+
+    def authenticated(self, peer: int) -> None:
+        """Trust the peer from now on, as its greeting was right."""
+        self.peer = peer
+        self._reader.limit = MOST_BYTES
+
+    def fileno(self) -> int:
+        """File descriptor, for selectors."""
+        return self.socket.fileno()
+
+    @property
+    def has_waiting(self) -> bool:
+        """Whether bytes wait until the kernel takes them."""
+        return bool(self._waiting)
+
+    def send(self, kind: FrameKind, body: bytes | memoryview = b"") -> None:
+        """Queue a frame."""
+        for piece in framed(kind, body):
+            self._waiting.append(memoryview(piece))
+
+    def push(self) -> bool:
+        """Send what the kernel takes. Returns False if the connection is broken."""
+        waiting = self._waiting
+        while waiting and self.is_open:
+            pieces = [waiting[n] for n in range(min(len(waiting), _PIECES))]
+            try:
+                sent = self.socket.sendmsg(pieces)
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError:
+                self.is_open = False
+                break
+            self.bytes_out += sent
+            self._drop(sent)
+        return self.is_open
+
+    def _drop(self, sent: int) -> None:
+        waiting = self._waiting
+        while sent:
+            first = waiting[0]
+            if sent < len(first):
+                waiting[0] = first[sent:]
+                return
+            sent -= len(first)
+            waiting.popleft()
+
+    def receive(self) -> Iterator[Frame]:
+        """Frames that have arrived. `is_open` is False after the last frame of a peer that has
+        closed the connection.
+
+        Raises:
+            TransportError: the peer sent something that is no frame.
+        """
+        try:
+            data = self.socket.recv(_READ)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.is_open = False
+            return
+        if not data:
+            self.is_open = False
+            return
+        self.bytes_in += len(data)
+        yield from self._reader.feed(data)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.is_open = False
+        self._waiting.clear()
+        with suppress(OSError):
+            self.socket.close()
+
+
+Greeting = tuple[bytes, str, int, int]
+"""Token, purpose of the connection, number of the attempt or generation, number of the task."""
+
+
+def greet(link: socket.socket, greeting: Greeting) -> None:
+    """Send the first frame of a connection, while the socket still blocks."""
+    token, purpose, number, task = greeting
+    body = b" ".join([token, purpose.encode(), str(number).encode(), str(task).encode()])
+    link.sendall(b"".join(framed(FrameKind.GREETING, body)))
+
+
+def parsed_greeting(kind: int, body: bytes, token: bytes) -> Greeting:
+    """The greeting in the first frame of a connection. Nothing is unpickled.
+
+    Raises:
+        TransportError: the peer does not know the token, or sends something else.
+    """
+    parts = body.split(b" ")
+    if kind != FrameKind.GREETING or len(parts) != 4:
+        raise TransportError("no greeting")
+    if not hmac.compare_digest(parts[0], token):
+        raise TransportError("a greeting with a wrong token")
+    try:
+        return parts[0], parts[1].decode(), int(parts[2]), int(parts[3])
+    except ValueError:
+        raise TransportError("no greeting") from None
+
+
+def connect(address: str, patience: float = 10.0) -> socket.socket:
+    """A socket connected to ``unix:PATH`` or ``HOST:PORT``.
+
+    Raises:
+        OSError: nothing answers there.
+    """
+    if address.startswith("unix:"):
+        link = socket.socket(socket.AF_UNIX)
+        link.settimeout(patience)
+        try:
+            link.connect(address.removeprefix("unix:"))
+        except OSError:
+            link.close()
+            raise
+        return link
+    host, _, port = address.rpartition(":")
+    return socket.create_connection((host.strip("[]"), int(port)), patience)

@@ -1,0 +1,134 @@
+"""Messages between the driver and its resident workers."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.program import Program
+from millrace.state.serialization.payload import dump_pickle
+
+__all__ = [
+    "Hello",
+    "News",
+    "Place",
+    "ProgramLoader",
+    "Wiring",
+    "decode_news",
+    "decode_plan",
+    "encode_news",
+    "encode_plan",
+    "host_id",
+]
+
+ProgramLoader = Callable[[bytes], Program]
+"""Function that decodes a program. Called once per attempt, so it should remember the last one."""
+
+
+class News(IntEnum):
+    """Reason for which an open epoch may end."""
+
+    RECORDS = 0
+    """Something has been processed that is worth a checkpoint."""
+    REQUEST = 1
+    """An operator waits for the next epoch: a reader's request, feedback, a file to close."""
+    EXHAUSTED = 2
+    """The run has no more input for the sources of this task."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Addresses at which a worker accepts connections of other workers."""
+
+    host: str
+    """Identity of the machine, for workers that share it."""
+    unix: str = ""
+    """Path of a socket for workers on the same machine."""
+    tcp: str = ""
+
+    def address_from(self, other: Place) -> str:
+        """Address by which the worker at ``other`` connects."""
+        if self.unix and self.host == other.host:
+            return f"unix:{self.unix}"
+        return self.tcp
+
+
+class Hello(msgspec.Struct, frozen=True):
+    """First message of a worker to the driver."""
+
+    worker: str
+    """Name of the process, as host:pid."""
+    place: Place
+
+    def encode(self) -> bytes:
+        """The message as bytes."""
+        return msgspec.json.encode(self)
+
+    @staticmethod
+    def decode(body: bytes) -> Hello:
+        """The message from the bytes of `encode`."""
+        return msgspec.json.decode(body, type=Hello)
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """Connections of an attempt: the program, and where its tasks are."""
+
+    attempt: int
+    """Number of the attempt, never used again in a run. A process of an earlier attempt is refused
+    by all others."""
+    program: bytes
+    places: tuple[Place, ...]
+    """Place of each task."""
+    buffer_timeout: float = 0.005
+    """Seconds that records wait at most for a buffer to fill."""
+
+    def encode(self) -> bytes:
+        """The message as bytes."""
+        return pickle.dumps(self, 5)
+
+    @staticmethod
+    def decode(body: bytes) -> Wiring:
+        """The message from the bytes of `encode`, from an authenticated driver."""
+        wiring = pickle.loads(body)
+        assert isinstance(wiring, Wiring)
+        return wiring
+
+
+def encode_plan(plan: EpochPlan) -> bytes:
+    """A task's part of a plan as bytes."""
+    return dump_pickle(plan)
+
+
+def decode_plan(body: bytes) -> EpochPlan:
+    """The plan from the bytes of `encode_plan`, from an authenticated driver."""
+    plan = pickle.loads(body)
+    assert isinstance(plan, EpochPlan)
+    return plan
+
+
+def encode_news(epoch: int, news: News) -> bytes:
+    """News of an epoch as bytes."""
+    return f"{epoch} {int(news)}".encode()
+
+
+def decode_news(body: bytes) -> tuple[int, News]:
+    """Epoch and news."""
+    epoch, _, news = body.partition(b" ")
+    return int(epoch), News(int(news))
+
+
+@cache
+def host_id() -> str:
+    """Identity of this machine since it was started."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    started = boot.read_text().strip() if boot.exists() else ""
+    return f"{socket.gethostname()}/{started}/{os.getuid()}"

@@ -1,0 +1,83 @@
+"""Input gate: buffers that wait before a subtask, and the alignment of barriers.
+
+A channel whose barrier has arrived is blocked until the barriers of all channels are there
+(Flink docs, "Stateful Stream Processing": barrier alignment).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from millrace.runtime.buffer import Buffer, BufferKind, sent_before
+from millrace.runtime.resident.frames import TransportError
+from millrace.runtime.watermark_valve import Channel
+
+__all__ = ["InputGate"]
+
+
+class InputGate:
+    """Queues of one subtask's channels.
+
+    Args:
+        position: number of the subtask among those of its stage in this task.
+    """
+
+    def __init__(self, channels: Sequence[Channel], position: int = 0) -> None:
+        self._queues: dict[Channel, deque[Buffer]] = {channel: deque() for channel in channels}
+        self._position = position
+        self._ready: deque[Channel] = deque()
+        """Channels with a buffer that may be taken, in the order in which they get their turn."""
+        self._taken: dict[Channel, int] = {}
+        """Number of buffers of each channel in this epoch."""
+        self.barriers: dict[Channel, Buffer] = {}
+        """Barrier of each blocked channel."""
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether the barriers of all channels have been taken."""
+        return len(self.barriers) == len(self._queues)
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether a buffer can be taken."""
+        return bool(self._ready)
+
+    def put(self, channel: Channel, buffer: Buffer) -> None:
+        """Add a buffer that has arrived."""
+        queue = self._queues[channel]
+        queue.append(buffer)
+        if len(queue) == 1 and channel not in self.barriers:
+            self._ready.append(channel)
+
+    def take(self) -> tuple[Channel, Buffer] | None:
+        """The next buffer. None if there is none, or all channels with buffers are blocked.
+        Barriers are kept in `barriers`, and not returned.
+
+        Raises:
+            TransportError: buffers are missing before a barrier.
+        """
+        while self._ready:
+            channel = self._ready.popleft()
+            queue = self._queues[channel]
+            buffer = queue.popleft()
+            if buffer.kind == BufferKind.END:
+                self._block(channel, buffer)
+                continue
+            if queue:
+                self._ready.append(channel)
+            if buffer.kind != BufferKind.STATUS:
+                self._taken[channel] = self._taken.get(channel, 0) + 1
+            return channel, buffer
+        return None
+
+    def _block(self, channel: Channel, barrier: Buffer) -> None:
+        taken, sent = self._taken.pop(channel, 0), sent_before(barrier, self._position)
+        if taken != sent:
+            raise TransportError(f"{taken} of {sent} buffers of channel {channel} have arrived")
+        self.barriers[channel] = barrier
+
+    def open(self) -> None:
+        """Unblock all channels, for the next epoch."""
+        blocked, self.barriers = self.barriers, {}
+        self._ready.extend(channel for channel in blocked if self._queues[channel])

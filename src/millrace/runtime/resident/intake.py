@@ -1,0 +1,107 @@
+"""Intake: input of a subtask between its gate and its operators, in pieces of limited size.
+
+Small batches are joined, since a batch costs about as much as ten records in it. Large ones are cut,
+so that the loop of the worker gets its turn, and the subtasks downstream are not flooded.
+"""
+
+from __future__ import annotations
+
+from millrace.common.types.batch import Batch, ImmutableRows, RowBatch
+from millrace.runtime.buffer import Buffer, BufferKind, ends_idle
+from millrace.runtime.output import Output
+from millrace.runtime.resident.gate import InputGate
+from millrace.runtime.subtask import Subtask
+from millrace.runtime.watermark_valve import Channel
+
+__all__ = ["Intake"]
+
+
+class Intake:
+    """Takes buffers from the gate of a subtask, and passes pieces of them to its operators."""
+
+    def __init__(self, subtask: Subtask, gate: InputGate) -> None:
+        self._subtask = subtask
+        self._gate = gate
+        self._batch: Batch | None = None
+        self._at = 0
+        """Records of the batch that have been processed."""
+        self._input: Output | None = None
+        self._next: tuple[Output, Batch] | None = None
+        """Batch that could not be joined."""
+        self._is_watermark_due = False
+        """Whether the watermark advances after the records that were taken."""
+        self.taken: dict[Channel, int] = {}
+        """Records per channel that were taken since `clear_taken`."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits here. Buffers may wait in the gate."""
+        return self._batch is None and self._next is None and not self._is_watermark_due
+
+    def step(self, limit: int) -> int | None:
+        """Process one piece of at most ``limit`` records, or a watermark. Returns the number of
+        records; None if there is no input."""
+        if self._batch is None and not self._fill(limit):
+            if not self._is_watermark_due:
+                return None
+            self._is_watermark_due = False
+            self._subtask.pass_watermark()
+            return 0
+        batch, to = self._batch, self._input
+        assert batch is not None and to is not None
+        left = len(batch) - self._at
+        if left <= limit and not self._at:
+            self._batch = None
+            to.emit(batch)
+            return left
+        count = min(left, limit)
+        piece = batch.slice(self._at, self._at + count)
+        self._at += count
+        if count == left:
+            self._batch, self._at = None, 0
+        to.emit(piece)
+        return count
+
+    def _fill(self, limit: int) -> bool:
+        """Take and join buffers until there are ``limit`` records, or the watermark advances.
+        Returns whether there are records."""
+        if self._next is not None:
+            (self._input, self._batch), self._next = self._next, None
+        while not self._is_watermark_due and (self._batch is None or len(self._batch) < limit):
+            taken = self._gate.take()
+            if taken is None or not self._take(*taken):
+                break
+        return self._batch is not None
+
+    def _take(self, channel: Channel, buffer: Buffer) -> bool:
+        """Take a buffer. Returns False if its batch could not be joined."""
+        subtask = self._subtask
+        if buffer.kind == BufferKind.STATUS:
+            self._is_watermark_due = subtask.take_status(
+                channel, buffer.watermark, ends_idle(buffer)
+            )
+            return True
+        to, batch = subtask.decoded(channel, buffer)
+        self.taken[channel] = self.taken.get(channel, 0) + buffer.size
+        self._is_watermark_due = subtask.advance(channel, buffer.watermark)
+        if self._batch is None:
+            self._input, self._batch = to, batch
+            return True
+        if self._input is to and self._joined(batch):
+            return True
+        self._next = to, batch
+        return False
+
+    def _joined(self, batch: Batch) -> bool:
+        """Join a batch to the waiting one, if they are alike."""
+        first = self._batch
+        if not isinstance(first, RowBatch) or not isinstance(batch, RowBatch):
+            return False
+        if (first.timestamps is None) is not (batch.timestamps is None):
+            return False
+        if isinstance(first, ImmutableRows) and not isinstance(batch, ImmutableRows):
+            first = self._batch = RowBatch(first.values, first.timestamps)
+        first.values += batch.values
+        if first.timestamps is not None and batch.timestamps is not None:
+            first.timestamps += batch.timestamps
+        return True

@@ -1,0 +1,78 @@
+"""Outbox: buffers of one subtask that wait for credit of their targets.
+
+All buffers for one task keep their order, so that a barrier follows all records before it. A
+subtask whose outbox is not empty is back-pressured: its operators are not called.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+
+from millrace.runtime.buffer import Buffer
+from millrace.runtime.resident.credits import FIRST_CREDIT
+
+__all__ = ["Outbox"]
+
+Deliver = Callable[[int, Buffer], None]
+"""Function that takes a task and a buffer for it."""
+UNLIMITED = 1 << 60
+
+
+class Outbox:
+    """Buffers of one subtask on their way to other subtasks.
+
+    Args:
+        targets: number of target subtasks of each outgoing edge.
+        width: number of tasks. Subtask i is part of task i modulo this number.
+        deliver: function that sends a buffer.
+    """
+
+    def __init__(self, targets: Mapping[int, int], width: int, deliver: Deliver) -> None:
+        self._credits = {
+            (edge, target): FIRST_CREDIT for edge, count in targets.items() for target in range(count)
+        }
+        self._width = width
+        self._deliver = deliver
+        self._lanes: dict[tuple[int, int], deque[Buffer]] = {}
+        """Waiting buffers, by edge and task. A lane without buffers is removed."""
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether buffers wait for credit."""
+        return bool(self._lanes)
+
+    def room(self) -> int:
+        """Records that fit into the smallest window of a target."""
+        return max(1, min(self._credits.values(), default=UNLIMITED))
+
+    def put(self, buffers: Iterable[Buffer]) -> None:
+        """Send buffers, or keep them until there is credit."""
+        for buffer in buffers:
+            task = buffer.target % self._width
+            lane = self._lanes.get((buffer.edge, task))
+            if lane is not None:
+                lane.append(buffer)
+            elif not self._send(task, buffer):
+                self._lanes[buffer.edge, task] = deque([buffer])
+
+    def add_credit(self, edge: int, target: int, records: int) -> None:
+        """Take a grant of a target, and send what has waited for it."""
+        self._credits[edge, target] += records
+        task = target % self._width
+        lane = self._lanes.get((edge, task))
+        while lane and self._send(task, lane[0]):
+            lane.popleft()
+        if lane is not None and not lane:
+            del self._lanes[edge, task]
+
+    def _send(self, task: int, buffer: Buffer) -> bool:
+        """Send a buffer, unless its target has no credit left. The last buffer may exceed it."""
+        if buffer.size and not buffer.is_for_task:
+            place = buffer.edge, buffer.target
+            credit = self._credits[place]
+            if credit <= 0:
+                return False
+            self._credits[place] = credit - buffer.size
+        self._deliver(task, buffer)
+        return True

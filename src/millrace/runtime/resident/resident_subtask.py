@@ -1,0 +1,384 @@
+"""A subtask driven by a loop: input is processed as it arrives, and an epoch ends by a barrier."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from enum import Enum
+
+from millrace.runtime.buffer import ends_idle
+from millrace.runtime.epoch import Ack, EpochPlan, ReadPlan, StateOrigin
+from millrace.runtime.epoch_subtask import EpochSubtask
+from millrace.runtime.logs.log_place import LogPlace
+from millrace.runtime.operators.source import SourceOperator
+from millrace.runtime.resident.credits import CreditWindow, Pace
+from millrace.runtime.resident.gate import InputGate
+from millrace.runtime.resident.intake import Intake
+from millrace.runtime.resident.outbox import Outbox
+from millrace.runtime.subtask import SegmentWriter
+from millrace.runtime.watermark_valve import Channel
+from millrace.state.delta_payload import Loader
+
+__all__ = ["Grant", "Phase", "ResidentSubtask", "Storage"]
+
+Grant = Callable[[Channel, int, int], None]
+"""Function that grants records to a channel: (channel, target subtask, records)."""
+FIRST_POLL_MS, MOST_POLL_MS = 1, 50
+"""Milliseconds between two polls of a reader that does not know when it has records."""
+
+
+class Phase(Enum):
+    """Phase of a subtask."""
+
+    WAITING = "WAITING"
+    """The subtask waits for the plan of its next epoch."""
+    OPEN = "OPEN"
+    FAILED = "FAILED"
+    """The subtask waits until the driver connects the workers anew."""
+
+
+class Storage:
+    """Access to the files of the job's state.
+
+    Args:
+        load: function that reads a delta.
+        write_segment: function that writes a big delta.
+    """
+
+    def __init__(self, load: Loader, write_segment: SegmentWriter | None) -> None:
+        self.load = load
+        self.write_segment = write_segment
+
+
+class ResidentSubtask:
+    """One subtask of a resident task.
+
+    Args:
+        held: subtask with its state, which outlives the connections of an attempt.
+        attempt: number of the attempt, which buffers carry.
+        position: number of the subtask among those of its stage in this task.
+        acknowledge: function that sends an acknowledgement to the driver.
+        clock: processing time in ms since the epoch.
+        buffer_timeout: seconds that records wait at most for a buffer to fill.
+    """
+
+    def __init__(
+        self,
+        held: EpochSubtask,
+        attempt: int,
+        position: int,
+        outbox: Outbox,
+        grant: Grant,
+        acknowledge: Callable[[bytes], None],
+        clock: Callable[[], int],
+        buffer_timeout: float = 0.005,
+    ) -> None:
+        self.held = held
+        self.subtask = held.subtask
+        self.outbox = outbox
+        channels = self.subtask.channels()
+        self.gate = InputGate(channels, position)
+        self._intake = Intake(self.subtask, self.gate)
+        self._window = CreditWindow(channels)
+        self._pace = Pace()
+        self._attempt = attempt
+        self._grant = grant
+        self._acknowledge = acknowledge
+        self._clock = clock
+        self._buffer_timeout = buffer_timeout
+        self.is_source = not self.subtask.stage.inputs
+        self.phase = Phase.WAITING
+        self._wakeup: int | None = None
+        self._unflushed: float | None = None
+        """Time since which something may wait to be sent. None if nothing does."""
+        self._reading: _Reading | None = None
+        self.busy = self.blocked = 0.0
+        """Seconds of this epoch in which the subtask worked, and in which it was back-pressured."""
+        self._blocked_since: float | None = None
+        self.has_news = False
+        """Whether anything has been processed in this epoch."""
+        program, stage = self.subtask.program, self.subtask.stage
+        self.log_place = LogPlace(program.job_name, stage.name, self.subtask.index)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Number of the stage, and index of the subtask."""
+        return self.subtask.stage.id, self.subtask.index
+
+    # -- an epoch ------------------------------------------------------------------------------
+
+    def begin(self, plan: EpochPlan, storage: Storage) -> None:
+        """Begin the epoch of a plan."""
+        self._plan, self._storage = plan, storage
+        self._began_at, self.busy, self.blocked = time.time() * 1000, 0.0, 0.0
+        self._origin: StateOrigin = "current"
+        self.has_news = False
+        self._guarded(self._begin)
+
+    def _begin(self) -> None:
+        plan = self._plan
+        self._origin = self.held.begin(plan, self._attempt, self._storage.load)
+        self.phase = Phase.OPEN
+        self.gate.open()
+        if self.is_source:
+            part = plan.subtasks[self.place]
+            read = ReadPlan(
+                part.splits,
+                self.subtask.program.buffer_records,
+                part.source_events,
+                part.max_watermark,
+                part.no_more_splits,
+                room=self._room,
+            )
+            self.subtask.begin_reading(read)
+            self._reading = _Reading(read)
+        else:
+            self._wakeup = self.subtask.next_wakeup()
+        self._note_output()
+
+    def end_reading(self) -> None:
+        """Let a source end the open epoch after its current batch."""
+        if self._reading is not None:
+            self._reading.is_end_wanted = True
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether a source has read all the input that the run has for it at present."""
+        if self.phase is not Phase.OPEN or self._reading is None:
+            return False
+        if self._reading.batches is not None or self._reading.next_poll == 0:
+            return False
+        head, bounded = self.subtask.chain.head, self.subtask.program.available_now
+        at_end = bounded and isinstance(head, SourceOperator) and head.is_exhausted
+        return self.subtask.ended or at_end
+
+    # -- a turn in the loop --------------------------------------------------------------------
+
+    def due_at(self, now: int, clock: float) -> float | None:
+        """Seconds until the subtask needs a turn. 0 if it needs one now; None if it waits for
+        input, credit or the driver."""
+        if self.phase is not Phase.OPEN or self.outbox.is_blocked:
+            return None
+        if self._has_work():
+            return 0.0
+        waits = []
+        if self._wakeup is not None:
+            waits.append(max(0.0, (self._wakeup - now) / 1000))
+        if self._unflushed is not None:
+            waits.append(max(0.0, self._unflushed + self._buffer_timeout - clock))
+        if self._reading is not None and self._reading.next_poll is not None:
+            waits.append(max(0.0, (self._reading.next_poll - now) / 1000))
+        return min(waits, default=None)
+
+    def _has_work(self) -> bool:
+        reading = self._reading
+        if reading is not None:
+            return reading.batches is not None or reading.is_end_wanted
+        return self.gate.has_ready or not self._intake.is_empty or self.gate.is_aligned
+
+    def turn(self, until: float) -> bool:
+        """Work until the time ``until`` (`time.perf_counter`), or until nothing is left to do.
+        Returns whether anything was done."""
+        if self.phase is not Phase.OPEN:
+            return False
+        started = time.perf_counter()
+        if self.outbox.is_blocked:
+            if self._blocked_since is None:
+                self._blocked_since = started
+            return False
+        if self._blocked_since is not None:
+            self.blocked += started - self._blocked_since
+            self._blocked_since = None
+        worked = self._guarded(lambda: self._work(until))
+        self.busy += time.perf_counter() - started
+        return worked
+
+    def _guarded(self, step: Callable[[], bool | None]) -> bool:
+        """Run a step. Every exception of user code becomes a failed acknowledgement."""
+        try:
+            return bool(step())
+        except BaseException as error:
+            self.phase = Phase.FAILED
+            self._send(self.held.failed_by(error, self._attempt))
+            return True
+
+    def _work(self, until: float) -> bool:
+        now = self._clock()
+        self.subtask.set_clock(now)
+        worked = self._fire_timers(now)
+        if self._reading is not None:
+            worked = self._read(self._reading, now, until) or worked
+        else:
+            worked = self._process(until) or worked
+        if self.phase is Phase.OPEN:
+            self._flush_if_due(now)
+        return worked
+
+    def _fire_timers(self, now: int) -> bool:
+        if self._wakeup is None or self._wakeup > now:
+            return False
+        self.subtask.on_timer(now)
+        self.has_news = True
+        self._wakeup = self.subtask.next_wakeup()
+        if self._wakeup is not None and self._wakeup <= now:
+            self._wakeup = now + 1  # such as a sink that waits for its next epoch
+        self._note_output()
+        return True
+
+    # -- input ---------------------------------------------------------------------------------
+
+    def _process(self, until: float) -> bool:
+        intake, worked = self._intake, False
+        while not self.outbox.is_blocked:
+            started = time.perf_counter()
+            if started >= until and worked:
+                break
+            count = intake.step(self._room())
+            if count is None:
+                break
+            worked = self.has_news = True
+            self._pace.observe(count, time.perf_counter() - started)
+            self._note_output()
+            if intake.is_empty:
+                self._give_credit()
+        if worked:
+            self._wakeup = self.subtask.next_wakeup()
+        if self.gate.is_aligned and intake.is_empty and not self.outbox.is_blocked:
+            self._align()
+            worked = True
+        return worked
+
+    def _room(self) -> int:
+        """Records of the next piece of input."""
+        return min(self._pace.limit(self.subtask.program.buffer_records), self.outbox.room())
+
+    def _give_credit(self) -> None:
+        taken, self._intake.taken = self._intake.taken, {}
+        self._window.adapt(self._pace.seconds)
+        for channel, records in taken.items():
+            granted = self._window.returned(channel, records)
+            if granted:
+                self._grant(channel, self.subtask.index, granted)
+
+    def _align(self) -> None:
+        consumed: dict[int, list[int]] = {}
+        for channel, end in sorted(self.gate.barriers.items()):
+            if self.subtask.take_status(channel, end.watermark, ends_idle(end)):
+                self.subtask.pass_watermark()
+            consumed.setdefault(channel[0], []).append(end.attempt)
+        self._end({edge: tuple(attempts) for edge, attempts in consumed.items()})
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def _read(self, reading: _Reading, now: int, until: float) -> bool:
+        worked = False
+        if reading.is_due(now):
+            self.subtask.on_timer(now)
+            if self.subtask.ended:  # before this epoch
+                self._finish_round(reading)
+            else:
+                reading.begin_round(self.subtask.read_available(reading.plan), self._records_read)
+            worked = True
+        while reading.batches is not None and not self.outbox.is_blocked:
+            started, before = time.perf_counter(), self._records_read
+            if next(reading.batches, _END) is _END:
+                self._finish_round(reading)
+            else:
+                self._pace.observe(self._records_read - before, time.perf_counter() - started)
+            self._note_output()
+            worked = True
+            if time.perf_counter() >= until or reading.is_end_wanted:
+                break
+        if reading.is_end_wanted and not self.outbox.is_blocked:
+            self._finish_round(reading)
+            self._note_output()
+            if not self.outbox.is_blocked:
+                self._end({})
+                worked = True
+        return worked
+
+    @property
+    def _records_read(self) -> int:
+        head = self.subtask.chain.head
+        return head.records if isinstance(head, SourceOperator) else 0
+
+    def _finish_round(self, reading: _Reading) -> None:
+        self.subtask.finish_reading(reading.plan)
+        now = self._clock()
+        if self.subtask.ended:
+            reading.rest(None)
+            return
+        found = self._records_read > reading.records_before
+        self.has_news = self.has_news or found
+        reading.poll_after = FIRST_POLL_MS if found else min(2 * reading.poll_after, MOST_POLL_MS)
+        at = self.subtask.next_wakeup()
+        if at is None:
+            reading.rest(None)
+        else:
+            # readers that know nothing ask for a poll after the program's interval
+            default = now + self.subtask.program.poll_interval - 1
+            reading.rest(min(at, now + reading.poll_after) if at >= default else max(at, now))
+
+    # -- output --------------------------------------------------------------------------------
+
+    def _note_output(self) -> None:
+        """Pass on full buffers, and remember that others may wait."""
+        self.outbox.put(self.subtask.fetched())
+        if self._unflushed is None:
+            self._unflushed = time.perf_counter()
+
+    def _flush_if_due(self, now: int) -> None:
+        if self._unflushed is None or self.outbox.is_blocked:
+            return
+        idle = not self._has_work()
+        if idle or time.perf_counter() - self._unflushed >= self._buffer_timeout:
+            self.subtask.flush_within_epoch()
+            self.outbox.put(self.subtask.fetched())
+            self._unflushed = None
+            if self._reading is None:
+                self._wakeup = self.subtask.next_wakeup()
+
+    def _end(self, consumed: dict[int, tuple[int, ...]]) -> None:
+        """End the epoch: barriers to all tasks downstream, and the acknowledgement."""
+        self.subtask.on_barrier(self._plan.epoch)
+        self.outbox.put(self.subtask.fetched())
+        self._reading, self._unflushed, self._wakeup = None, None, None
+        ack = self.held.acknowledged(
+            self._plan, self._origin, consumed, self._storage.write_segment
+        )
+        ack.time.began_at = self._began_at
+        ack.time.seconds, ack.time.handing_seconds = self.busy + self.blocked, self.blocked
+        self.phase = Phase.WAITING
+        self._send(ack)
+
+    def _send(self, ack: Ack) -> None:
+        self._acknowledge(self.held.encoded(ack))
+
+
+_END = object()
+
+
+class _Reading:
+    """Reading of a source in an epoch: one round after the other."""
+
+    def __init__(self, plan: ReadPlan) -> None:
+        self.plan = plan
+        self.batches: Iterator[None] | None = None
+        """Batches of the running round. None between two rounds."""
+        self.next_poll: int | None = 0
+        """Time of the next round, in ms since the epoch. None if there is none."""
+        self.poll_after = FIRST_POLL_MS
+        self.records_before = 0
+        self.is_end_wanted = False
+
+    def is_due(self, now: int) -> bool:
+        """Whether the next round is due."""
+        return self.batches is None and self.next_poll is not None and self.next_poll <= now
+
+    def begin_round(self, batches: Iterator[None], records: int) -> None:
+        """Begin a round, before which ``records`` were read in the epoch."""
+        self.batches, self.records_before = batches, records
+
+    def rest(self, until: int | None) -> None:
+        """End the round."""
+        self.batches, self.next_poll = None, until

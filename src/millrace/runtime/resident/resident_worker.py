@@ -1,0 +1,457 @@
+"""Worker of resident tasks: one loop for the sockets, timers and operators of a process.
+
+A single thread runs everything but heartbeats (docs/decisions, "Threads of a resident task").
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Event, Thread
+
+from millrace.runtime.buffer import Buffer
+from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.logs.log_place import current_place, enter_place
+from millrace.runtime.operator import wall_clock
+from millrace.runtime.program import Program, Stage
+from millrace.runtime.resident.connection import (
+    DRIVER,
+    UNKNOWN,
+    Connection,
+    Greeting,
+    connect,
+    greet,
+    parsed_greeting,
+)
+from millrace.runtime.resident.control import (
+    Hello,
+    News,
+    Place,
+    ProgramLoader,
+    Wiring,
+    decode_plan,
+    encode_news,
+)
+from millrace.runtime.resident.credits import pack_credit, unpack_credit
+from millrace.runtime.resident.frames import FrameKind, TransportError, framed
+from millrace.runtime.resident.listener import Listener
+from millrace.runtime.resident.outbox import Outbox
+from millrace.runtime.resident.resident_subtask import Phase, ResidentSubtask, Storage
+from millrace.runtime.watermark_valve import Channel
+from millrace.runtime.worker import Worker
+
+__all__ = ["Assignment", "ResidentWorker"]
+
+TURN = 0.005
+"""Seconds that a subtask works before the loop looks at its sockets."""
+MOST_UNKNOWN = 64
+"""Connections without a greeting that are kept open."""
+IDLE = 5.0
+"""Longest wait of the loop in seconds."""
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a task knows when it starts.
+
+    Args:
+        driver: address of the driver.
+        token: secret of the run.
+        generation: number of the Spark job.
+        task: number of the task.
+        host: address at which other hosts reach this one. Empty if all tasks are on one host.
+        heartbeat: seconds between two heartbeats.
+    """
+
+    driver: str
+    token: bytes
+    generation: int
+    task: int
+    host: str = ""
+    heartbeat: float = 1.0
+
+
+class ResidentWorker:
+    """Runs the subtasks of one resident task until the driver ends it.
+
+    Args:
+        held: subtasks of this process, with their state.
+        load_program: function that decodes a program, and prepares the process for it.
+        storage: function that gives access to the files of a plan.
+        clock: processing time in ms since the epoch.
+    """
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        held: Worker,
+        load_program: ProgramLoader,
+        storage: Callable[[EpochPlan], Storage],
+        clock: Callable[[], int] = wall_clock,
+    ) -> None:
+        self._assignment = assignment
+        self._held = held
+        self._load_program = load_program
+        self._storage = storage
+        self._clock = clock
+        self._selector = selectors.DefaultSelector()
+        self._listener = Listener(assignment.host)
+        self._control = self._connected_to_driver("task")
+        self._peers: dict[int, Connection] = {}
+        self._unknown: list[Connection] = []
+        """Connections whose greeting has not arrived yet."""
+        self._early: list[tuple[int, Connection]] = []
+        """Connections of an attempt of which the driver has not told yet, with its number."""
+        self._wiring: Wiring | None = None
+        self._subtasks: list[ResidentSubtask] = []
+        self._by_place: dict[tuple[int, int], ResidentSubtask] = {}
+        self._targets: dict[int, list[ResidentSubtask]] = {}
+        """Subtasks of this task that an edge leads to."""
+        self._producers: dict[tuple[int, int], ResidentSubtask] = {}
+        """Producing subtasks of this task, by edge and index."""
+        self._plan: EpochPlan | None = None
+        self._told: set[News] = set()
+        self._has_returned = False
+        self._turn = 0
+
+    # -- life ----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run until the driver ends the task, or has gone.
+
+        Raises:
+            TransportError: the driver's messages make no sense.
+        """
+        beating = Event()
+        heart = Thread(target=self._beat, args=(beating,), name="heartbeat", daemon=True)
+        heart.start()
+        before = current_place()
+        try:
+            while not self._has_returned:
+                self._step()
+        finally:
+            beating.set()
+            enter_place(before)
+            self._close()
+
+    def _beat(self, over: Event) -> None:
+        """Send heartbeats, in a thread: they stop if the process is frozen."""
+        try:
+            link = connect(self._assignment.driver)
+            greet(link, self._greeting("heartbeat"))
+            beat = b"".join(framed(FrameKind.HEARTBEAT))
+            while not over.wait(self._assignment.heartbeat):
+                link.sendall(beat)
+            link.close()
+        except OSError:
+            pass  # the driver has gone, as the loop finds out
+
+    def _connected_to_driver(self, purpose: str) -> Connection:
+        link = connect(self._assignment.driver)
+        greet(link, self._greeting(purpose))
+        connection = Connection(link, DRIVER)
+        hello = Hello(self._held.name, self._listener.place)
+        connection.send(FrameKind.GREETING, hello.encode())
+        connection.push()
+        self._selector.register(connection, selectors.EVENT_READ, connection)
+        for server in self._listener.sockets:
+            self._selector.register(server, selectors.EVENT_READ, server)
+        return connection
+
+    def _greeting(self, purpose: str) -> Greeting:
+        given = self._assignment
+        return given.token, purpose, given.generation, given.task
+
+    def _close(self) -> None:
+        self._drop_subtasks()
+        early = [connection for _, connection in self._early]
+        for connection in (*self._peers.values(), *early, *self._unknown, self._control):
+            connection.close()
+        self._listener.close()
+        self._selector.close()
+
+    # -- the loop ------------------------------------------------------------------------------
+
+    def _step(self) -> None:
+        for key, events in self._selector.select(self._wait()):
+            source = key.data
+            if isinstance(source, socket.socket):
+                self._accept(source)
+            elif events & selectors.EVENT_READ:
+                self._receive(source)
+        self._run_subtasks()
+        self._tell_news()
+        for connection in (self._control, *self._peers.values()):
+            self._push(connection)
+
+    def _wait(self) -> float:
+        """Seconds until a subtask needs a turn."""
+        now, clock = self._clock(), time.perf_counter()
+        wait = IDLE
+        for subtask in self._subtasks:
+            due = subtask.due_at(now, clock)
+            if due is not None:
+                if due <= 0:
+                    return 0.0
+                wait = min(wait, due)
+        return wait
+
+    def _run_subtasks(self) -> None:
+        """Give every subtask a turn, beginning with another one each time."""
+        count = len(self._subtasks)
+        if not count:
+            return
+        self._turn = (self._turn + 1) % count
+        for number in range(count):
+            subtask = self._subtasks[(self._turn + number) % count]
+            if subtask.phase is not Phase.OPEN:
+                continue
+            enter_place(subtask.log_place)
+            subtask.turn(time.perf_counter() + TURN)
+
+    def _receive(self, connection: Connection) -> None:
+        try:
+            for kind, body in connection.receive():
+                if connection is self._control:
+                    self._obey(FrameKind(kind), body)
+                elif connection.peer == UNKNOWN:
+                    self._greeted(connection, kind, body)
+                elif kind == FrameKind.BUFFER:
+                    self._deliver_here(Buffer.unpack(body))
+                elif kind == FrameKind.CREDIT:
+                    self._take_credit(*unpack_credit(body))
+                else:
+                    raise TransportError(f"worker {connection.peer} sent a frame of kind {kind}")
+                if not connection.is_open:  # it is of an attempt that is over
+                    return
+        except TransportError:
+            if connection is self._control:
+                raise
+            connection.is_open = False
+        if not connection.is_open:
+            self._lose(connection)
+
+    def _lose(self, connection: Connection) -> None:
+        """Handle the end of a connection. The driver decides what follows."""
+        if connection in self._unknown:
+            self._forget(connection)
+            return
+        self._selector.unregister(connection)
+        connection.close()
+        if connection is self._control:
+            self._has_returned = True
+        elif self._peers.get(connection.peer) is connection:
+            del self._peers[connection.peer]
+            self._control.send(FrameKind.LOST, str(connection.peer).encode())
+            for subtask in self._subtasks:
+                subtask.phase = Phase.FAILED
+
+    def _push(self, connection: Connection) -> None:
+        if not connection.has_waiting or not connection.is_open:
+            return
+        if not connection.push():
+            self._lose(connection)
+            return
+        wanted = selectors.EVENT_READ
+        if connection.has_waiting:
+            wanted |= selectors.EVENT_WRITE
+        if self._selector.get_key(connection).events != wanted:
+            self._selector.modify(connection, wanted, connection)
+
+    # -- the driver's messages -----------------------------------------------------------------
+
+    def _obey(self, kind: FrameKind, body: bytes) -> None:
+        if kind is FrameKind.WIRE:
+            self._wire(Wiring.decode(body))
+        elif kind is FrameKind.EPOCH:
+            self._begin_epoch(decode_plan(body))
+        elif kind is FrameKind.BARRIER:
+            for subtask in self._subtasks:
+                subtask.end_reading()
+        elif kind is FrameKind.RETURN:
+            self._has_returned = True
+        else:
+            raise TransportError(f"the driver sent a frame of kind {kind}")
+
+    def _wire(self, wiring: Wiring) -> None:
+        """Drop everything of the attempt before, and connect to the other workers."""
+        self._drop_subtasks()
+        for connection in self._peers.values():
+            self._selector.unregister(connection)
+            connection.close()
+        self._peers = {}
+        self._wiring = wiring
+        program = self._load_program(wiring.program)
+        task = self._assignment.task
+        self._held.change_width(program, task)
+        self._create_subtasks(program, task, wiring)
+        early, self._early = self._early, []
+        for number, connection in early:
+            if number == wiring.attempt:
+                self._register_peer(connection)
+            elif number > wiring.attempt:
+                self._early.append((number, connection))
+            else:
+                connection.close()
+        try:
+            for peer, place in enumerate(wiring.places[:task]):
+                self._connect(peer, place)
+        except OSError:
+            self._control.send(FrameKind.LOST, b"")
+            return
+        self._tell_if_wired()
+
+    def _connect(self, peer: int, place: Place) -> None:
+        assert self._wiring is not None
+        here = self._wiring.places[self._assignment.task]
+        link = connect(place.address_from(here))
+        greeting = (self._assignment.token, "peer", self._wiring.attempt, self._assignment.task)
+        greet(link, greeting)
+        self._register_peer(Connection(link, peer))
+
+    def _register_peer(self, connection: Connection) -> None:
+        self._peers[connection.peer] = connection
+        self._selector.register(connection, selectors.EVENT_READ, connection)
+
+    def _accept(self, server: socket.socket) -> None:
+        with suppress(OSError):
+            connection = Connection(server.accept()[0], UNKNOWN)
+            self._selector.register(connection, selectors.EVENT_READ, connection)
+            self._unknown.append(connection)
+            if len(self._unknown) > MOST_UNKNOWN:
+                self._forget(self._unknown[0])
+
+    def _greeted(self, connection: Connection, kind: int, body: bytes) -> None:
+        """Accept a connection of another worker. A stranger is refused, and a worker of an earlier
+        attempt."""
+        _, purpose, number, task = parsed_greeting(kind, body, self._assignment.token)
+        attempt = -1 if self._wiring is None else self._wiring.attempt
+        if purpose != "peer" or number < attempt:
+            raise TransportError("a worker of an earlier attempt")
+        self._forget(connection, close=False)
+        connection.authenticated(task)
+        if number > attempt:
+            self._early.append((number, connection))
+            return
+        self._register_peer(connection)
+        self._tell_if_wired()
+
+    def _forget(self, connection: Connection, close: bool = True) -> None:
+        """Stop listening to a connection that is not a peer's, or not yet."""
+        self._unknown.remove(connection)
+        self._selector.unregister(connection)
+        if close:
+            connection.close()
+
+    def _tell_if_wired(self) -> None:
+        wiring = self._wiring
+        if wiring is not None and len(self._peers) == len(wiring.places) - 1:
+            self._control.send(FrameKind.WIRED, str(wiring.attempt).encode())
+
+    def _create_subtasks(self, program: Program, task: int, wiring: Wiring) -> None:
+        width = len(wiring.places)
+        parallelism = {stage.id: stage.parallelism for stage in program.stages}
+        for stage in program.stages:
+            outgoing = {
+                edge.id: parallelism[edge.target_stage]
+                for edge in program.edges
+                if edge.source_stage == stage.id
+            }
+            for position, index in enumerate(range(task, stage.parallelism, width)):
+                self._create_subtask(program, stage, index, position, outgoing, wiring)
+
+    def _create_subtask(
+        self,
+        program: Program,
+        stage: Stage,
+        index: int,
+        position: int,
+        outgoing: dict[int, int],
+        wiring: Wiring,
+    ) -> None:
+        held = self._held.subtask(program, stage, index)
+        subtask = ResidentSubtask(
+            held,
+            wiring.attempt,
+            position,
+            Outbox(outgoing, len(wiring.places), self._deliver),
+            self._grant,
+            lambda payload: self._control.send(FrameKind.ACK, payload),
+            self._clock,
+            wiring.buffer_timeout,
+        )
+        self._subtasks.append(subtask)
+        self._by_place[subtask.place] = subtask
+        for edge in stage.inputs:
+            self._targets.setdefault(edge, []).append(subtask)
+        for edge in outgoing:
+            self._producers[edge, index] = subtask
+
+    def _drop_subtasks(self) -> None:
+        self._subtasks = []
+        self._by_place, self._targets, self._producers = {}, {}, {}
+        self._plan = None
+
+    def _begin_epoch(self, plan: EpochPlan) -> None:
+        self._plan, self._told = plan, set()
+        storage = self._storage(plan)
+        for subtask in self._subtasks:
+            subtask.begin(plan, storage)
+
+    # -- buffers -------------------------------------------------------------------------------
+
+    def _deliver(self, task: int, buffer: Buffer) -> None:
+        """Send a buffer to a task, which may be this one."""
+        if task == self._assignment.task:
+            self._deliver_here(buffer)
+        elif (peer := self._peers.get(task)) is not None:
+            peer.send(FrameKind.BUFFER, buffer.pack())
+
+    def _deliver_here(self, buffer: Buffer) -> None:
+        channel = (buffer.edge, buffer.channel)
+        targets = self._targets.get(buffer.edge, ())
+        if buffer.is_for_task:
+            for subtask in targets:
+                subtask.gate.put(channel, buffer)
+            return
+        width = len(self._peers) + 1
+        targets[buffer.target // width].gate.put(channel, buffer)
+
+    def _grant(self, channel: Channel, target: int, records: int) -> None:
+        """Grant records to a producer."""
+        edge, producer = channel
+        assert self._wiring is not None
+        task = producer % len(self._wiring.places)
+        if task == self._assignment.task:
+            self._take_credit(edge, producer, target, records)
+        elif (peer := self._peers.get(task)) is not None:
+            peer.send(FrameKind.CREDIT, pack_credit(edge, producer, target, records))
+
+    def _take_credit(self, edge: int, producer: int, target: int, records: int) -> None:
+        self._producers[edge, producer].outbox.add_credit(edge, target, records)
+
+    # -- news ----------------------------------------------------------------------------------
+
+    def _tell_news(self) -> None:
+        """Tell the driver, once in an epoch, why the epoch may end."""
+        if self._plan is None:
+            return
+        for news in self._news() - self._told:
+            self._told.add(news)
+            self._control.send(FrameKind.NEWS, encode_news(self._plan.epoch, news))
+
+    def _news(self) -> set[News]:
+        news: set[News] = set()
+        sources = [subtask for subtask in self._subtasks if subtask.is_source]
+        opened = [subtask for subtask in self._subtasks if subtask.phase is Phase.OPEN]
+        if News.RECORDS not in self._told and any(s.has_news for s in opened):
+            news.add(News.RECORDS)
+        if News.REQUEST not in self._told and any(s.subtask.wants_barrier for s in opened):
+            news.add(News.REQUEST)
+        if all(source.is_exhausted for source in sources):
+            news.add(News.EXHAUSTED)
+        return news

@@ -1,0 +1,107 @@
+"""Resident tasks in threads of this process, with real sockets and without Spark."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from threading import Thread
+
+from millrace.engine.resident.resident_executor import ResidentExecutor
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.operator import wall_clock
+from millrace.runtime.program import Program
+from millrace.runtime.resident.resident_subtask import Storage
+from millrace.runtime.resident.resident_worker import Assignment, ResidentWorker
+from millrace.runtime.worker import Worker
+from millrace.state.checkpoint.delta_file import DeltaLoader
+from millrace.state.checkpoint.segment import write_segment
+
+__all__ = ["ThreadStarter", "local_resident_executor"]
+
+
+class ThreadStarter:
+    """Starts resident tasks as threads. Their subtasks outlive a generation, as in processes that
+    Spark reuses.
+
+    Args:
+        clock: processing time in ms since the epoch.
+    """
+
+    host = "127.0.0.1"
+
+    def __init__(self, clock: Callable[[], int] = wall_clock) -> None:
+        self._clock = clock
+        self._held: dict[int, Worker] = {}
+
+    def start(self, address: str, token: bytes, generation: int, tasks: int) -> ThreadTasks:
+        """Start the threads."""
+        workers = []
+        for task in range(tasks):
+            held = self._held.setdefault(task, Worker(f"local:{task}", self._clock))
+            assignment = Assignment(address, token, generation, task)
+            workers.append(
+                ResidentWorker(assignment, held, _loaded, _storage, self._clock)
+            )
+        return ThreadTasks(workers)
+
+    def require_running(self) -> None:
+        """Do nothing: this process runs."""
+
+
+class ThreadTasks:
+    """Running threads of one generation."""
+
+    def __init__(self, workers: list[ResidentWorker]) -> None:
+        self._error: str | None = None
+        self._threads = [
+            Thread(target=self._run, args=(worker,), name=f"resident-{n}", daemon=True)
+            for n, worker in enumerate(workers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _run(self, worker: ResidentWorker) -> None:
+        try:
+            worker.run()
+        except BaseException as error:
+            self._error = f"{type(error).__name__}: {error}"
+            raise
+
+    def failure(self) -> str | None:
+        """Error of the first thread that failed; empty if all have returned."""
+        if self._error is None and any(thread.is_alive() for thread in self._threads):
+            return None
+        return self._error or ""
+
+    def cancel(self) -> None:
+        """Do nothing: a thread cannot be ended."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the threads."""
+        for thread in self._threads:
+            thread.join(seconds)
+        return not any(thread.is_alive() for thread in self._threads)
+
+
+def local_resident_executor(
+    tasks: int = 2,
+    settings: ResidentSettings | None = None,
+    clock: Callable[[], int] = wall_clock,
+) -> ResidentExecutor:
+    """Executor of resident tasks in threads of this process."""
+    return ResidentExecutor(ThreadStarter(clock), tasks, settings)
+
+
+def _loaded(code: bytes) -> Program:
+    program = pickle.loads(code)
+    assert isinstance(program, Program)
+    return program
+
+
+def _storage(plan: EpochPlan) -> Storage:
+    job_dir, durable = plan.job_dir, plan.durable
+    assert job_dir is not None
+    return Storage(
+        DeltaLoader(job_dir), lambda name, pieces: write_segment(job_dir, name, pieces, durable)
+    )
