@@ -48,6 +48,7 @@ from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_record import RecordedRun
 from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
+from millrace.engine.resident.tasks import ResidentSettings
 from millrace.filesystem.registry import resolved
 from millrace.filesystem.settings import FileSystemSettings, use_settings
 from millrace.plan.job_graph import JobGraph
@@ -65,6 +66,10 @@ ALL = 1 << 62
 """Number of records per split and epoch in batch mode, where one epoch takes all."""
 DEFAULT_INTERVAL = 1_000
 """Milliseconds between checkpoints when none is configured."""
+LEAST_BARRIER_INTERVAL = 10
+"""Milliseconds between barriers of resident tasks if every epoch ends with a checkpoint."""
+SPARE_SLOTS = 2
+"""Slots of a local application beyond those that resident tasks hold, for Spark's own jobs."""
 
 
 @dataclass
@@ -178,6 +183,8 @@ class JobLauncher:
         graph.program.log.apply_levels()
         width = max(stage.parallelism for stage in graph.program.stages)
         self._require_place()
+        if configuration.get(options.EXECUTOR) == "resident":
+            require_fit_for_resident_tasks(graph)
         executor = (self.executor or spark_executor)(configuration, name, width)
         results = _dispatcher(graph, sinks, handlers)
         checkpoints = CheckpointCoordinator(config, name, run_id)
@@ -288,22 +295,61 @@ def _location(text: str | None) -> str | None:
 
 
 def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
-    """Executor of epochs on this process's Spark application, which is created if necessary."""
+    """Executor on this process's Spark application, which is created if necessary."""
     from millrace.spark.dependencies import Dependencies
     from millrace.spark.executor import SparkExecutor
     from millrace.spark.session import active_context, create_context
 
+    is_resident = configuration.get(options.EXECUTOR) == "resident"
     dependencies = Dependencies.of(configuration)
     settings = configuration.to_dict()
     extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
     context = active_context()
     if context is None:
-        context = create_context(name, parallelism, extra=dependencies.add_to(extra))
+        spare = SPARE_SLOTS if is_resident else 0
+        context = create_context(name, parallelism, extra=dependencies.add_to(extra), spare=spare)
         dependencies.add_to_class_loader(context)
     else:
         dependencies.require_jars(context)
     tasks = configuration.get(options.SPARK_TASKS)
-    return SparkExecutor(context, tasks, dependencies.ship(context))
+    environment = dependencies.ship(context)
+    if not is_resident:
+        return SparkExecutor(context, tasks, environment)
+    from millrace.spark.resident.executor import resident_executor
+
+    return resident_executor(context, tasks, environment, resident_settings(configuration))
+
+
+def resident_settings(configuration: Configuration) -> ResidentSettings:
+    """Settings of resident tasks."""
+    interval = configuration.get(options.RESIDENT_BARRIER_INTERVAL)
+    checkpoints = configuration.get(options.CHECKPOINTING_INTERVAL)
+    if interval is None:
+        wanted = DEFAULT_INTERVAL if checkpoints is None else checkpoints.to_millis()
+        milliseconds = min(max(wanted, LEAST_BARRIER_INTERVAL), DEFAULT_INTERVAL)
+    else:
+        milliseconds = interval.to_millis()
+    return ResidentSettings(
+        barrier_interval=milliseconds,
+        buffer_timeout=configuration.get(options.RESIDENT_BUFFER_TIMEOUT).to_millis() / 1000,
+        heartbeat_timeout=configuration.get(options.RESIDENT_HEARTBEAT_TIMEOUT).to_millis() / 1000,
+    )
+
+
+def require_fit_for_resident_tasks(graph: JobGraph) -> None:
+    """Raise JobDefinitionError if resident tasks cannot run a graph."""
+    use_epochs = f"use {options.EXECUTOR.key}: epochs"
+    if graph.program.batch_mode:
+        raise JobDefinitionError(
+            f"{options.EXECUTOR.key} is 'resident', but the job runs in BATCH mode, whose input is "
+            f"one epoch: {use_epochs}, or runtime mode STREAMING"
+        )
+    for node in graph.sources:
+        if node.source.is_delivered:
+            raise JobDefinitionError(
+                f"{options.EXECUTOR.key} is 'resident', but Spark jobs read source '{node.name}', "
+                f"a DataFrame, while resident tasks hold the slots: {use_epochs}"
+            )
 
 
 @contextmanager

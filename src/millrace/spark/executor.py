@@ -93,7 +93,7 @@ class SparkExecutor:
         try:
             self._deploy(program)
         except (Py4JError, PySparkException) as error:
-            raise ExecutorError(f"Spark does not run: {_reason(error)}") from error
+            raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
 
     def _deploy(self, program: Program) -> None:
         tasks = self._tasks or self._cores.count
@@ -154,7 +154,7 @@ class SparkExecutor:
             ]
             rdds = [stage.over(self._anchors.of(width).rdd()) for stage in outputs]
         except (Py4JError, PySparkException) as error:
-            future.set_exception(ExecutorError(_reason(error)))
+            future.set_exception(ExecutorError(reason_of(error)))
             return future
 
         def run() -> None:
@@ -164,7 +164,7 @@ class SparkExecutor:
                 for rdd in rdds:
                     rdd.count()
             except (Py4JError, PySparkException) as error:
-                future.set_exception(ExecutorError(_reason(error)))
+                future.set_exception(ExecutorError(reason_of(error)))
             else:
                 future.set_result(None)
 
@@ -206,14 +206,14 @@ class SparkExecutor:
         require_application(self._context)
         if isinstance(error, (EOFError, OSError)):
             return ExecutorError(f"the connection to Spark broke: {error}")
-        lasting = start_failure(_message(error))
+        lasting = start_failure(message_of(error))
         if lasting is not None:
             return JobExecutionError(lasting)
         return ExecutorError(self._cause_of_loss(error))
 
     def _cause_of_loss(self, error: Exception) -> str:
         """Reason why an epoch was lost; for a dead worker also its operators."""
-        reason, death = _reason(error), worker_death(_message(error))
+        reason, death = reason_of(error), worker_death(message_of(error))
         if death is None:
             return reason
         return f"a Python worker died in {self._operators_of(death.stage)}: {death.reason}"
@@ -318,7 +318,8 @@ class SparkExecutor:
                 self._broadcast.unpersist()
 
 
-def _message(error: Exception) -> str:
+def message_of(error: Exception) -> str:
+    """Message of an error of Spark or py4j."""
     java = getattr(error, "java_exception", None)
     return str(java.getMessage()) if java is not None else str(error)
 
@@ -327,11 +328,11 @@ _BEGINNING, _END = 300, 900
 """Characters of a long reason: what ran, and the end of the worker's traceback."""
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """First lines of Spark's message and, for a long traceback, its last lines, which have the
     cause; the log has everything."""
     log.debug("Spark failed", exc_info=error)
-    told = _message(error).strip().split("\n\tat ")[0].rstrip()
+    told = message_of(error).strip().split("\n\tat ")[0].rstrip()
     if "Traceback (most recent call last)" not in told:  # whose parts have empty lines between them
         told = told.split("\n\n")[0]
     if len(told) <= _BEGINNING + _END:

@@ -50,18 +50,23 @@ def active_context() -> SparkContext | None:
 
 
 def create_context(
-    name: str, parallelism: int, master: str | None = None, extra: Mapping[str, str] | None = None
+    name: str,
+    parallelism: int,
+    master: str | None = None,
+    extra: Mapping[str, str] | None = None,
+    spare: int = 0,
 ) -> SparkContext:
     """The running application, or a new one: by default local, with up to ``parallelism`` cores. It
     has no SparkSession, which takes seconds to make and jobs do not need.
 
-    ``extra`` are Spark settings of the user; they win. Raises ConfigurationError without Java 17.
+    ``extra`` are Spark settings of the user; they win. ``spare`` is the number of further slots of a
+    local application. Raises ConfigurationError without Java 17.
     """
     running = active_context()
     if running is not None:
         return running
     extra = dict(extra or {})
-    extra["spark.master"] = master or extra.get("spark.master") or local_master(parallelism)
+    extra["spark.master"] = master or extra.get("spark.master") or local_master(parallelism, spare)
     settings = spark_settings(extra)
     _quieten_py4j()
     ensure_gateway(settings)
@@ -78,11 +83,15 @@ def create_session(
     return SparkSession(create_context(name, parallelism, master, extra))
 
 
-def local_master(parallelism: int | None = None) -> str:
+def local_master(parallelism: int | None = None, spare: int = 0) -> str:
     """Master URL of this machine, with as many cores as subtasks can use (None for all). Tasks
-    are retried, as on a cluster."""
-    cores = min(parallelism, os.cpu_count() or 1) if parallelism else "*"
-    return f"local[{cores},{TASK_FAILURES}]"
+    are retried, as on a cluster. ``spare`` slots come on top."""
+    cores = os.cpu_count() or 1
+    if parallelism:
+        cores = min(parallelism, cores)
+    elif not spare:
+        return f"local[*,{TASK_FAILURES}]"
+    return f"local[{cores + spare},{TASK_FAILURES}]"
 
 
 def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:

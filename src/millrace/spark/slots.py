@@ -22,7 +22,7 @@ from millrace.spark.worker_environment import WorkerEnvironment, variable_of_fun
 
 SLOT_VARIABLE = "MILLRACE_SLOT"
 
-_WRAPPING = Lock()
+WRAPPING = Lock()
 """Held while a function is wrapped, because all jobs of a process share the context with its
 variables."""
 
@@ -103,7 +103,7 @@ class SlottedStage:
     def _wrapped(self, slot: int, function: Callable[..., Any]) -> JavaObject:
         serializer = NoOpSerializer()
         with (
-            _WRAPPING,
+            WRAPPING,
             self._environment.of_functions(self._context),
             variable_of_functions(self._context, SLOT_VARIABLE, str(slot)),
         ):

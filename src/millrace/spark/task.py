@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import marshal
 import pickle
 import struct
@@ -81,29 +82,40 @@ class LevelTask:
             plan,
             context.taskAttemptId(),
             unframed(elements),
-            _loader(plan),
-            _segment_writer(plan),
+            delta_loader(plan),
+            segment_writer(plan),
         )
         for target, frame in framed(made):
             if not self._last:
                 yield _TARGET.pack(target)
             yield frame
         crash_point("task-end")
-        _tidy()
+        tidy()
 
     def _load_program(self) -> Program:
         program = _programs.get(self._digest)
         if program is None:
-            self._environment.enter()
-            program = load_program(self._program.value)
-            use_settings(program.file_systems)
-            set_up_worker_log(program.log)
-            _programs[self._digest] = program
-            for digest, other in list(_programs.items()):
-                if other.run_id in program.closed_runs:
-                    worker().forget(other.run_id)
-                    del _programs[digest]
+            program = _prepared(self._digest, self._program.value, self._environment)
         return program
+
+
+def worker_program(code: bytes, environment: WorkerEnvironment) -> Program:
+    """The program in ``code``, for which this process is prepared."""
+    digest = hashlib.sha256(code).hexdigest()
+    return _programs.get(digest) or _prepared(digest, code, environment)
+
+
+def _prepared(digest: str, code: bytes, environment: WorkerEnvironment) -> Program:
+    environment.enter()
+    program = load_program(code)
+    use_settings(program.file_systems)
+    set_up_worker_log(program.log)
+    _programs[digest] = program
+    for other_digest, other in list(_programs.items()):
+        if other.run_id in program.closed_runs:
+            worker().forget(other.run_id)
+            del _programs[other_digest]
+    return program
 
 
 def framed(elements: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
@@ -162,7 +174,7 @@ def worker() -> Worker:
         filter_hangups()
         _worker = Worker(watchdog=Watchdog(dumps=StackDumps()))
         # the collector would look at every state object again and again; and nothing may get into
-        # the oldest generation before `_tidy`
+        # the oldest generation before `tidy`
         gc.set_threshold(100_000, 10_000, 1000)
     return _worker
 
@@ -175,7 +187,7 @@ def load_program(data: bytes) -> Program:
     return program
 
 
-def _tidy() -> None:
+def tidy() -> None:
     """Exempt the state's objects from garbage collection, because PySpark runs a full collection
     after every task.
 
@@ -186,12 +198,14 @@ def _tidy() -> None:
     gc.freeze()
 
 
-def _loader(plan: EpochPlan) -> DeltaLoader:
+def delta_loader(plan: EpochPlan) -> DeltaLoader:
+    """Reader of the deltas in the job's directory."""
     assert plan.job_dir is not None
     return DeltaLoader(plan.job_dir)
 
 
-def _segment_writer(plan: EpochPlan) -> SegmentWriter:
+def segment_writer(plan: EpochPlan) -> SegmentWriter:
+    """Writer of big deltas to the job's directory."""
     job_dir, durable = plan.job_dir, plan.durable
     assert job_dir is not None
 

@@ -346,6 +346,39 @@ STATE_MEMORY_CAP = known(
     ConfigOptions.key("millrace.state.memory-cap").memory_type().no_default_value(),
     "State that one Python worker may keep in memory before it gives up what it can load again.",
 )
+EXECUTOR = known(
+    ConfigOptions.key("millrace.executor")
+    .string_type()
+    .default_value("epochs")
+    .one_of("epochs", "resident"),
+    "How a streaming job runs on Spark. `epochs`: as one Spark job per epoch. `resident`: as one "
+    "Spark job whose tasks stay, for latencies of a few milliseconds; each task holds a slot of the "
+    "application as long as the job runs.",
+)
+RESIDENT_HEARTBEAT_TIMEOUT = known(
+    ConfigOptions.key("millrace.resident.heartbeat-timeout")
+    .duration_type()
+    .default_value(Duration.of_seconds(50))
+    .at_least(100),
+    "A worker of resident tasks that sends no heartbeat for so long counts as lost: its process is "
+    "frozen, or its machine is gone. A busy one sends heartbeats.",
+)
+RESIDENT_BARRIER_INTERVAL = known(
+    ConfigOptions.key("millrace.resident.barrier-interval")
+    .duration_type()
+    .no_default_value()
+    .at_least(1),
+    "Time from one barrier of resident tasks to the next, while records come: the length of an "
+    "epoch. Unset: the checkpointing interval, at most 1 s.",
+)
+RESIDENT_BUFFER_TIMEOUT = known(
+    ConfigOptions.key("millrace.resident.buffer-timeout")
+    .duration_type()
+    .default_value(Duration.of_millis(5))
+    .at_least(0),
+    "How long records of a busy subtask of resident tasks wait at most until a buffer is full. "
+    "Those of a subtask that has nothing else to do are sent at once.",
+)
 SPARK_TASKS = known(
     ConfigOptions.key("millrace.spark.tasks").int_type().no_default_value().at_least(1),
     "The most Spark tasks that a level of an epoch runs as, each with several subtasks. Without it "

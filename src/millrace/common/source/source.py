@@ -44,6 +44,12 @@ class Source(ABC, Generic[T_co]):
         return self.boundedness is Boundedness.BOUNDED
 
     @property
+    def is_delivered(self) -> bool:
+        """Whether Spark jobs of the driver bring the data to the subtasks. Resident tasks cannot
+        have such a source."""
+        return False
+
+    @property
     def requires_checkpoints(self) -> bool:
         """Whether the source discards data that a complete checkpoint covers, so that a job
         whose checkpoints end with its process would lose records. False by default."""

@@ -53,6 +53,11 @@ class StreamingDataFrameSource(Source[Any]):
         self._schema = arrow_schema(dataframe)
         self._form = form_of(record_type)
 
+    @property
+    def is_delivered(self) -> bool:
+        """True: Spark jobs of the driver bring the DataFrame's partitions."""
+        return True
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_dataframe": None}  # readers get what it computes
 

@@ -111,6 +111,7 @@ class ResidentSubtask:
         """Begin the epoch of a plan."""
         self._plan, self._storage = plan, storage
         self._began_at, self.busy, self.blocked = time.time() * 1000, 0.0, 0.0
+        self._turn_began = time.perf_counter()
         self._origin: StateOrigin = "current"
         self.has_news = False
         self._guarded(self._begin)
@@ -181,7 +182,7 @@ class ResidentSubtask:
         Returns whether anything was done."""
         if self.phase is not Phase.OPEN:
             return False
-        started = time.perf_counter()
+        started = self._turn_began = time.perf_counter()
         if self.outbox.is_blocked:
             if self._blocked_since is None:
                 self._blocked_since = started
@@ -325,7 +326,7 @@ class ResidentSubtask:
         """Pass on full buffers, and remember that others may wait."""
         self.outbox.put(self.subtask.fetched())
         if self._unflushed is None:
-            self._unflushed = time.perf_counter()
+            self._unflushed = self._turn_began
 
     def _flush_if_due(self, now: int) -> None:
         if self._unflushed is None or self.outbox.is_blocked:

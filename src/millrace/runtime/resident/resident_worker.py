@@ -50,6 +50,8 @@ TURN = 0.005
 """Seconds that a subtask works before the loop looks at its sockets."""
 MOST_UNKNOWN = 64
 """Connections without a greeting that are kept open."""
+TIDY_INTERVAL = 10.0
+"""Seconds between two calls of `tidy`."""
 IDLE = 5.0
 """Longest wait of the loop in seconds."""
 
@@ -83,6 +85,7 @@ class ResidentWorker:
         load_program: function that decodes a program, and prepares the process for it.
         storage: function that gives access to the files of a plan.
         clock: processing time in ms since the epoch.
+        tidy: function that exempts the state's objects from garbage collection, called now and then.
     """
 
     def __init__(
@@ -92,12 +95,15 @@ class ResidentWorker:
         load_program: ProgramLoader,
         storage: Callable[[EpochPlan], Storage],
         clock: Callable[[], int] = wall_clock,
+        tidy: Callable[[], None] | None = None,
     ) -> None:
         self._assignment = assignment
         self._held = held
         self._load_program = load_program
         self._storage = storage
         self._clock = clock
+        self._tidy = tidy
+        self._tidied_at = time.monotonic()
         self._selector = selectors.DefaultSelector()
         self._listener = Listener(assignment.host)
         self._control = self._connected_to_driver("task")
@@ -116,7 +122,6 @@ class ResidentWorker:
         self._plan: EpochPlan | None = None
         self._told: set[News] = set()
         self._has_returned = False
-        self._turn = 0
 
     # -- life ----------------------------------------------------------------------------------
 
@@ -185,6 +190,9 @@ class ResidentWorker:
                 self._receive(source)
         self._run_subtasks()
         self._tell_news()
+        if self._tidy is not None and time.monotonic() - self._tidied_at > TIDY_INTERVAL:
+            self._tidied_at = time.monotonic()
+            self._tidy()
         for connection in (self._control, *self._peers.values()):
             self._push(connection)
 
@@ -201,17 +209,12 @@ class ResidentWorker:
         return wait
 
     def _run_subtasks(self) -> None:
-        """Give every subtask a turn, beginning with another one each time."""
-        count = len(self._subtasks)
-        if not count:
-            return
-        self._turn = (self._turn + 1) % count
-        for number in range(count):
-            subtask = self._subtasks[(self._turn + number) % count]
-            if subtask.phase is not Phase.OPEN:
-                continue
-            enter_place(subtask.log_place)
-            subtask.turn(time.perf_counter() + TURN)
+        """Give every subtask a turn. Producers come first, so that a record passes the whole task
+        in one step."""
+        for subtask in self._subtasks:
+            if subtask.phase is Phase.OPEN:
+                enter_place(subtask.log_place)
+                subtask.turn(time.perf_counter() + TURN)
 
     def _receive(self, connection: Connection) -> None:
         try:
@@ -355,7 +358,7 @@ class ResidentWorker:
     def _create_subtasks(self, program: Program, task: int, wiring: Wiring) -> None:
         width = len(wiring.places)
         parallelism = {stage.id: stage.parallelism for stage in program.stages}
-        for stage in program.stages:
+        for stage in sorted(program.stages, key=lambda stage: stage.level):
             outgoing = {
                 edge.id: parallelism[edge.target_stage]
                 for edge in program.edges

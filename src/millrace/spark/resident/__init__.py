@@ -1,0 +1,1 @@
+"""Resident tasks on Spark: one Spark job, whose tasks stay for many epochs."""

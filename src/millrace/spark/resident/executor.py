@@ -1,0 +1,41 @@
+"""Executor of resident tasks on Spark."""
+
+from __future__ import annotations
+
+import os
+
+from pyspark import SparkContext
+
+from millrace.engine.resident.resident_executor import ResidentExecutor
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.spark.cluster_cores import ClusterCores, in_driver
+from millrace.spark.resident.spark_starter import SparkStarter
+from millrace.spark.worker_environment import WorkerEnvironment
+
+__all__ = ["resident_executor"]
+
+_BEATS = 5
+"""Heartbeats within the time after which a silent worker counts as lost."""
+
+
+def resident_executor(
+    context: SparkContext,
+    tasks: int | None,
+    environment: WorkerEnvironment,
+    settings: ResidentSettings,
+) -> ResidentExecutor:
+    """Executor of resident tasks in a Spark application.
+
+    Args:
+        tasks: largest number of tasks; None for the number of cores.
+    """
+    heartbeat = min(1.0, settings.heartbeat_timeout / _BEATS)
+    starter = SparkStarter(context, environment, heartbeat)
+    return ResidentExecutor(starter, tasks or _cores(context), settings)
+
+
+def _cores(context: SparkContext) -> int:
+    """Number of cores that tasks can use."""
+    cores = ClusterCores(context)
+    cores.wait_until_known()
+    return min(cores.count, os.cpu_count() or 1) if in_driver(context) else cores.count

@@ -1,0 +1,42 @@
+"""Check that a Spark application has a free slot for each resident task.
+
+Spark itself waits for slots that other jobs hold, for minutes and without a word.
+"""
+
+from __future__ import annotations
+
+from pyspark import SparkContext
+
+from millrace.common.errors import JobExecutionError
+
+__all__ = ["require_free_slots"]
+
+
+def require_free_slots(context: SparkContext, tasks: int) -> None:
+    """Raise unless ``tasks`` slots are free.
+
+    Raises:
+        JobExecutionError: there are fewer. The message names the ways out.
+    """
+    application = context._jsc.sc()
+    profile = application.resourceProfileManager().defaultResourceProfile()
+    slots = int(application.maxNumConcurrentTasks(profile))
+    busy = _busy(context)
+    free = slots - busy
+    if free >= tasks:
+        return
+    holders = f", {busy} of them busy" if busy else ""
+    raise JobExecutionError(
+        f"the job needs {tasks} slots for its resident tasks, and the Spark application has "
+        f"{slots}{holders}: {max(free, 0)} free. Give the application more cores (--master "
+        f"local[{tasks + busy}], spark.cores.max, spark.executor.instances), lower the job's "
+        "parallelism or millrace.spark.tasks, end the other jobs of the application, or run the "
+        "job with millrace.executor: epochs"
+    )
+
+
+def _busy(context: SparkContext) -> int:
+    """Number of slots that running tasks hold."""
+    tracker = context.statusTracker()
+    stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+    return sum(int(stage.numActiveTasks) for stage in stages if stage is not None)

@@ -1,0 +1,77 @@
+"""Body of a resident Spark task."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pyspark import BarrierTaskContext
+
+from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.resident.resident_subtask import Storage
+from millrace.runtime.resident.resident_worker import Assignment, ResidentWorker
+from millrace.spark.task import delta_loader, segment_writer, tidy, worker, worker_program
+from millrace.spark.worker_environment import WorkerEnvironment
+
+__all__ = ["ResidentTask"]
+
+
+class ResidentTask:
+    """Function of a resident task. It knows no program: the driver sends that.
+
+    Args:
+        driver: address of the driver.
+        token: secret of the run.
+        generation: number of the Spark job.
+        on_one_host: whether all tasks run on the driver's machine.
+        heartbeat: seconds between two heartbeats.
+    """
+
+    def __init__(
+        self,
+        driver: str,
+        token: bytes,
+        generation: int,
+        environment: WorkerEnvironment,
+        on_one_host: bool,
+        heartbeat: float,
+    ) -> None:
+        self._driver = driver
+        self._token = token
+        self._generation = generation
+        self._environment = environment
+        self._on_one_host = on_one_host
+        self._heartbeat = heartbeat
+
+    def __call__(self, elements: Iterable[Any]) -> Iterator[bytes]:
+        """Run until the driver ends the task. Returns nothing."""
+        context = BarrierTaskContext.get()
+        # of a second attempt the driver knows nothing: it starts lost tasks with a new generation
+        host = "" if self._on_one_host else _own_address(self._driver)
+        assignment = Assignment(
+            self._driver,
+            self._token,
+            self._generation,
+            context.partitionId(),
+            host,
+            self._heartbeat,
+        )
+
+        def load(code: bytes) -> Any:
+            return worker_program(code, self._environment)
+
+        ResidentWorker(assignment, worker(), load, _storage, tidy=tidy).run()
+        tidy()
+        return iter(())
+
+
+def _storage(plan: EpochPlan) -> Storage:
+    return Storage(delta_loader(plan), segment_writer(plan))
+
+
+def _own_address(driver: str) -> str:
+    """Address of this machine, as seen from the network of the driver."""
+    host, _, port = driver.rpartition(":")
+    with socket.create_connection((host.strip("[]"), int(port)), 10.0) as link:
+        return str(link.getsockname()[0])

@@ -1,0 +1,148 @@
+"""Starts resident tasks as one Spark job in barrier mode: all of them or none."""
+
+from __future__ import annotations
+
+import logging
+from threading import Thread
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+
+from millrace.common.errors import JobExecutionError
+from millrace.engine.executor import ExecutorError
+from millrace.spark.application import require_application
+from millrace.spark.cluster_cores import ClusterCores, in_driver
+from millrace.spark.executor import message_of, reason_of
+from millrace.spark.local_properties import LocalProperties
+from millrace.spark.resident.free_slots import require_free_slots
+from millrace.spark.resident.resident_task import ResidentTask
+from millrace.spark.slots import SLOT_VARIABLE, WRAPPING
+from millrace.spark.worker_death import worker_death
+from millrace.spark.worker_environment import WorkerEnvironment, variable_of_functions
+from millrace.spark.worker_start import start_failure
+
+__all__ = ["SparkStarter"]
+
+log = logging.getLogger(__name__)
+
+_SLOT = "resident"
+"""Value of the slot variable: idle workers of resident tasks serve no others."""
+
+
+class SparkStarter:
+    """Starts the resident tasks of one job in a Spark application.
+
+    Args:
+        context: the application's SparkContext.
+        environment: environment in which workers find the job's dependencies.
+        heartbeat: seconds between two heartbeats.
+    """
+
+    def __init__(
+        self, context: SparkContext, environment: WorkerEnvironment, heartbeat: float = 1.0
+    ) -> None:
+        self._context = context
+        self._environment = environment
+        self._heartbeat = heartbeat
+        self._properties = LocalProperties(context)
+        self._cores = ClusterCores(context)
+
+    @property
+    def host(self) -> str:
+        """Address at which tasks reach the driver."""
+        if in_driver(self._context):
+            return "127.0.0.1"
+        return str(self._context.getConf().get("spark.driver.host") or "127.0.0.1")
+
+    def start(self, address: str, token: bytes, generation: int, tasks: int) -> SparkTasks:
+        """Start the Spark job, in a thread.
+
+        Raises:
+            JobExecutionError: there are too few slots.
+            ExecutorError: Spark does not run.
+        """
+        self._cores.wait_until_known()
+        try:
+            require_free_slots(self._context, tasks)
+            task = ResidentTask(
+                address,
+                token,
+                generation,
+                self._environment,
+                on_one_host=self.host == "127.0.0.1",
+                heartbeat=self._heartbeat,
+            )
+            return SparkTasks(self._context, self._job(task, tasks), self._properties, generation)
+        except (Py4JError, PySparkException) as error:
+            raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
+
+    def _job(self, task: ResidentTask, tasks: int) -> Any:
+        """The Spark job, as an RDD without elements."""
+        context = self._context
+        rdd = context.parallelize(range(tasks), tasks).barrier().mapPartitions(task)
+        with (
+            WRAPPING,
+            self._environment.of_functions(context),
+            variable_of_functions(context, SLOT_VARIABLE, _SLOT),
+        ):
+            rdd._jrdd  # noqa: B018 (wraps the function, with these variables)
+        return rdd
+
+    def require_running(self) -> None:
+        """Raise an ApplicationLostError if the application has ended."""
+        require_application(self._context)
+
+
+class SparkTasks:
+    """Running Spark job of one generation."""
+
+    def __init__(
+        self, context: SparkContext, job: Any, properties: LocalProperties, generation: int
+    ) -> None:
+        self._context = context
+        self._job = job
+        self._properties = properties
+        self._name = f"millrace-resident-{id(self)}-{generation}"
+        self._error: Exception | None = None
+        self._thread = Thread(target=self._run, name="millrace-resident", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._properties.apply(self._name)
+            self._context.setLocalProperty("spark.job.description", "millrace: resident tasks")
+            self._job.count()
+        except (Py4JError, PySparkException, OSError, EOFError) as error:
+            self._error = error
+
+    def failure(self) -> str | None:
+        """Spark's reason for the end of the tasks. None while they run.
+
+        Raises:
+            JobExecutionError: workers cannot start, however often it is tried.
+        """
+        if self._thread.is_alive():
+            return None
+        if self._error is None:
+            return ""
+        lasting = start_failure(message_of(self._error))
+        if lasting is not None:
+            raise JobExecutionError(lasting)
+        death = worker_death(message_of(self._error))
+        if death is not None:
+            return f"a Python worker died: {death.reason}"
+        return reason_of(self._error)
+
+    def cancel(self) -> None:
+        """Cancel the Spark job, which kills tasks that do not return."""
+        try:
+            self._properties.cancel(self._name)
+        except Py4JError as error:
+            log.debug("cannot cancel resident tasks", exc_info=error)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end of the Spark job."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
