@@ -96,9 +96,7 @@ class AskedWhileItReads(LocalExecutor):
         super().__init__()
         self.read: list[int] = []
 
-    def run_epoch(
-        self, plan: EpochPlan, closing: Callable[[], None] | None = None
-    ) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         wish = EndWish(plan.end_file)
         if len(self.read) < 3:
             wish.make()

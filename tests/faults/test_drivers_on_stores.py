@@ -89,9 +89,7 @@ class Superseded(FaultyCluster):
         """The checkpoints that were complete then."""
         self.happens: Callable[[], None] = lambda: None
 
-    def run_epoch(
-        self, plan: EpochPlan, closing: Callable[[], None] | None = None
-    ) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         if (plan.epoch, plan.attempt) == (4, 0):
             self.follow()
             self.happens()

@@ -28,9 +28,7 @@ class Interrupted(FaultyCluster):
         self.epoch = epoch
         self.happens = happens
 
-    def run_epoch(
-        self, plan: EpochPlan, closing: Callable[[], None] | None = None
-    ) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         if (plan.epoch, plan.attempt) == (self.epoch, 0):
             self.happens()
         return super().run_epoch(plan)

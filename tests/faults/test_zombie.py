@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import fault_pipeline as pipeline
@@ -33,9 +34,7 @@ class HauntedCluster(FaultyCluster):
         self.haunting = False
         self.undead: list[int] = []
 
-    def run_epoch(
-        self, plan: EpochPlan, closing: Callable[[], None] | None = None
-    ) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         self.haunting = (plan.epoch, plan.attempt) == (HAUNTED, 0)
         acks = super().run_epoch(plan)
         if self.haunting:

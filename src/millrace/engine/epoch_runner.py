@@ -122,9 +122,7 @@ class EpochRunner:
             return None
         return self._checked(plan, deployment, acks)
 
-    def _run_attempt(
-        self, plan: EpochPlan, closing: Callable[[], None] | None
-    ) -> list[Ack]:
+    def _run_attempt(self, plan: EpochPlan, closing: Callable[[], None] | None) -> list[Ack]:
         with self._lock:
             self._running, self._timed_out = (plan.epoch, plan.attempt), None
             self._end = EndWish(plan.end_file, plan.end_object)

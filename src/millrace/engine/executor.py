@@ -38,8 +38,8 @@ class Executor(Protocol):
         not, it processes what is there when it begins."""
 
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
-        """Run one epoch to its end. ``closing`` is called when an epoch that was kept open begins to
-        end. Raises ExecutorError when the infrastructure failed."""
+        """Run one epoch to its end. ``closing`` is called when an epoch that was kept open
+        begins to end. Raises ExecutorError when the infrastructure failed."""
 
     def end_reading(self) -> None:
         """Make a running epoch that is kept open end; callable from any thread."""

@@ -33,8 +33,8 @@ class BufferKind(IntEnum):
     DELIVERED = 5
     """Data that the executor brings to a source. Made by `delivered_to`."""
     STATUS = 6
-    """Watermark of a producer, and whether it is idle, for all the subtasks of a task. Only resident
-    tasks send it, within an epoch. Made by `status_of`."""
+    """Watermark of a producer, and whether it is idle, for all the subtasks of a task. Only
+    resident tasks send it, within an epoch. Made by `status_of`."""
 
 
 class Buffer(NamedTuple):

@@ -15,9 +15,9 @@ from itertools import chain as chain_of
 
 from millrace.common.errors import CheckpointError
 from millrace.common.functions.accumulators import Accumulators, merge_all
+from millrace.common.types.batch import Batch
 from millrace.runtime.buffer import MAX_WATERMARK, Buffer
 from millrace.runtime.chain import OperatorChain
-from millrace.common.types.batch import Batch
 from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.epoch import (
     Ack,

@@ -41,6 +41,9 @@ ON_YARN: dict[str, str] = {
     "spark.python.unix.domain.socket.enabled": "false",
 }
 TASK_FAILURES = 4
+RESIDENT_TASK_FAILURES = 1_000_000
+"""Losses of one resident task before Spark ends the job of all: the count is for the life of the
+job, which may be months."""
 _ON_THIS_MACHINE = ("local", "spark://127.0.0.1:", "spark://localhost:")
 
 
@@ -59,8 +62,8 @@ def create_context(
     """The running application, or a new one: by default local, with up to ``parallelism`` cores. It
     has no SparkSession, which takes seconds to make and jobs do not need.
 
-    ``extra`` are Spark settings of the user; they win. ``spare`` is the number of further slots of a
-    local application. Raises ConfigurationError without Java 17.
+    ``extra`` are Spark settings of the user; they win. ``spare`` is the number of further slots of
+    a local application. Raises ConfigurationError without Java 17.
     """
     running = active_context()
     if running is not None:
@@ -91,7 +94,8 @@ def local_master(parallelism: int | None = None, spare: int = 0) -> str:
         cores = min(parallelism, cores)
     elif not spare:
         return f"local[*,{TASK_FAILURES}]"
-    return f"local[{cores + spare},{TASK_FAILURES}]"
+    failures = RESIDENT_TASK_FAILURES if spare else TASK_FAILURES
+    return f"local[{cores + spare},{failures}]"
 
 
 def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:

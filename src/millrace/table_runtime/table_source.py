@@ -16,7 +16,7 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.runtime.buffer import MIN_WATERMARK
-from millrace.runtime.epoch import ReadPlan, ReadResult
+from millrace.runtime.epoch import ReadPlan
 from millrace.runtime.operators.source import ActiveSplit, SourceOperator
 from millrace.table_runtime.columns import ColumnConversion
 

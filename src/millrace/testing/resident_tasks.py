@@ -12,7 +12,7 @@ from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program
 from millrace.runtime.resident.resident_subtask import Storage
-from millrace.runtime.resident.resident_worker import Assignment, ResidentWorker
+from millrace.runtime.resident.resident_worker import ResidentWorker, TaskAssignment
 from millrace.runtime.worker import Worker
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
@@ -39,10 +39,8 @@ class ThreadStarter:
         workers = []
         for task in range(tasks):
             held = self._held.setdefault(task, Worker(f"local:{task}", self._clock))
-            assignment = Assignment(address, token, generation, task)
-            workers.append(
-                ResidentWorker(assignment, held, _loaded, _storage, self._clock)
-            )
+            assignment = TaskAssignment(address, token, generation, task)
+            workers.append(ResidentWorker(assignment, held, _loaded, _storage, self._clock))
         return ThreadTasks(workers)
 
     def require_running(self) -> None:
@@ -73,6 +71,13 @@ class ThreadTasks:
         if self._error is None and any(thread.is_alive() for thread in self._threads):
             return None
         return self._error or ""
+
+    def kill(self, attempt: int) -> None:
+        """Do nothing: a thread cannot be ended."""
+
+    def reason(self, attempt: int) -> str:
+        """Nothing: a thread that ends is the end of all."""
+        return ""
 
     def cancel(self) -> None:
         """Do nothing: a thread cannot be ended."""

@@ -68,9 +68,7 @@ class FaultyCluster:
     def deploy(self, program: Program) -> None:
         self.program = replace(program, tasks=self.random.choice(self.tasks))
 
-    def run_epoch(
-        self, plan: EpochPlan, closing: Callable[[], None] | None = None
-    ) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         self._wake_zombies()
         fault = self._draw()
         if fault == "lost before":

@@ -68,18 +68,19 @@ class Rig:
         self.state = SubtaskState()
         self.sink = sink
         self.place = (index, parallelism, 128)
-        self.epoch = 0
+        self.epoch = self.now = 0
         self.open()
 
     def open(self) -> None:
         self.operator = SinkOperator(self.sink)
-        context = OperatorContext("sink", "Sink", *self.place, self.state, lambda: 0)
+        context = OperatorContext("sink", "Sink", *self.place, self.state, lambda: self.now)
         self.operator.setup(context, Discard(), {})
         self.operator.open()
         self.operator.restore()
 
     def run(self, *values: Any, now: int = 0, ended: bool = False) -> list[Any]:
         """One epoch; returns the committables."""
+        self.now = now
         self.operator.begin_epoch(EpochContext(self.epoch, now, f"attempt-{self.epoch}"))
         if values:
             self.operator.process(list(values), None)

@@ -352,8 +352,8 @@ EXECUTOR = known(
     .default_value("epochs")
     .one_of("epochs", "resident"),
     "How a streaming job runs on Spark. `epochs`: as one Spark job per epoch. `resident`: as one "
-    "Spark job whose tasks stay, for latencies of a few milliseconds; each task holds a slot of the "
-    "application as long as the job runs.",
+    "Spark job whose tasks stay, for latencies of a few milliseconds; each task holds a slot of "
+    "the application as long as the job runs.",
 )
 RESIDENT_HEARTBEAT_TIMEOUT = known(
     ConfigOptions.key("millrace.resident.heartbeat-timeout")

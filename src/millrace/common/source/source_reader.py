@@ -98,8 +98,11 @@ class SourceReader(ABC, Generic[T]):
         comparable with ``==``, small."""
 
     def begin_epoch(self, max_records_per_split: int) -> None:
-        """Begin an epoch with a target number of records per split; if one split has fewer
-        records, other splits may return more."""
+        """Begin a round of reading with a target number of records per split; if one split has
+        fewer records, other splits may return more.
+
+        An epoch has one round. With resident tasks, each look for new records is a round.
+        """
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
         """Pause some splits and resume others, for watermark alignment.

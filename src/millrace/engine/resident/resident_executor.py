@@ -20,7 +20,7 @@ from millrace.engine.executor import ExecutorError
 from millrace.engine.resident.tasks import ResidentSettings, RunningTasks, TaskStarter
 from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
 from millrace.runtime.program import Program
-from millrace.runtime.resident.connection import UNKNOWN, Connection, parsed_greeting
+from millrace.runtime.resident.connection import UNKNOWN, FrameConnection, parsed_greeting
 from millrace.runtime.resident.control import (
     Hello,
     News,
@@ -37,8 +37,9 @@ log = logging.getLogger(__name__)
 
 RETURN_PATIENCE = 3.0
 """Seconds in which told tasks return, before they are killed."""
-LAST_WORDS = 1.0
-"""Seconds to wait for the reason of a lost task."""
+WIRE_PATIENCE = 10.0
+"""Seconds in which a task must answer before a new attempt. One that is stuck in a function of the
+user is killed then."""
 REQUEST_DELAY_MS = 5
 """Milliseconds from the first request of an operator to the barrier, so that others join."""
 MOST_UNKNOWN = 64
@@ -49,13 +50,18 @@ MOST_UNKNOWN = 64
 class _Task:
     """A resident task, as the driver knows it."""
 
-    control: Connection
+    control: FrameConnection
     hello: Hello | None = None
-    heartbeat: Connection | None = None
+    heartbeat: FrameConnection | None = None
     beat_at: float = 0.0
     """Time of the last heartbeat (`time.monotonic`)."""
     wired: int = -1
     """Last attempt whose connections are made."""
+
+    @property
+    def name(self) -> str:
+        """The process, for messages."""
+        return f"worker {self.hello.worker if self.hello else self.control.peer}"
 
 
 @dataclass
@@ -111,7 +117,7 @@ class ResidentExecutor:
         self._attempt = 0
         self._running: RunningTasks | None = None
         self._tasks: dict[int, _Task] = {}
-        self._unknown: list[Connection] = []
+        self._unknown: list[FrameConnection] = []
         self._is_wired = False
         self._open: _OpenEpoch | None = None
         self._cancelled = False
@@ -147,7 +153,6 @@ class ResidentExecutor:
             return self._run(plan, closing or _nothing)
         except (ExecutorError, TransportError, OSError) as error:
             self._is_wired = False
-            self._end_generation()
             self._starter.require_running()
             if isinstance(error, ExecutorError):
                 raise
@@ -198,24 +203,24 @@ class ResidentExecutor:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def _ensure_tasks(self) -> None:
-        """Start a generation, unless one runs."""
-        if self._running is not None and self._running.failure() is None:
-            return
-        if self._running is not None:
+        """Start a generation, unless one runs, and wait until all its tasks are here."""
+        if self._running is not None and self._running.failure() is not None:
             self._end_generation()
-        self._generation += 1
-        address = self._address()
-        self._running = self._starter.start(address, self._token, self._generation, self._width)
+        if self._running is None:
+            self._generation += 1
+            address = self._address()
+            self._running = self._starter.start(address, self._token, self._generation, self._width)
+        if self._are_all_here():
+            return
+        self._is_wired = False
         limit = time.monotonic() + self._settings.start_timeout
         while not self._are_all_here():
             if time.monotonic() > limit:
-                here = len(self._tasks)
                 raise ExecutorError(
-                    f"only {here} of {self._width} resident tasks have started within "
+                    f"only {len(self._tasks)} of {self._width} resident tasks have started within "
                     f"{self._settings.start_timeout:.0f} s"
                 )
             self._poll(0.2)
-        self._is_wired = False
 
     def _are_all_here(self) -> bool:
         tasks = self._tasks.values()
@@ -229,10 +234,15 @@ class ResidentExecutor:
         places = tuple(self._tasks[task].hello.place for task in range(self._width))  # type: ignore[union-attr]
         wiring = Wiring(self._attempt, self._code, places, self._settings.buffer_timeout)
         self._send_all(FrameKind.WIRE, wiring.encode())
-        limit = time.monotonic() + self._settings.heartbeat_timeout
-        while any(task.wired != self._attempt for task in self._tasks.values()):
+        limit = time.monotonic() + WIRE_PATIENCE
+        while waiting := [t for t in self._tasks.values() if t.wired != self._attempt]:
             if time.monotonic() > limit:
-                raise ExecutorError("the resident tasks could not connect to each other")
+                for task in waiting:
+                    self._kill(task)
+                raise ExecutorError(
+                    f"{', '.join(task.name for task in waiting)} did not connect to the other "
+                    "workers in time, and was ended"
+                )
             self._poll(0.2)
         self._is_wired = True
 
@@ -245,13 +255,24 @@ class ResidentExecutor:
         if running is not None and not running.wait(RETURN_PATIENCE):
             running.cancel()
             running.wait(RETURN_PATIENCE)
-        for task in self._tasks.values():
-            self._drop(task.control)
-            if task.heartbeat is not None:
-                self._drop(task.heartbeat)
-        self._tasks = {}
+        for task in list(self._tasks.values()):
+            self._forget(task)
 
-    def _drop(self, connection: Connection) -> None:
+    def _forget(self, task: _Task) -> None:
+        """Close the connections of a task. If it still runs, it ends, and is started again."""
+        self._tasks.pop(task.control.peer, None)
+        self._drop(task.control)
+        if task.heartbeat is not None:
+            self._drop(task.heartbeat)
+
+    def _kill(self, task: _Task) -> None:
+        """Kill a task that does not answer."""
+        assert self._running is not None
+        if task.hello is not None:
+            self._running.kill(task.hello.attempt)
+        self._forget(task)
+
+    def _drop(self, connection: FrameConnection) -> None:
         with suppress(KeyError, ValueError):
             self._selector.unregister(connection)
         connection.close()
@@ -327,22 +348,21 @@ class ResidentExecutor:
     def _accept(self) -> None:
         assert self._server is not None
         with suppress(OSError):
-            connection = Connection(self._server.accept()[0], UNKNOWN)
+            connection = FrameConnection(self._server.accept()[0], UNKNOWN)
             self._selector.register(connection, selectors.EVENT_READ, connection)
             self._unknown.append(connection)
             if len(self._unknown) > MOST_UNKNOWN:
                 self._drop(self._unknown.pop(0))
 
-    def _receive(self, connection: Connection) -> None:
+    def _receive(self, connection: FrameConnection) -> None:
         try:
             for kind, body in connection.receive():
                 if connection.peer == UNKNOWN:
                     self._greeted(connection, kind, body)
                 else:
                     self._take(self._tasks[connection.peer], FrameKind(kind), body)
-        except TransportError:
-            if connection.peer != UNKNOWN:
-                raise
+        except TransportError as error:
+            log.debug("a connection is closed: %s", error)
             connection.is_open = False
         if connection.is_open:
             return
@@ -353,7 +373,7 @@ class ResidentExecutor:
         if task is not None and task.control is connection:
             raise self._loss(task)
 
-    def _greeted(self, connection: Connection, kind: int, body: bytes) -> None:
+    def _greeted(self, connection: FrameConnection, kind: int, body: bytes) -> None:
         _, purpose, generation, number = parsed_greeting(kind, body, self._token)
         if generation != self._generation or not 0 <= number < self._width:
             raise TransportError("a task of an earlier generation")
@@ -407,22 +427,19 @@ class ResidentExecutor:
         limit = time.monotonic() - self._settings.heartbeat_timeout
         for task in self._tasks.values():
             if task.beat_at < limit:
-                name = task.hello.worker if task.hello else str(task.control.peer)
+                self._kill(task)
                 raise ExecutorError(
-                    f"worker {name} has sent no heartbeat for "
-                    f"{self._settings.heartbeat_timeout:.0f} s"
+                    f"{task.name} has sent no heartbeat for "
+                    f"{self._settings.heartbeat_timeout:g} s, and was ended"
                 )
 
     def _loss(self, task: _Task) -> ExecutorError:
-        """Error for a task whose connection has ended. Waits for Spark to tell why."""
+        """Error for a task whose connection has ended. Its process is replaced, and the others
+        stay."""
         assert self._running is not None
-        for other in self._tasks.values():
-            if other is not task:  # so that their processes, and their state, stay
-                other.control.send(FrameKind.RETURN)
-                other.control.push()
-        self._running.wait(LAST_WORDS)
-        worker = task.hello.worker if task.hello else f"of task {task.control.peer}"
-        return ExecutorError(self._running.failure() or f"worker {worker} was lost")
+        self._forget(task)
+        reason = self._running.reason(task.hello.attempt) if task.hello is not None else ""
+        return ExecutorError(f"{task.name} was lost" + (f": {reason}" if reason else ""))
 
 
 def _part_of(plan: EpochPlan, task: int, width: int) -> EpochPlan:
@@ -439,5 +456,3 @@ def _text(body: bytes) -> str:
 
 def _nothing() -> None:
     """Do nothing."""
-
-

@@ -32,6 +32,12 @@ class RunningTasks(Protocol):
         """Reason for which the tasks have ended. None while they run; empty if they have returned
         as they were told."""
 
+    def kill(self, attempt: int) -> None:
+        """Kill one task attempt, whose process may be frozen. It is started again."""
+
+    def reason(self, attempt: int) -> str:
+        """Reason why a task attempt has ended; empty if it is not known."""
+
     def cancel(self) -> None:
         """End the tasks, without waiting for them."""
 
@@ -47,7 +53,7 @@ class TaskStarter(Protocol):
         """Address at which tasks reach the driver."""
 
     def start(self, address: str, token: bytes, generation: int, tasks: int) -> RunningTasks:
-        """Start ``tasks`` tasks, all at once.
+        """Start ``tasks`` tasks. One that is lost is started again, and the others stay.
 
         Raises:
             ExecutorError: there are too few slots, or Spark does not run.

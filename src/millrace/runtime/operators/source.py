@@ -94,6 +94,7 @@ class SourceOperator(Operator):
         self.idle = False
         self.records = 0
         self._last_read = 0
+        self._records_per_split = 0
         self._remaining_records = 0
         """Records that may still be read in this epoch, for all splits together."""
         self._max_watermark: int | None = None
@@ -162,7 +163,7 @@ class SourceOperator(Operator):
         if self._completed_checkpoint is not None:
             reader.notify_checkpoint_complete(self._completed_checkpoint)
             self._completed_checkpoint = None
-        reader.begin_epoch(max((plan.max_records for plan in plans), default=0))
+        self._records_per_split = max((plan.max_records for plan in plans), default=0)
         self._align_watermarks()
 
     def _reader_fits(self, plans: Sequence[SplitPlan]) -> bool:
@@ -203,6 +204,7 @@ class SourceOperator(Operator):
         reader = self._reader
         assert reader is not None
         delivered = plan.delivered
+        reader.begin_epoch(self._records_per_split)
         for split in self._active.values():
             split.drained = False
         while any(map(_readable, self._active.values())):

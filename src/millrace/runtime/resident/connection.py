@@ -1,4 +1,4 @@
-"""Connection: a socket without blocking, with a queue of frames to send."""
+"""FrameConnection: a socket without blocking, with a queue of frames to send."""
 
 from __future__ import annotations
 
@@ -18,9 +18,18 @@ from millrace.runtime.resident.frames import (
     framed,
 )
 
-__all__ = ["DRIVER", "UNKNOWN", "Connection", "Greeting", "connect", "greet", "parsed_greeting"]
+__all__ = [
+    "DRIVER",
+    "UNKNOWN",
+    "FrameConnection",
+    "Greeting",
+    "connect",
+    "greet",
+    "parsed_greeting",
+]
 
-_READ = 1 << 18
+_READ = 1 << 16
+"""Bytes that are read at once, so that one connection does not hold up the others."""
 DRIVER = -1
 UNKNOWN = -2
 _PIECES = 64
@@ -29,7 +38,7 @@ USER_TIMEOUT_MS = 20_000
 """Milliseconds after which sent bytes without an answer break a connection (a lost host)."""
 
 
-class Connection:
+class FrameConnection:
     """One end of a connection between two processes of a job.
 
     Args:

@@ -20,7 +20,7 @@ from millrace.state.serialization.payload import dump_pickle
 __all__ = [
     "Hello",
     "News",
-    "Place",
+    "WorkerAddress",
     "ProgramLoader",
     "Wiring",
     "decode_news",
@@ -45,7 +45,7 @@ class News(IntEnum):
     """The run has no more input for the sources of this task."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class WorkerAddress(msgspec.Struct, frozen=True):
     """Addresses at which a worker accepts connections of other workers."""
 
     host: str
@@ -54,7 +54,7 @@ class Place(msgspec.Struct, frozen=True):
     """Path of a socket for workers on the same machine."""
     tcp: str = ""
 
-    def address_from(self, other: Place) -> str:
+    def address_from(self, other: WorkerAddress) -> str:
         """Address by which the worker at ``other`` connects."""
         if self.unix and self.host == other.host:
             return f"unix:{self.unix}"
@@ -66,7 +66,9 @@ class Hello(msgspec.Struct, frozen=True):
 
     worker: str
     """Name of the process, as host:pid."""
-    place: Place
+    place: WorkerAddress
+    attempt: int
+    """Spark's number of the task attempt, by which a frozen one is killed."""
 
     def encode(self) -> bytes:
         """The message as bytes."""
@@ -86,8 +88,8 @@ class Wiring:
     """Number of the attempt, never used again in a run. A process of an earlier attempt is refused
     by all others."""
     program: bytes
-    places: tuple[Place, ...]
-    """Place of each task."""
+    places: tuple[WorkerAddress, ...]
+    """WorkerAddress of each task."""
     buffer_timeout: float = 0.005
     """Seconds that records wait at most for a buffer to fill."""
 

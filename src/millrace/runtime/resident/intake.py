@@ -1,7 +1,7 @@
 """Intake: input of a subtask between its gate and its operators, in pieces of limited size.
 
-Small batches are joined, since a batch costs about as much as ten records in it. Large ones are cut,
-so that the loop of the worker gets its turn, and the subtasks downstream are not flooded.
+Small batches are joined, since a batch costs about as much as ten records in it. Large ones are
+cut, so that the loop of the worker gets its turn, and the subtasks downstream are not flooded.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Intake:
             self._subtask.pass_watermark()
             return 0
         batch, to = self._batch, self._input
-        assert batch is not None and to is not None
+        assert batch is not None
+        assert to is not None
         left = len(batch) - self._at
         if left <= limit and not self._at:
             self._batch = None

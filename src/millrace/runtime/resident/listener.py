@@ -8,7 +8,7 @@ import socket
 import tempfile
 from contextlib import suppress
 
-from millrace.runtime.resident.control import Place, host_id
+from millrace.runtime.resident.control import WorkerAddress, host_id
 
 __all__ = ["Listener"]
 
@@ -29,7 +29,7 @@ class Listener:
         self.sockets: list[socket.socket] = []
         unix = self._listen_here()
         tcp = "" if unix and not host else self._listen(host or "127.0.0.1")
-        self.place = Place(host_id(), unix, tcp)
+        self.place = WorkerAddress(host_id(), unix, tcp)
 
     def _listen_here(self) -> str:
         path = os.path.join(self._directory, "s")

@@ -30,7 +30,9 @@ class Outbox:
 
     def __init__(self, targets: Mapping[int, int], width: int, deliver: Deliver) -> None:
         self._credits = {
-            (edge, target): FIRST_CREDIT for edge, count in targets.items() for target in range(count)
+            (edge, target): FIRST_CREDIT
+            for edge, count in targets.items()
+            for target in range(count)
         }
         self._width = width
         self._deliver = deliver

@@ -21,7 +21,7 @@ from millrace.runtime.program import Program, Stage
 from millrace.runtime.resident.connection import (
     DRIVER,
     UNKNOWN,
-    Connection,
+    FrameConnection,
     Greeting,
     connect,
     greet,
@@ -30,9 +30,9 @@ from millrace.runtime.resident.connection import (
 from millrace.runtime.resident.control import (
     Hello,
     News,
-    Place,
     ProgramLoader,
     Wiring,
+    WorkerAddress,
     decode_plan,
     encode_news,
 )
@@ -44,7 +44,7 @@ from millrace.runtime.resident.resident_subtask import Phase, ResidentSubtask, S
 from millrace.runtime.watermark_valve import Channel
 from millrace.runtime.worker import Worker
 
-__all__ = ["Assignment", "ResidentWorker"]
+__all__ = ["TaskAssignment", "ResidentWorker"]
 
 TURN = 0.005
 """Seconds that a subtask works before the loop looks at its sockets."""
@@ -57,7 +57,7 @@ IDLE = 5.0
 
 
 @dataclass(frozen=True)
-class Assignment:
+class TaskAssignment:
     """What a task knows when it starts.
 
     Args:
@@ -67,6 +67,7 @@ class Assignment:
         task: number of the task.
         host: address at which other hosts reach this one. Empty if all tasks are on one host.
         heartbeat: seconds between two heartbeats.
+        attempt: Spark's number of the task attempt.
     """
 
     driver: str
@@ -75,6 +76,7 @@ class Assignment:
     task: int
     host: str = ""
     heartbeat: float = 1.0
+    attempt: int = 0
 
 
 class ResidentWorker:
@@ -85,12 +87,13 @@ class ResidentWorker:
         load_program: function that decodes a program, and prepares the process for it.
         storage: function that gives access to the files of a plan.
         clock: processing time in ms since the epoch.
-        tidy: function that exempts the state's objects from garbage collection, called now and then.
+        tidy: function that exempts the state's objects from garbage collection, called now
+            and then.
     """
 
     def __init__(
         self,
-        assignment: Assignment,
+        assignment: TaskAssignment,
         held: Worker,
         load_program: ProgramLoader,
         storage: Callable[[EpochPlan], Storage],
@@ -107,10 +110,10 @@ class ResidentWorker:
         self._selector = selectors.DefaultSelector()
         self._listener = Listener(assignment.host)
         self._control = self._connected_to_driver("task")
-        self._peers: dict[int, Connection] = {}
-        self._unknown: list[Connection] = []
+        self._peers: dict[int, FrameConnection] = {}
+        self._unknown: list[FrameConnection] = []
         """Connections whose greeting has not arrived yet."""
-        self._early: list[tuple[int, Connection]] = []
+        self._early: list[tuple[int, FrameConnection]] = []
         """Connections of an attempt of which the driver has not told yet, with its number."""
         self._wiring: Wiring | None = None
         self._subtasks: list[ResidentSubtask] = []
@@ -126,10 +129,11 @@ class ResidentWorker:
     # -- life ----------------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Run until the driver ends the task, or has gone.
+        """Run until the driver ends the task.
 
         Raises:
-            TransportError: the driver's messages make no sense.
+            TransportError: the driver has gone, or does not know the task any more. The task must
+                then fail, not return: Spark would not start it again.
         """
         beating = Event()
         heart = Thread(target=self._beat, args=(beating,), name="heartbeat", daemon=True)
@@ -155,11 +159,11 @@ class ResidentWorker:
         except OSError:
             pass  # the driver has gone, as the loop finds out
 
-    def _connected_to_driver(self, purpose: str) -> Connection:
+    def _connected_to_driver(self, purpose: str) -> FrameConnection:
         link = connect(self._assignment.driver)
         greet(link, self._greeting(purpose))
-        connection = Connection(link, DRIVER)
-        hello = Hello(self._held.name, self._listener.place)
+        connection = FrameConnection(link, DRIVER)
+        hello = Hello(self._held.name, self._listener.place, self._assignment.attempt)
         connection.send(FrameKind.GREETING, hello.encode())
         connection.push()
         self._selector.register(connection, selectors.EVENT_READ, connection)
@@ -186,7 +190,7 @@ class ResidentWorker:
             source = key.data
             if isinstance(source, socket.socket):
                 self._accept(source)
-            elif events & selectors.EVENT_READ:
+            elif events & selectors.EVENT_READ and source.is_open:  # not of a former attempt
                 self._receive(source)
         self._run_subtasks()
         self._tell_news()
@@ -216,7 +220,7 @@ class ResidentWorker:
                 enter_place(subtask.log_place)
                 subtask.turn(time.perf_counter() + TURN)
 
-    def _receive(self, connection: Connection) -> None:
+    def _receive(self, connection: FrameConnection) -> None:
         try:
             for kind, body in connection.receive():
                 if connection is self._control:
@@ -238,7 +242,7 @@ class ResidentWorker:
         if not connection.is_open:
             self._lose(connection)
 
-    def _lose(self, connection: Connection) -> None:
+    def _lose(self, connection: FrameConnection) -> None:
         """Handle the end of a connection. The driver decides what follows."""
         if connection in self._unknown:
             self._forget(connection)
@@ -246,14 +250,14 @@ class ResidentWorker:
         self._selector.unregister(connection)
         connection.close()
         if connection is self._control:
-            self._has_returned = True
-        elif self._peers.get(connection.peer) is connection:
+            raise TransportError("the driver has closed the connection")
+        if self._peers.get(connection.peer) is connection:
             del self._peers[connection.peer]
             self._control.send(FrameKind.LOST, str(connection.peer).encode())
             for subtask in self._subtasks:
                 subtask.phase = Phase.FAILED
 
-    def _push(self, connection: Connection) -> None:
+    def _push(self, connection: FrameConnection) -> None:
         if not connection.has_waiting or not connection.is_open:
             return
         if not connection.push():
@@ -308,27 +312,27 @@ class ResidentWorker:
             return
         self._tell_if_wired()
 
-    def _connect(self, peer: int, place: Place) -> None:
+    def _connect(self, peer: int, place: WorkerAddress) -> None:
         assert self._wiring is not None
         here = self._wiring.places[self._assignment.task]
         link = connect(place.address_from(here))
         greeting = (self._assignment.token, "peer", self._wiring.attempt, self._assignment.task)
         greet(link, greeting)
-        self._register_peer(Connection(link, peer))
+        self._register_peer(FrameConnection(link, peer))
 
-    def _register_peer(self, connection: Connection) -> None:
+    def _register_peer(self, connection: FrameConnection) -> None:
         self._peers[connection.peer] = connection
         self._selector.register(connection, selectors.EVENT_READ, connection)
 
     def _accept(self, server: socket.socket) -> None:
         with suppress(OSError):
-            connection = Connection(server.accept()[0], UNKNOWN)
+            connection = FrameConnection(server.accept()[0], UNKNOWN)
             self._selector.register(connection, selectors.EVENT_READ, connection)
             self._unknown.append(connection)
             if len(self._unknown) > MOST_UNKNOWN:
                 self._forget(self._unknown[0])
 
-    def _greeted(self, connection: Connection, kind: int, body: bytes) -> None:
+    def _greeted(self, connection: FrameConnection, kind: int, body: bytes) -> None:
         """Accept a connection of another worker. A stranger is refused, and a worker of an earlier
         attempt."""
         _, purpose, number, task = parsed_greeting(kind, body, self._assignment.token)
@@ -343,7 +347,7 @@ class ResidentWorker:
         self._register_peer(connection)
         self._tell_if_wired()
 
-    def _forget(self, connection: Connection, close: bool = True) -> None:
+    def _forget(self, connection: FrameConnection, close: bool = True) -> None:
         """Stop listening to a connection that is not a peer's, or not yet."""
         self._unknown.remove(connection)
         self._selector.unregister(connection)

@@ -37,6 +37,9 @@ def require_free_slots(context: SparkContext, tasks: int) -> None:
 
 def _busy(context: SparkContext) -> int:
     """Number of slots that running tasks hold."""
-    tracker = context.statusTracker()
-    stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
-    return sum(int(stage.numActiveTasks) for stage in stages if stage is not None)
+    # not from the status tracker, which is seconds behind
+    counts = context._jsc.sc().taskScheduler().runningTasksByExecutors().valuesIterator()
+    busy = 0
+    while counts.hasNext():
+        busy += int(counts.next())
+    return busy

@@ -6,11 +6,11 @@ import socket
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pyspark import BarrierTaskContext
+from pyspark import TaskContext
 
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.resident.resident_subtask import Storage
-from millrace.runtime.resident.resident_worker import Assignment, ResidentWorker
+from millrace.runtime.resident.resident_worker import ResidentWorker, TaskAssignment
 from millrace.spark.task import delta_loader, segment_writer, tidy, worker, worker_program
 from millrace.spark.worker_environment import WorkerEnvironment
 
@@ -46,16 +46,17 @@ class ResidentTask:
 
     def __call__(self, elements: Iterable[Any]) -> Iterator[bytes]:
         """Run until the driver ends the task. Returns nothing."""
-        context = BarrierTaskContext.get()
-        # of a second attempt the driver knows nothing: it starts lost tasks with a new generation
+        context = TaskContext.get()
+        assert context is not None
         host = "" if self._on_one_host else _own_address(self._driver)
-        assignment = Assignment(
+        assignment = TaskAssignment(
             self._driver,
             self._token,
             self._generation,
             context.partitionId(),
             host,
             self._heartbeat,
+            context.taskAttemptId(),
         )
 
         def load(code: bytes) -> Any:

@@ -1,8 +1,13 @@
-"""Starts resident tasks as one Spark job in barrier mode: all of them or none."""
+"""Starts resident tasks as one Spark job.
+
+It is an ordinary job: if a task is lost, Spark runs that task again, and the others stay. A barrier
+stage would end all of them (docs/decisions, "What survives a loss").
+"""
 
 from __future__ import annotations
 
 import logging
+import time
 from threading import Thread
 from typing import Any
 
@@ -27,6 +32,9 @@ __all__ = ["SparkStarter"]
 
 log = logging.getLogger(__name__)
 
+LAST_WORDS = 1.0
+"""Seconds to wait for the reason of a lost task."""
+MOST_TASKS = 10_000
 _SLOT = "resident"
 """Value of the slot variable: idle workers of resident tasks serve no others."""
 
@@ -81,7 +89,7 @@ class SparkStarter:
     def _job(self, task: ResidentTask, tasks: int) -> Any:
         """The Spark job, as an RDD without elements."""
         context = self._context
-        rdd = context.parallelize(range(tasks), tasks).barrier().mapPartitions(task)
+        rdd = context.parallelize(range(tasks), tasks).mapPartitions(task)
         with (
             WRAPPING,
             self._environment.of_functions(context),
@@ -134,6 +142,46 @@ class SparkTasks:
         if death is not None:
             return f"a Python worker died: {death.reason}"
         return reason_of(self._error)
+
+    def kill(self, attempt: int) -> None:
+        """Kill a task attempt. Spark ends its process after ``spark.python.task.killTimeout``."""
+        try:
+            self._scala_context.killTaskAttempt(attempt, False, "it does not answer")
+        except Py4JError as error:
+            log.debug("cannot kill a resident task", exc_info=error)
+
+    def reason(self, attempt: int) -> str:
+        """Reason that Spark has noted for the end of a task attempt, such as the signal that ended
+        its process. Waits for it for a while, because Spark notes it later."""
+        until = time.monotonic() + LAST_WORDS
+        while time.monotonic() < until:
+            message = self._message_of(attempt)
+            if message:
+                death = worker_death(f"Task 0 in stage 0.0 failed: {message}")
+                return death.reason if death is not None else message.splitlines()[0]
+            time.sleep(0.02)
+        return ""
+
+    def _message_of(self, attempt: int) -> str:
+        """Spark's message about a task attempt; empty if there is none yet."""
+        tracker = self._context.statusTracker()
+        group = self._properties.group or self._name
+        try:
+            jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
+            stages = [stage for job in jobs if job is not None for stage in job.stageIds]
+            store = self._scala_context.statusStore()
+            for stage in stages:
+                tasks = store.taskList(stage, 0, MOST_TASKS)
+                for task in map(tasks.apply, range(tasks.size())):
+                    if task.taskId() == attempt and task.errorMessage().isDefined():
+                        return str(task.errorMessage().get())
+        except Py4JError as error:
+            log.debug("Spark does not tell why a task has ended", exc_info=error)
+        return ""
+
+    @property
+    def _scala_context(self) -> Any:
+        return self._context._jsc.sc()
 
     def cancel(self) -> None:
         """Cancel the Spark job, which kills tasks that do not return."""

@@ -1,0 +1,54 @@
+"""Barrier alignment before a subtask."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.runtime.buffer import Buffer, BufferKind, end_of
+from millrace.runtime.resident.frames import TransportError
+from millrace.runtime.resident.gate import InputGate
+
+A, B = (0, 0), (0, 1)
+
+
+def records(channel: tuple[int, int], sequence: int) -> Buffer:
+    return Buffer(0, channel[0], channel[1], 1, sequence, BufferKind.RECORDS, 0, 1, b"r")
+
+
+def barrier(channel: tuple[int, int], sent: int) -> Buffer:
+    return end_of(0, channel[0], channel[1], 1, 0, False, [sent])
+
+
+def test_a_channel_with_a_barrier_waits_for_the_others() -> None:
+    gate = InputGate([A, B])
+    for buffer in (records(A, 0), barrier(A, 1), records(A, 0)):
+        gate.put(A, buffer)
+    assert gate.take() == (A, records(A, 0))
+    assert gate.take() is None
+    assert not gate.is_aligned
+    gate.put(B, records(B, 0))
+    assert gate.take() == (B, records(B, 0))
+    gate.put(B, barrier(B, 1))
+    assert gate.take() is None
+    assert gate.is_aligned
+    gate.open()
+    assert gate.take() == (A, records(A, 0))
+    assert gate.take() is None
+
+
+def test_channels_take_turns() -> None:
+    gate = InputGate([A, B])
+    for sequence in range(2):
+        gate.put(A, records(A, sequence))
+        gate.put(B, records(B, sequence))
+    taken = [gate.take() for _ in range(4)]
+    assert [found[0] for found in taken if found is not None] == [A, B, A, B]
+
+
+def test_a_missing_buffer_is_noticed_at_the_barrier() -> None:
+    gate = InputGate([A])
+    gate.put(A, records(A, 0))
+    gate.put(A, barrier(A, 2))
+    gate.take()
+    with pytest.raises(TransportError, match="1 of 2 buffers"):
+        gate.take()
