@@ -6,13 +6,8 @@ import pytest
 
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
-from millrace.connectors.async_sink import (
-    AsyncSinkWriter,
-    BufferLimits,
-    FixedPauses,
-    GrowingPauses,
-    Unsent,
-)
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
+from millrace.connectors.retries import FixedPauses
 
 
 class Letters(AsyncSinkWriter[str]):
@@ -74,11 +69,3 @@ def test_the_writer_decides_what_becomes_of_the_rest() -> None:
     lenient.write(RowBatch(["a", "b", "c"]))
     lenient.flush(True)
     assert lenient.requests == [["a", "b"], ["b"], ["c"]]
-
-
-def test_pauses_grow_until_nothing_has_got_in_for_a_while() -> None:
-    pauses = GrowingPauses(first=1, longest=3, patience=10)
-    assert [pauses.next(False, 0) for _ in range(4)] == [1, 2, 3, 3]
-    assert pauses.next(True, 100) == 1
-    assert pauses.next(False, 5) == 2
-    assert pauses.next(False, 2) is None

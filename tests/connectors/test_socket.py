@@ -36,7 +36,7 @@ def read_until(reader, enough: Callable[[list[str]], bool]) -> list[str]:
     raise AssertionError(f"only {values} in {DEADLINE_S} s")
 
 
-def test_lines_arrive_across_readers_until_the_server_closes(source_harness, server) -> None:
+def test_lines_arrive_until_the_server_closes(source_harness, server) -> None:
     harness = source_harness(source_of(server))
     [split] = harness.discover()
     reader = harness.reader(split)
@@ -45,8 +45,6 @@ def test_lines_arrive_across_readers_until_the_server_closes(source_harness, ser
     with peer:
         peer.sendall(b"to be\r\nor n")
         assert read_until(reader, lambda values: len(values) >= 1) == ["to be"]
-        reader.close()
-        reader = harness.reader(split, reader.position())
         peer.sendall("ot\n\nthé end".encode())
     assert read_until(reader, lambda values: False) == ["or not", "", "thé end"]
     assert reader.position() == (4, True)
@@ -57,7 +55,10 @@ def test_an_ended_source_does_not_connect_again(source_harness, server) -> None:
     [split] = harness.discover()
     reader = harness.reader(split, SocketPosition(3, ended=True))
     assert reader.finished()
-    assert harness.context.shared == {}
+    reader.close()
+    server.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        server.accept()
 
 
 def test_another_delimiter(source_harness, server) -> None:
@@ -91,7 +92,7 @@ def test_bytes_that_are_not_text_are_an_error(source_harness, server) -> None:
         read_until(reader, lambda values: False)
 
 
-def test_dropping_the_connection_closes_it(source_harness, server) -> None:
+def test_closing_the_reader_closes_the_connection(source_harness, server) -> None:
     harness = source_harness(source_of(server))
     [split] = harness.discover()
     reader = harness.reader(split)
@@ -100,8 +101,7 @@ def test_dropping_the_connection_closes_it(source_harness, server) -> None:
         peer.settimeout(DEADLINE_S)
         peer.sendall(b"x\n")
         read_until(reader, lambda values: len(values) >= 1)
-        del reader
-        harness.context.shared.clear()
+        reader.close()
         assert peer.recv(1) == b""
 
 

@@ -12,14 +12,15 @@ import logging
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Generic, TypeVar
 
 from millrace.common.sink import SinkWriter, WriterContext
+from millrace.connectors.retries import Pauses
 
-__all__ = ["AsyncSinkWriter", "BufferLimits", "FixedPauses", "GrowingPauses", "Pauses", "Unsent"]
+__all__ = ["AsyncSinkWriter", "BufferLimits", "Unsent"]
 
 E = TypeVar("E")
 
@@ -39,57 +40,6 @@ class Unsent(Generic[E]):
     entries: list[E]
     failure: Exception | None = None
     """Why they did not get in. None: they were not tried, and no retry is counted."""
-
-
-class Pauses(ABC):
-    """The pauses before the retries of one request."""
-
-    @abstractmethod
-    def next(self, progress: bool, took: float) -> float | None:
-        """Seconds until the next retry; None if no retry is left.
-
-        Args:
-            progress: whether some entries got in.
-            took: seconds of the request itself.
-        """
-
-
-class FixedPauses(Pauses):
-    """A fixed list of pauses, one for each retry.
-
-    >>> pauses = FixedPauses([0.5])
-    >>> pauses.next(False, 0), pauses.next(False, 0)
-    (0.5, None)
-    """
-
-    def __init__(self, seconds: Iterable[float]) -> None:
-        self._seconds = iter(seconds)
-
-    def next(self, progress: bool, took: float) -> float | None:
-        return next(self._seconds, None)
-
-
-class GrowingPauses(Pauses):
-    """Pauses that double with each retry, and end if no entry is accepted for a while.
-
-    Args:
-        patience: seconds of pauses and requests without an entry that got in.
-    """
-
-    def __init__(self, first: float, longest: float, patience: float) -> None:
-        self._first, self._longest, self._patience = first, longest, patience
-        self._pause, self._waited = first, 0.0
-
-    def next(self, progress: bool, took: float) -> float | None:
-        self._waited += took  # a service that is away takes half a minute to be
-        if progress:
-            self._pause, self._waited = self._first, 0.0
-        if self._waited >= self._patience:
-            return None
-        pause = self._pause
-        self._waited += pause
-        self._pause = min(2 * pause, self._longest)
-        return pause
 
 
 class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):

@@ -83,19 +83,12 @@ class SocketTextSource(SplitSource[str]):
         position = position or SocketPosition(0, ended=False)
         if position.ended:
             return SocketTextReader(None, position)
-        key = f"socket:{split.split_id}"
-        connection = context.shared.get(key)
-        if connection is None or connection.failed:
-            connection = SocketConnection(self._host, self._port, self._delimiter, self._charset)
-            context.shared[key] = connection
+        connection = SocketConnection(self._host, self._port, self._delimiter, self._charset)
         return SocketTextReader(connection, position)
 
 
 class SocketTextReader(SplitReader[str]):
-    """Takes the text that the connection has received so far.
-
-    Closing the reader leaves the connection open: the next epoch's reader goes on with it.
-    """
+    """Takes the text that the connection has received so far."""
 
     def __init__(self, connection: SocketConnection | None, position: SocketPosition) -> None:
         self._connection = connection
@@ -115,13 +108,16 @@ class SocketTextReader(SplitReader[str]):
     def finished(self) -> bool:
         return self._ended
 
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
 
 class SocketConnection:
     """A connection with a thread that receives into a bounded queue, so that reads never wait."""
 
     def __init__(self, host: str, port: int, delimiter: str, charset: str) -> None:
         self.ended = False
-        self.failed = False
         self._end_seen = False
         self._pending: list[str] = []
         self._chunks: queue.Queue[list[str] | SocketSourceError | None] = queue.Queue(_CHUNKS_AHEAD)
@@ -144,7 +140,6 @@ class SocketConnection:
 
     def _end(self, error: SocketSourceError | None) -> None:
         if error is not None:
-            self.failed = True
             raise error
         self._end_seen = True
 

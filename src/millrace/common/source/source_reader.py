@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
@@ -42,8 +42,6 @@ class ReaderContext:
     parallelism: int
     current_time: Callable[[], int]
     """Processing time in milliseconds since the epoch (a manual clock in tests)."""
-    shared: dict[str, Any] = field(default_factory=dict)
-    """Survives the reader in this worker, for connections; may be empty at any time."""
     poll_interval: int = 100
     """Milliseconds until the next poll of a reader that does not know when records will come."""
     metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
@@ -56,6 +54,17 @@ class ReaderContext:
     """For side outputs; taken over after each `SourceReader.poll`."""
     delivered: dict[int, list[memoryview]] = field(default_factory=dict)
     """Data that the executor delivers in this epoch, in order, by number of the `Lane`."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise AttributeError; for ``shared``, which is gone, the message names its
+        replacement."""
+        if name == "shared":
+            raise AttributeError(
+                "a reader lives as long as its subtask, so ReaderContext has no 'shared': keep "
+                "the connection in an attribute of the reader, and close it in "
+                "SourceReader.close()"
+            )
+        raise AttributeError(f"a ReaderContext has no attribute '{name}'")
 
     def output(self, tag: OutputTag[T], value: T) -> None:
         """Emit a record to a side output, exactly once as the records that `poll` returns."""

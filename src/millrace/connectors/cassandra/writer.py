@@ -11,7 +11,7 @@ from typing import Any
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
-from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, FixedPauses, Unsent
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
 from millrace.connectors.cassandra.client import (
     CassandraConnection,
     CassandraError,
@@ -24,6 +24,7 @@ from millrace.connectors.cassandra.failure_handler import CassandraFailureHandle
 from millrace.connectors.cassandra.mapper_options import MappedWrites
 from millrace.connectors.cassandra.statements import CassandraTarget, Statements
 from millrace.connectors.refused_writes import RefusedWrites
+from millrace.connectors.retries import FixedPauses
 
 __all__ = ["CassandraWriter", "CassandraWriting"]
 

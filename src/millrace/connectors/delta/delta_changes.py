@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from millrace.common.source import SplitReader
 from millrace.common.types.batch import ColumnBatch, RowBatch
@@ -10,10 +10,7 @@ from millrace.common.types.row import RowKind
 from millrace.connectors.delta.delta_splits import DeltaChangesSplit
 from millrace.connectors.delta.table import DeltaOptions
 
-if TYPE_CHECKING:
-    import pyarrow
-
-__all__ = ["DeltaChangesReader", "schema_of"]
+__all__ = ["DeltaChangesReader"]
 
 _KIND = "_change_type"
 _ABOUT = (_KIND, "_commit_version", "_commit_timestamp")
@@ -42,7 +39,7 @@ class DeltaChangesReader(SplitReader[Any]):
         changes = pa.table(self._options.open().load_cdf(self._version, self._version).read_all())
         if not changes.num_rows:
             return RowBatch([])
-        schema = schema_of(self._options, {})
+        schema = self._options.schema()
         kinds = changes.column(_KIND).to_pylist()
         order = sorted(range(len(kinds)), key=lambda place: _RANKS[kinds[place]])
         fields = [schema.field(name) for name in changes.schema.names if name not in _ABOUT]
@@ -60,13 +57,3 @@ class DeltaChangesReader(SplitReader[Any]):
 
     def finished(self) -> bool:
         return self._done
-
-
-def schema_of(options: DeltaOptions, shared: dict[str, Any]) -> pyarrow.Schema:
-    """Columns of the table when this process first opened it."""
-    import pyarrow as pa
-
-    if "schema" not in shared:
-        shared["schema"] = pa.schema(options.open().schema().to_arrow())
-    found: pyarrow.Schema = shared["schema"]
-    return found

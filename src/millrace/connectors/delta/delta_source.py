@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.source import (
     Boundedness,
     EnumeratorContext,
+    MultiplexSourceReader,
     ReaderContext,
     SourceSplit,
     SplitEnumerator,
@@ -16,7 +18,7 @@ from millrace.common.source import (
     SplitSource,
 )
 from millrace.connectors.data_file_reader import DataFileReader
-from millrace.connectors.delta.delta_changes import DeltaChangesReader, schema_of
+from millrace.connectors.delta.delta_changes import DeltaChangesReader
 from millrace.connectors.delta.delta_splits import (
     DeltaChangesSplit,
     appended_files,
@@ -25,6 +27,9 @@ from millrace.connectors.delta.delta_splits import (
 )
 from millrace.connectors.delta.table import DeltaOptions
 from millrace.filesystem.registry import resolved
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["DeltaSource"]
 
@@ -85,11 +90,28 @@ class DeltaSource(SplitSource[Any]):
     def create_split_reader(
         self, split: Any, position: Any, context: ReaderContext
     ) -> SplitReader[Any]:
+        return _SplitReaders(self._options)(split, position, context)
+
+    def create_reader(self, context: ReaderContext) -> MultiplexSourceReader[Any]:
+        return MultiplexSourceReader(_SplitReaders(self._options), context)
+
+
+class _SplitReaders:
+    """Creates the readers of a subtask's splits. All its files have the columns that the table had
+    when the first of them was opened."""
+
+    def __init__(self, options: DeltaOptions) -> None:
+        self._options = options
+
+    def __call__(self, split: Any, position: Any, context: ReaderContext) -> SplitReader[Any]:
         if isinstance(split, DeltaChangesSplit):
             return DeltaChangesReader(self._options, split)
         location = f"{self._options.location}/{split.path}"
-        schema = schema_of(self._options, context.shared)
-        return DataFileReader(location, schema, position or 0, dict(split.partition))
+        return DataFileReader(location, self._schema, position or 0, dict(split.partition))
+
+    @cached_property
+    def _schema(self) -> pyarrow.Schema:
+        return self._options.schema()
 
 
 class DeltaEnumerator(SplitEnumerator):

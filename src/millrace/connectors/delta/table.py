@@ -49,6 +49,12 @@ class DeltaOptions:
             ) from None
         return table
 
+    def schema(self) -> pyarrow.Schema:
+        """Columns of the current version of the table."""
+        import pyarrow as pa
+
+        return pa.schema(self.open().schema().to_arrow())
+
     def create(self, schema: pyarrow.Schema, partition_by: Sequence[str]) -> None:
         """Create the table unless it exists.
 

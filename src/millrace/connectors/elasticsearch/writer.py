@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
-from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, FixedPauses, Unsent
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
 from millrace.connectors.elasticsearch.action import PreparedAction
 from millrace.connectors.elasticsearch.bulk_client import BulkClient, Refusal
 from millrace.connectors.elasticsearch.errors import (
@@ -17,6 +17,7 @@ from millrace.connectors.elasticsearch.errors import (
     TransientFailure,
 )
 from millrace.connectors.elasticsearch.settings import SinkSettings
+from millrace.connectors.retries import FixedPauses
 
 __all__ = ["ElasticsearchWriter"]
 

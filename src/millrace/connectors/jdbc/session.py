@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, TypeVar
 
 from millrace.connectors.jdbc.client import connect, create_engine, telling
 from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
+from millrace.connectors.retries import FixedPauses, retried
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["JdbcSession"]
 
 T = TypeVar("T")
-PAUSES_S = (0.25, 1.0, 4.0)
-"""Before the tries after the first; the last one before all others. As long as Flink waits."""
+_LOGGER = logging.getLogger("millrace.jdbc")
+_PAUSES_S = (0.25, 1.0, 4.0)
+"""Seconds before each retry; the last number is for all further retries. Flink waits as long."""
 
 
 class JdbcSession:
@@ -43,7 +45,7 @@ class JdbcSession:
         self,
         work: Callable[[Connection], T],
         retries: int = 0,
-        logger: logging.Logger | None = None,
+        logger: logging.Logger = _LOGGER,
     ) -> T:
         """Run work in a transaction of its own, and return its result.
 
@@ -56,17 +58,8 @@ class JdbcSession:
             ConnectionError: the server does not answer, or rolled it back.
             JdbcError: the work cannot be done.
         """
-        tries = 0
-        while True:
-            try:
-                return self._attempt(work)
-            except ConnectionError as error:
-                if tries >= retries:
-                    raise
-                if logger is not None:
-                    logger.warning("tried again: %s", error)
-                time.sleep(PAUSES_S[min(tries, len(PAUSES_S) - 1)])
-                tries += 1
+        pauses = FixedPauses(islice(chain(_PAUSES_S, repeat(_PAUSES_S[-1])), retries))
+        return retried(lambda: self._attempt(work), pauses, logger)
 
     def _attempt(self, work: Callable[[Connection], T]) -> T:
         if self._engine is None:

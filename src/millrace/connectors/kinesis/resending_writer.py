@@ -12,9 +12,6 @@ from millrace.common.sink import WriterContext
 from millrace.connectors.async_sink import (
     AsyncSinkWriter,
     BufferLimits,
-    FixedPauses,
-    GrowingPauses,
-    Pauses,
     Unsent,
 )
 from millrace.connectors.kinesis.client import (
@@ -25,6 +22,7 @@ from millrace.connectors.kinesis.client import (
     explained,
     is_transient,
 )
+from millrace.connectors.retries import FixedPauses, GrowingPauses, Pauses
 
 __all__ = ["BatchLimits", "Record", "ResendingWriter", "StreamTarget", "refused"]
 

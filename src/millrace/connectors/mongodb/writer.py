@@ -10,7 +10,7 @@ from typing import Any
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
-from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, FixedPauses, Unsent
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
 from millrace.connectors.mongodb.client import (
     PASSING,
     MongoConnection,
@@ -22,6 +22,7 @@ from millrace.connectors.mongodb.client import (
 from millrace.connectors.mongodb.documents import codec, require_storable
 from millrace.connectors.mongodb.operations import KeyedOperations, Operations
 from millrace.connectors.refused_writes import RefusedWrites
+from millrace.connectors.retries import FixedPauses
 
 __all__ = ["MongoWriter", "MongoWriting"]
 
