@@ -86,13 +86,8 @@ class JsonColumns:
         """Values of each field."""
         assert self._decode is not None
         structs = list(map(self._decode, messages))
-        found = []
-        for get, field in zip(self._getters, self._fields, strict=True):
-            values = get(structs)
-            if (convert := field.convert) is not None:
-                values = [None if value is None else convert(value) for value in values]
-            found.append(values)
-        return found
+        columns = zip(self._getters, self._fields, strict=True)
+        return [field.converted(get(structs)) for get, field in columns]
 
     def _is_exact(self, values: Sequence[list[Any]]) -> bool:
         return all(f.is_exact(column) for f, column in zip(self._fields, values, strict=True))

@@ -77,6 +77,18 @@ class FieldReading:
     """Conversion of the decoded value, unless it is null; None if no conversion is needed."""
     is_exact: Callable[[Sequence[Any]], bool] = _never
     """Whether a column of the field's type returns exactly these values."""
+    convert_column: Callable[[list[Any]], list[Any]] | None = None
+    """Conversion of all values of a column, nulls included, if that is faster than ``convert`` for
+    each value."""
+
+    def converted(self, values: list[Any]) -> list[Any]:
+        """Values of the column of these decoded values."""
+        if self.convert_column is not None:
+            return self.convert_column(values)
+        convert = self.convert
+        if convert is None:
+            return values
+        return [None if value is None else convert(value) for value in values]
 
 
 def without_utc(text: str) -> str:
@@ -128,7 +140,7 @@ def _reading(kind: TypeInformation[Any], strict: bool) -> FieldReading | None:
         is_exact = _always if kind.label in _EXACT else _never
         return FieldReading(_BASIC[kind.label], None, is_exact)
     if isinstance(kind, BigDecTypeInfo):
-        return FieldReading(Decimal, _finite)
+        return FieldReading(Decimal, _finite, convert_column=_all_finite)
     if isinstance(kind, TIMES):
         return _time_reading(kind)
     if is_bytes(kind):
@@ -145,6 +157,13 @@ def _finite(value: Decimal) -> Decimal:
     if not value.is_finite():
         raise ValueError(f"{value} is no number")
     return value
+
+
+def _all_finite(values: list[Any]) -> list[Any]:
+    """The decimals of a column, which has no Python frame for each of them."""
+    if not all(map(Decimal.is_finite, filter(None, values))):
+        raise ValueError("NaN or an infinity is no number")
+    return values
 
 
 def _time_reading(kind: TypeInformation[Any]) -> FieldReading:
