@@ -19,13 +19,24 @@ from millrace.planner.relational.stream_rel_nodes import (
     WindowingStrategy,
     WindowTableFunction,
 )
+from millrace.table_runtime.changelog_normalize import ChangelogNormalizeSpec
 from millrace.table_runtime.correlate import CorrelateSpec
+from millrace.table_runtime.count_window_aggregate import CountWindowAggregateSpec
+from millrace.table_runtime.group_aggregate import GroupAggregateSpec
 from millrace.table_runtime.join_pairs import JoinSpec
 from millrace.table_runtime.lookup_join import LookupJoinSpec
+from millrace.table_runtime.match import MatchSpec
+from millrace.table_runtime.over_aggregate import OverAggregateSpec
+from millrace.table_runtime.over_frames import FrameBounds
+from millrace.table_runtime.over_values import OverSpec
 from millrace.table_runtime.rank import RankSpec
 from millrace.table_runtime.session_aggregate import SessionAggregateSpec
+from millrace.table_runtime.session_window_table_function import SessionWindowSpec
+from millrace.table_runtime.streaming_join import StreamingJoinSpec
 from millrace.table_runtime.temporal_join import TemporalJoinSpec
+from millrace.table_runtime.time_interval_join import TimeIntervalJoinSpec
 from millrace.table_runtime.window_aggregate import WindowAggregateSpec
+from millrace.table_runtime.window_join import WindowJoinSpec
 from millrace.table_runtime.window_time import WindowTime
 
 SIGNED: list[tuple[type[Any], str, str]] = [
@@ -40,6 +51,35 @@ SIGNED: list[tuple[type[Any], str, str]] = [
     (WindowingStrategy, "kind size slide offset partition processing", "local"),
     (WindowTime, "zone processing", ""),
     (ChangelogNormalize, "input keys", "place"),
+    (ChangelogNormalizeSpec, "row_type keys", "emits_update_before state_ttl"),
+    (
+        GroupAggregateSpec,
+        "input_type groups calls retracts",
+        "output_type emits_update_before state_ttl batch hidden",
+    ),
+    (CountWindowAggregateSpec, "input_type groups calls size slide", "output_type"),
+    # order: its column is a time of events or of processing
+    (
+        MatchSpec,
+        "input_type partition order variables measures skip within session",
+        "rowtime output_type",
+    ),
+    (
+        OverAggregateSpec,
+        "input_type partition order rows preceding calls rowtime lags first_of_peers",
+        "output_type state_ttl",
+    ),
+    (OverSpec, "input_type partition order bounds calls", "output_type"),
+    (FrameBounds, "rows preceding following", ""),
+    (SessionWindowSpec, "input_type partition gap time clock", "output_type"),
+    (
+        StreamingJoinSpec,
+        "types keys condition",
+        "padded pairs matched output_type batch state_ttl",
+    ),
+    (TimeIntervalJoinSpec, "join times lower upper rowtime", ""),
+    # the ends are among the keys
+    (WindowJoinSpec, "join clock", "ends"),
     (
         Match,
         "input partition order pattern definitions measures after_match skip_to within",
