@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -101,21 +102,27 @@ class ConnectionLimit:
         if len(self._refused) == self._most:
             self._refused.popleft().abort()
         self._refused.append(transport)
-        _answer_last(transport, _FULL)
-        asyncio.get_running_loop().call_later(REFUSED_SECONDS, self._forget_refused, transport)
+        _answer_last(transport, _FULL, lambda: self._end_refused(transport))
 
-    def _forget_refused(self, transport: asyncio.Transport) -> None:
+    def _end_refused(self, transport: asyncio.Transport) -> None:
+        transport.abort()
         with suppress(ValueError):
             self._refused.remove(transport)
 
 
-def _answer_last(transport: asyncio.Transport, response: bytes) -> None:
+def _answer_last(
+    transport: asyncio.Transport, response: bytes, end: Callable[[], object] | None = None
+) -> None:
     """Write an answer, and abort the connection when the client has had time to read it. If the
-    client still sends, an immediate close would destroy the answer."""
+    client still sends, an immediate close would destroy the answer.
+
+    Args:
+        end: called instead of the transport's ``abort``.
+    """
     transport.write(response)
     if transport.can_write_eof():
         transport.write_eof()
-    asyncio.get_running_loop().call_later(REFUSED_SECONDS, transport.abort)
+    asyncio.get_running_loop().call_later(REFUSED_SECONDS, end or transport.abort)
 
 
 class _OnePiece:

@@ -66,16 +66,14 @@ class _Bitmaps(ColumnAccumulator):
         return None if held is None else bitmap_of(held)
 
 
-class BitmapAccumulator(_Bitmaps):
-    """AND, OR and BUILD over rows that are never retracted. Column: the bitmap, None without rows.
+class _JoinedBitmaps(_Bitmaps):
+    """AND, OR and BUILD.
 
     Args:
         argument_types: BITMAP, or INT of BUILD.
         result_type: BITMAP, or BIGINT: the number of elements.
         intersection: AND rather than OR.
     """
-
-    retracts = False
 
     def __init__(
         self,
@@ -85,6 +83,13 @@ class BitmapAccumulator(_Bitmaps):
     ) -> None:
         super().__init__(argument_types, result_type)
         self._intersection = intersection
+
+
+class BitmapAccumulator(_JoinedBitmaps):
+    """AND, OR and BUILD over rows that are never retracted. Column: the bitmap, None without
+    rows."""
+
+    retracts = False
 
     def columns(self) -> tuple[np.dtype[Any], ...]:
         return (np.dtype(object),)
@@ -147,25 +152,10 @@ class XorBitmapAccumulator(_Bitmaps):
         return self._made([self._held(raw) if count else None for raw, count in pairs])
 
 
-class CountedBitmapAccumulator(_Bitmaps):
+class CountedBitmapAccumulator(_JoinedBitmaps):
     """AND, OR and BUILD over rows that may be retracted. Columns: the numbers in order, the count
     of each number, and the number of rows. Flink: ``BitmapAndWithRetractAggFunction`` and similar
-    classes.
-
-    Args:
-        argument_types: BITMAP, or INT of BUILD.
-        result_type: BITMAP, or BIGINT: the number of elements.
-        intersection: AND rather than OR.
-    """
-
-    def __init__(
-        self,
-        argument_types: tuple[LogicalType, ...],
-        result_type: LogicalType,
-        intersection: bool,
-    ) -> None:
-        super().__init__(argument_types, result_type)
-        self._intersection = intersection
+    classes."""
 
     def columns(self) -> tuple[np.dtype[Any], ...]:
         return np.dtype(object), np.dtype(object), np.dtype(np.int64)

@@ -23,6 +23,7 @@ __all__ = [
     "has_any_outer",
     "has_outer",
     "map_outer",
+    "refers_outside",
     "with_expressions",
 ]
 
@@ -85,6 +86,11 @@ def _outer_levels(node: RelNode) -> Iterator[int]:
         # the right side of a lateral join is one query further in
         inner = 1 if isinstance(node, Join) and node.lateral and position == 1 else 0
         yield from (level - inner for level in _outer_levels(child))
+
+
+def refers_outside(expression: ResolvedExpression) -> bool:
+    """Whether an expression refers to a row of any outer query."""
+    return any(level > 0 for level in _levels(expression))
 
 
 def has_outer(node: RelNode, level: int) -> bool:

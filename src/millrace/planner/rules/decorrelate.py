@@ -31,6 +31,7 @@ from millrace.planner.relational.outer_references import (
     has_any_outer,
     has_outer,
     map_outer,
+    refers_outside,
 )
 from millrace.planner.relational.rel_node import (
     Aggregate,
@@ -223,20 +224,16 @@ def _domain(around: RelNode | None) -> RelNode | None:
 def _wider(rows: RelNode) -> RelNode:
     """The rows without the filters that have outer references."""
     if isinstance(rows, Filter):
-        kept = [each for each in conjuncts(rows.condition) if not _is_far(each)]
+        kept = [each for each in conjuncts(rows.condition) if not refers_outside(each)]
         return filtered(_wider(rows.input), kept)
     if isinstance(rows, Project):
         return replace(rows, input=_wider(rows.input))
     if isinstance(rows, Join) and not rows.lateral:
         rows = replace(rows, left=_wider(rows.left))
         if rows.kind is JoinKind.INNER:
-            kept = [each for each in conjuncts(rows.condition) if not _is_far(each)]
+            kept = [each for each in conjuncts(rows.condition) if not refers_outside(each)]
             rows = replace(rows, right=_wider(rows.right), condition=conjunction(kept))
     return rows
-
-
-def _is_far(expression: ResolvedExpression) -> bool:
-    return isinstance(expression, OuterReference) or any(map(_is_far, expression.children()))
 
 
 def _asking(
