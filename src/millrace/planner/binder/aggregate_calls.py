@@ -3,7 +3,7 @@ later replaces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final, Protocol
 
@@ -83,7 +83,11 @@ class CallBinder(Protocol):
     ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]: ...
 
 
-def bind_order(binder: CallBinder, items: Sequence[exp.Expr] | None) -> tuple[OrderItem, ...]:
+def bind_order(
+    context: BindingContext,
+    items: Sequence[exp.Expr] | None,
+    bind: Callable[[exp.Expr], ResolvedExpression],
+) -> tuple[OrderItem, ...]:
     """Bound expressions of ORDER BY; NULLs sort as the smallest values unless the query says
     otherwise."""
     made = []
@@ -91,8 +95,8 @@ def bind_order(binder: CallBinder, items: Sequence[exp.Expr] | None) -> tuple[Or
         ascending = not item.args.get("desc")
         first = item.args.get("nulls_first")
         nulls_first = ascending if first is None else first
-        place = binder.context.place(item)
-        made.append(OrderItem(binder.bind(item.this), ascending, nulls_first, place))
+        place = context.place(item)
+        made.append(OrderItem(bind(item.this), ascending, nulls_first, place))
     return tuple(made)
 
 
@@ -251,7 +255,7 @@ def bind_specification(
 ) -> tuple[tuple[ResolvedExpression, ...], tuple[OrderItem, ...], Frame]:
     """PARTITION BY, ORDER BY and the frame of a window."""
     partition, order, frame = _specification(binder, given, named)
-    orders = bind_order(binder, order)
+    orders = bind_order(binder.context, order, binder.bind)
     bounds = _frame(binder, frame, orders)
     return tuple(binder.bind(each) for each in partition), orders, bounds
 

@@ -13,9 +13,9 @@ from sqlglot import exp
 from millrace.common.types.logical import logical_type as logical
 from millrace.expressions.resolved import FieldReference, ValueLiteral
 from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.scope import Scope, table_of
-from millrace.planner.binder.table_arguments import FromContext, table_rows_of
 from millrace.planner.inference.upsert_keys import upsert_keys
 from millrace.planner.relational.changelog import (
     DEFAULT_CODES,
@@ -59,7 +59,7 @@ class _ChangelogCall:
         table = self._given.get("input")
         if not isinstance(table, nodes.TableArgument):
             raise self._refusal(table or call, f"{name} takes a table: {name}(input => TABLE t)")
-        self._rows = table_rows_of(binder, table)
+        self._rows = binder.table_rows(table)
         self._partition = tuple(self._column(each) for each in table.args.get("partition_by") or ())
         for key in table.args.get("order") or ():
             raise self._refusal(key, f"{name} takes its rows as they come, without ORDER BY")

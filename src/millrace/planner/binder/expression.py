@@ -31,11 +31,8 @@ from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.literals import LiteralError, bind_literal, negative_literal
 from millrace.planner.binder.operators import BINARY
-from millrace.planner.binder.periods import bind_period_predicate
 from millrace.planner.binder.scope import AmbiguousNameError, Scope
-from millrace.planner.binder.subqueries import bind_exists, bind_in_query, bind_quantified
-from millrace.planner.binder.subqueries import bind_scalar as bind_scalar_query
-from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.rel_node import RelNode, Subquery, SubqueryKind
 from millrace.sql.dialect import nodes
 from millrace.sql.dialect.nodes import names_of
 
@@ -44,6 +41,23 @@ __all__ = ["ExpressionBinder"]
 _TEXTS = (CharType, VarCharType)
 JSON_MAKERS = ("JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG")
 GROUPING_FUNCTIONS = ("GROUPING", "GROUPING_ID")
+_PERIOD_LENGTHS = (logical.DayTimeIntervalType, logical.YearMonthIntervalType)
+_PERIOD_CONDITIONS = {
+    "OVERLAPS": (
+        ("begin", built_in.LESS_THAN_OR_EQUAL, "end"),
+        ("end", built_in.GREATER_THAN_OR_EQUAL, "begin"),
+    ),
+    "CONTAINS": (
+        ("begin", built_in.LESS_THAN_OR_EQUAL, "begin"),
+        ("end", built_in.GREATER_THAN_OR_EQUAL, "end"),
+    ),
+    "EQUALS": (("begin", built_in.EQUALS, "begin"), ("end", built_in.EQUALS, "end")),
+    "PRECEDES": (("end", built_in.LESS_THAN_OR_EQUAL, "begin"),),
+    "SUCCEEDS": (("begin", built_in.GREATER_THAN_OR_EQUAL, "end"),),
+    "IMMEDIATELY PRECEDES": (("end", built_in.EQUALS, "begin"),),
+    "IMMEDIATELY SUCCEEDS": (("begin", built_in.EQUALS, "end"),),
+}
+"""Compared ends of the left and the right period, and the comparisons, by predicate."""
 
 
 class ExpressionBinder:
@@ -113,8 +127,9 @@ class ExpressionBinder:
         return resolved_call(self.context, node, function, arguments)
 
     def query(self, node: exp.Expr) -> RelNode:
-        """The bound tree of a query inside this expression."""
-        return self.context.bind_query(node, self.scope, self.common)
+        """The bound tree of a query inside this expression, which may be in brackets."""
+        query = node.this if isinstance(node, exp.Subquery) else node
+        return self.context.bind_query(query, self.scope, self.common)
 
     # names
 
@@ -188,7 +203,7 @@ class ExpressionBinder:
     def _binary(self, node: exp.Expr) -> ResolvedExpression:
         right = node.expression
         if isinstance(right, exp.Any | exp.All):
-            return bind_quantified(self, node, BINARY[type(node)])
+            return self._quantified(node, BINARY[type(node)])
         return self._compared(node, BINARY[type(node)], self.bind(node.this), self.bind(right))
 
     def _compared(
@@ -324,7 +339,7 @@ class ExpressionBinder:
     def _in(self, node: exp.Expr) -> ResolvedExpression:
         query = node.args.get("query")
         if query is not None:
-            return bind_in_query(self, node, query)
+            return self._in_query(node, query)
         value = self.bind(node.this)
         members = [self.bind(member) for member in node.expressions]
         if isinstance(value.output_type, RowType):
@@ -370,7 +385,33 @@ class ExpressionBinder:
         return self.call(node, built_in.ITEM, self.bind(node.this), self.bind(node.expressions[0]))
 
     def _period_predicate(self, node: exp.Expr) -> ResolvedExpression:
-        return bind_period_predicate(self, node)
+        """The comparisons that a predicate of two periods means.
+
+        A period is a pair of its begin and its end, or of its begin and its length; if its end is
+        before its begin, they are exchanged.
+        """
+        kind = "OVERLAPS" if isinstance(node, nodes.Overlaps) else node.args["kind"]
+        left, right = self._period(node.this), self._period(node.expression)
+        comparisons = [
+            self.call(node, operator, left[one], right[other])
+            for one, operator, other in _PERIOD_CONDITIONS[kind]
+        ]
+        return (
+            comparisons[0] if len(comparisons) == 1 else self.call(node, built_in.AND, *comparisons)
+        )
+
+    def _period(self, node: exp.Expr) -> dict[str, ResolvedExpression]:
+        if len(node.expressions) != 2:
+            raise self.context.refusal(
+                node, "a period is a pair in brackets: of its begin and its end, or its length"
+            )
+        begin, end = (self.bind(part) for part in node.expressions)
+        if isinstance(end.output_type, _PERIOD_LENGTHS):
+            end = self.call(node, built_in.PLUS, begin, end)
+        return {
+            "begin": self.call(node, built_in.LEAST, begin, end),
+            "end": self.call(node, built_in.GREATEST, begin, end),
+        }
 
     # functions and queries
 
@@ -417,10 +458,46 @@ class ExpressionBinder:
         return split_arguments(list(given), self.bind)
 
     def _scalar_query(self, node: exp.Expr) -> ResolvedExpression:
-        return bind_scalar_query(self, node)
+        """A scalar query such as ``(SELECT MAX(a) FROM t)``: one column, at most one row."""
+        relation = self.query(node)
+        count = len(relation.row_type)
+        if count != 1:
+            raise self.context.refusal(node, f"a query as a value has one column, this has {count}")
+        return Subquery(SubqueryKind.SCALAR, relation)
 
     def _exists(self, node: exp.Expr) -> ResolvedExpression:
-        return bind_exists(self, node)
+        """``EXISTS (SELECT ...)``."""
+        return Subquery(SubqueryKind.EXISTS, self.query(node.this))
+
+    def _in_query(self, node: exp.Expr, query: exp.Expr) -> ResolvedExpression:
+        """``a IN (SELECT b ...)``, ``(a, b) IN (SELECT c, d ...)``."""
+        left = self.bind(node.this)
+        relation = self.query(query)
+        row = isinstance(left.output_type, RowType) and bool(left.children())
+        operands = left.children() if row else (left,)
+        fields = relation.row_type.fields
+        if len(operands) != len(fields):
+            raise self.context.refusal(
+                node, f"IN compares {len(operands)} values with a query of {len(fields)} columns"
+            )
+        for index, operand in enumerate(operands):  # refuses types that cannot be compared
+            self.call(node, built_in.EQUALS, operand, relation.field(index))
+        return Subquery(SubqueryKind.IN, relation, operands)
+
+    def _quantified(self, node: exp.Expr, comparison: FunctionDefinition) -> ResolvedExpression:
+        """``a > ALL (SELECT b ...)``, ``a = SOME (SELECT b ...)``."""
+        every = isinstance(node.expression, exp.All)
+        relation = self.query(node.expression.this)
+        operand = self.bind(node.this)
+        if len(relation.row_type) != 1:
+            raise self.context.refusal(node, "ALL and SOME take a query of one column")
+        self.call(node, comparison, operand, relation.field(0))
+        if not every and comparison is built_in.EQUALS:
+            return Subquery(SubqueryKind.IN, relation, (operand,))
+        if every and comparison is built_in.NOT_EQUALS:
+            return self.call(node, built_in.NOT, Subquery(SubqueryKind.IN, relation, (operand,)))
+        kind = SubqueryKind.ALL if every else SubqueryKind.SOME
+        return Subquery(kind, relation, (operand,), comparison)
 
     _METHODS: ClassVar[dict[type, Callable[[Any, Any], ResolvedExpression]]] = {
         exp.Column: _names,

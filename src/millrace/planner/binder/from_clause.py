@@ -12,7 +12,7 @@ from millrace.expressions import built_in
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
-from millrace.planner.binder.expression import ExpressionBinder
+from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.match_recognize import bind_match
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.scope import Scope, ScopeTable, table_of
@@ -55,7 +55,7 @@ def true() -> ValueLiteral:
     return ValueLiteral(True, BooleanType(nullable=False))
 
 
-class FromBinder:
+class FromBinder(FromContext):
     """Binds the table tree of FROM to rows and to a scope of their names.
 
     Args:
@@ -72,9 +72,7 @@ class FromBinder:
         hints: tuple[tuple[str, Any], ...] = (),
         state_ttl: StateTtlHint | None = None,
     ) -> None:
-        self.context = context
-        self.outer = outer
-        self.common = common
+        super().__init__(context, outer, common)
         self.hints = hints
         self._state_ttl = state_ttl or StateTtlHint()
 
@@ -90,17 +88,13 @@ class FromBinder:
         if isinstance(node, exp.Lateral):
             return self._query(node, left or self.outer)
         if isinstance(node, nodes.MatchRecognize):
-            return self._aliased(node, bind_match(self, node), ())
+            return self._aliased(node, bind_match(self, node, *self.bind(node.this)), ())
         if isinstance(node, nodes.TableFunctionCall):
             rows, path = bind_function_table(self, node, left)
             return self._aliased(node, rows, path)
         if isinstance(node, nodes.CollectionTable):
             return self._aliased(node, bind_unnest(self, node, left), ())
         raise self.context.refusal(node, f"{type(node).__name__} cannot stand in FROM")
-
-    def expressions(self, scope: Scope, clause: str) -> ExpressionBinder:
-        """An expression binder over a scope."""
-        return ExpressionBinder(self.context, scope, self.common, clause)
 
     def _aliased(self, node: exp.Expr, rows: RelNode, path: tuple[str, ...]) -> Bound:
         alias = node.args.get("alias")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Protocol
 
 from sqlglot import exp
 
@@ -14,8 +13,7 @@ from millrace.expressions.resolved import (
     SortKey,
     ValueLiteral,
 )
-from millrace.planner.binder.context import BindingContext, CommonTables
-from millrace.planner.binder.expression import ExpressionBinder
+from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.pattern_expression import PatternExpressionBinder
 from millrace.planner.binder.row_pattern import RowPattern, bind_pattern, bind_skip
 from millrace.planner.binder.scope import Scope
@@ -26,25 +24,15 @@ from millrace.sql.dialect import nodes
 __all__ = ["bind_match"]
 
 
-class TableBinder(Protocol):
-    """Interface of the FROM binder, as far as MATCH_RECOGNIZE needs it."""
-
-    context: BindingContext
-    common: CommonTables
-
-    def bind(self, node: exp.Expr, left: Scope | None = None) -> tuple[RelNode, Scope]: ...
-
-    def expressions(self, scope: Scope, clause: str) -> ExpressionBinder: ...
-
-
-def bind_match(binder: TableBinder, node: nodes.MatchRecognize) -> Match:
-    """The bound node of MATCH_RECOGNIZE over a table.
+def bind_match(
+    binder: FromContext, node: nodes.MatchRecognize, rows: RelNode, scope: Scope
+) -> Match:
+    """The bound node of MATCH_RECOGNIZE over the rows of a table.
 
     Raises:
         SqlValidationError: the clause is wrong, or has what Flink refuses.
     """
     context = binder.context
-    rows, scope = binder.bind(node.this)
     if node.args.get("rows") == "ALL":
         raise context.refusal(node, "All rows per match mode is not supported yet.")
     partition = _positions(binder, scope, node.args.get("partition_by") or (), "PARTITION BY")
@@ -68,7 +56,7 @@ def bind_match(binder: TableBinder, node: nodes.MatchRecognize) -> Match:
 
 
 def _positions(
-    binder: TableBinder, scope: Scope, given: Sequence[exp.Expr], clause: str
+    binder: FromContext, scope: Scope, given: Sequence[exp.Expr], clause: str
 ) -> tuple[int, ...]:
     """Positions of the columns that a clause names."""
     made = []
@@ -82,7 +70,7 @@ def _positions(
     return tuple(made)
 
 
-def _order(binder: TableBinder, scope: Scope, node: nodes.MatchRecognize) -> tuple[SortKey, ...]:
+def _order(binder: FromContext, scope: Scope, node: nodes.MatchRecognize) -> tuple[SortKey, ...]:
     items = node.args.get("order") or ()
     if not items:
         raise binder.context.refusal(
@@ -103,7 +91,7 @@ def _order(binder: TableBinder, scope: Scope, node: nodes.MatchRecognize) -> tup
 
 
 def _measures(
-    binder: TableBinder, rows: RelNode, node: nodes.MatchRecognize, pattern: RowPattern
+    binder: FromContext, rows: RelNode, node: nodes.MatchRecognize, pattern: RowPattern
 ) -> tuple[tuple[str, ResolvedExpression], ...]:
     measures = PatternExpressionBinder(binder.context, rows.row_type, binder.common, pattern)
     given = node.args.get("measures")
@@ -115,7 +103,7 @@ def _measures(
 
 
 def _check_names(
-    binder: TableBinder, rows: RelNode, node: nodes.MatchRecognize, partition: tuple[int, ...]
+    binder: FromContext, rows: RelNode, node: nodes.MatchRecognize, partition: tuple[int, ...]
 ) -> None:
     """Refuse a measure with the name of a partition column or of another measure."""
     names = [rows.row_type.names[index] for index in partition]
@@ -126,7 +114,7 @@ def _check_names(
 
 
 def _definitions(
-    binder: TableBinder, rows: RelNode, node: nodes.MatchRecognize, pattern: RowPattern
+    binder: FromContext, rows: RelNode, node: nodes.MatchRecognize, pattern: RowPattern
 ) -> tuple[tuple[str, ResolvedExpression], ...]:
     context = binder.context
     made: dict[str, ResolvedExpression] = {}
@@ -141,7 +129,7 @@ def _definitions(
     return tuple(made.items())
 
 
-def _within(binder: TableBinder, node: exp.Expr | None) -> int | None:
+def _within(binder: FromContext, node: exp.Expr | None) -> int | None:
     if node is None:
         return None
     value = binder.expressions(Scope(), "WITHIN").bind(node)

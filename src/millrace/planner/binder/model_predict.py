@@ -13,8 +13,8 @@ from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.parameters import implicit_cast
 from millrace.expressions.resolved import Cast, ResolvedExpression
 from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.names import unique_names
-from millrace.planner.binder.table_arguments import FromContext, table_rows_of
 from millrace.planner.binder.tables import path_of
 from millrace.planner.catalog_reader import NameKind, ResolvedModel
 from millrace.planner.relational.model_predict import ModelPredict
@@ -42,7 +42,7 @@ def bind_model_predict(binder: FromContext, call: nodes.FunctionCall) -> RelNode
         raise binder.context.refusal(model or call, f"a model is missing: {_EXPECTED}")
     if not isinstance(columns, nodes.Descriptor):
         raise binder.context.refusal(columns or call, f"the columns are missing: {_EXPECTED}")
-    rows, found = table_rows_of(binder, data), _model(binder, model)
+    rows, found = binder.table_rows(data), _model(binder, model)
     names = [each.name for each in columns.expressions]
     for node, name in zip(columns.expressions, names, strict=True):
         if name not in rows.row_type.names:

@@ -29,9 +29,9 @@ from millrace.expressions.resolved import (
     ValueLiteral,
 )
 from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.scope import Scope, table_of
-from millrace.planner.binder.table_arguments import FromContext, table_rows_of
 from millrace.planner.relational.process_table import ProcessTable, TableOperand
 from millrace.planner.relational.rel_node import RelNode, Values
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize
@@ -172,7 +172,7 @@ class _ProcessCall:
             raise self._refusal(
                 node, f"{argument.name!r} is a table: {argument.name} => TABLE my_table"
             )
-        rows = table_rows_of(self._binder, node)
+        rows = self._binder.table_rows(node)
         self._check_columns(argument, node, rows.row_type)
         names = rows.row_type.names
         partition = tuple(

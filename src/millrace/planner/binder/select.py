@@ -241,27 +241,20 @@ class _Select:
             return ()
         binder = self._expressions("ORDER BY")
 
-        class Outputs:
-            """Binds names to the outputs of SELECT before the columns of FROM."""
+        def bind(node: exp.Expr) -> ResolvedExpression:
+            """An output of SELECT, or else an expression over the columns of FROM."""
+            if isinstance(node, exp.Literal) and not node.is_string:
+                position = int(node.this) if node.this.isdigit() else 0
+                if not 1 <= position <= len(outputs):
+                    reason = f"ORDER BY {node.this}: there are {len(outputs)} columns"
+                    raise binder.context.refusal(node, reason)
+                return outputs[position - 1]
+            written = names_of(node)
+            if written is not None and len(written) == 1 and written[0] in names:
+                return outputs[names.index(written[0])]
+            return binder.bind(node)
 
-            context, clause, aggregates = binder.context, binder.clause, True
-            in_aggregate, windows = False, binder.windows
-            condition, arguments = binder.condition, binder.arguments
-
-            @staticmethod
-            def bind(node: exp.Expr) -> ResolvedExpression:
-                if isinstance(node, exp.Literal) and not node.is_string:
-                    position = int(node.this) if node.this.isdigit() else 0
-                    if not 1 <= position <= len(outputs):
-                        reason = f"ORDER BY {node.this}: there are {len(outputs)} columns"
-                        raise binder.context.refusal(node, reason)
-                    return outputs[position - 1]
-                written = names_of(node)
-                if written is not None and len(written) == 1 and written[0] in names:
-                    return outputs[names.index(written[0])]
-                return binder.bind(node)
-
-        return bind_order(Outputs(), order.expressions)
+        return bind_order(self.context, order.expressions, bind)
 
     def _aggregate(
         self,

@@ -20,11 +20,11 @@ from millrace.planner.binder.changelog_functions import (
 )
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.model_predict import ML_PREDICT, bind_model_predict
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.process_tables import bind_process_table
 from millrace.planner.binder.scope import Scope, table_of
-from millrace.planner.binder.table_arguments import FromContext, table_rows_of
 from millrace.planner.binder.temporal_tables import bind_temporal_table
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.relational.rel_node import RelNode, TableFunctionKind, TableFunctionScan
@@ -116,7 +116,7 @@ def _window(
     data = given.get("DATA")
     if not isinstance(data, nodes.TableArgument):
         raise binder.context.refusal(call, f"{name} takes a table: {name}(TABLE t, DESCRIPTOR(c)")
-    rows = table_rows_of(binder, data)
+    rows = binder.table_rows(data)
     scope = Scope((table_of((), rows.row_type),))
     time = _time_column(binder, call, name, given.get("TIMECOL"), rows)
     partition = []

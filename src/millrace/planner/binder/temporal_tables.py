@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import OuterReference
+from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.scope import Scope
-from millrace.planner.binder.table_arguments import FromContext
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.stream_rel_nodes import LogicalSnapshot
 from millrace.planner.relational.temporal_tables import TemporalTable
