@@ -10,6 +10,7 @@ from sqlglot import exp
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.sql.dialect.control_statements import ControlParser
 from millrace.sql.errors import SqlParserError
+from millrace.sql.position import NamePositions
 from millrace.sql.statements import Query, Statement
 
 __all__ = ["parse", "parse_expression", "parse_query", "parse_statement", "parse_type"]
@@ -109,6 +110,7 @@ def _only_statement(parser: ControlParser) -> Statement:
 
 def _statement(parser: ControlParser) -> Statement:
     mark = parser.index
+    parser.name_positions = NamePositions()
     read = _READERS.get(parser.token.key)
     if read is not None:
         return read(parser)

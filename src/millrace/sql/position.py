@@ -6,7 +6,14 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-__all__ = ["StatementPlace", "TextPosition", "excerpt", "position_of", "source_text"]
+__all__ = [
+    "NamePositions",
+    "StatementPlace",
+    "TextPosition",
+    "excerpt",
+    "position_of",
+    "source_text",
+]
 
 MAX_SHOWN = 160
 """Characters of a line that an error shows: those around the place."""
@@ -26,6 +33,27 @@ class TextPosition(NamedTuple):
     def to(self, last: TextPosition) -> TextPosition:
         """Position from the beginning of this piece to the end of another one."""
         return self._replace(end=last.end)
+
+
+class NamePositions:
+    """Positions of the names and quoted texts of a statement, noted while it is parsed."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, TextPosition] = {}
+        self._texts: dict[str, TextPosition] = {}
+
+    def note_name(self, name: str, position: TextPosition) -> None:
+        """Note a name."""
+        self._names[name.lower()] = position
+
+    def note_text(self, text: str, position: TextPosition) -> None:
+        """Note a text in quotes, such as the key or the value of an option."""
+        self._texts[text.lower()] = position
+
+    def get(self, name: str) -> TextPosition | None:
+        """Position of the last equal name, or else of the last equal text, in any case of
+        letters; None if the statement has neither."""
+        return self._names.get(name.lower()) or self._texts.get(name.lower())
 
 
 class StatementPlace(NamedTuple):

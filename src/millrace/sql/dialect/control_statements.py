@@ -219,7 +219,7 @@ class ControlParser(AlterParser):
         while self.take("."):
             path.append(self.identifier("a name after the point"))
         call = self.call(mark, path)
-        return CallProcedure(call, text=self.text, position=self._tokens[mark].position)
+        return CallProcedure(call, **self.origin(mark) | {"position": self._tokens[mark].position})
 
     def add(self) -> Statement:
         """Parse ADD JAR."""

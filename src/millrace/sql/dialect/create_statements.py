@@ -96,8 +96,13 @@ class CreateParser(QueryParser):
         return self.take("IF", "EXISTS")
 
     def origin(self, mark: int) -> dict[str, Any]:
-        """Origin of a statement: its text, and the position of the name read since the mark."""
-        return {"text": self.text, "position": self.place(mark)}
+        """Origin of a statement: its text, the position of the name read since the mark, and the
+        positions of all names, also of those that are still to be read."""
+        return {
+            "text": self.text,
+            "position": self.place(mark),
+            "name_positions": self.name_positions,
+        }
 
     def names(self) -> tuple[str, ...]:
         """Parse a list of names ``(a, b)``."""

@@ -11,7 +11,7 @@ from sqlglot import exp
 from millrace.sql.dialect.reserved_words import RESERVED
 from millrace.sql.dialect.tokenizer import END, NAME, NUMBER, STRING, WORD, Token, tokenize
 from millrace.sql.errors import SqlParserError
-from millrace.sql.position import TextPosition
+from millrace.sql.position import NamePositions, TextPosition
 
 __all__ = ["MAX_CHAIN", "MAX_DEPTH", "TokenStream"]
 
@@ -50,6 +50,7 @@ class TokenStream:
         self._asked: list[tuple[str, ...]] = []
         self._asked_before: list[tuple[str, ...]] = []
         self._depth = 0
+        self.name_positions = NamePositions()
 
     def advance(self) -> Token:
         """Consume the next token, and return it."""
@@ -140,6 +141,7 @@ class TokenStream:
             raise self.unexpected(wanted)
         mark = self.index
         token = self.advance()
+        self.name_positions.note_name(token.value, token.position)
         node = exp.Identifier(this=token.value, quoted=token.kind == NAME)
         return self.placed(node, mark)
 
@@ -151,7 +153,9 @@ class TokenStream:
         """Consume a text in quotes."""
         if self.token.kind != STRING:
             raise self.unexpected(wanted)
-        return self.advance().value
+        token = self.advance()
+        self.name_positions.note_text(token.value, token.position)
+        return token.value
 
     def number(self, wanted: str = "a whole number") -> int:
         """Consume a whole number."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from millrace.sql.position import TextPosition
+from millrace.sql.position import NamePositions, TextPosition
 
 __all__ = ["Path", "Query", "Statement"]
 
@@ -21,10 +21,20 @@ class Statement:
     Attributes:
         text: the whole text that was parsed; positions of nodes count from its beginning.
         position: position of the name of the statement's object, or of the statement's first word.
+        name_positions: positions of all names in the statement.
     """
 
     text: str = field(default="", compare=False, repr=False)
     position: TextPosition | None = field(default=None, compare=False, repr=False)
+    name_positions: NamePositions = field(default_factory=NamePositions, compare=False, repr=False)
+
+    def place_of(self, name: str) -> TextPosition | None:
+        """Position of a name: that of the statement's object if this is its name, or else of an
+        equal name or text in the statement."""
+        at = self.position
+        written = "" if at is None else self.text[at.start : at.end].replace("`", "")
+        is_object = written.rpartition(".")[2].strip().lower() == name.lower()
+        return at if is_object else self.name_positions.get(name)
 
 
 @dataclass(frozen=True)

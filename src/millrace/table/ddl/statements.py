@@ -7,8 +7,7 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.sql import statements as sql
-from millrace.sql.dialect.tokenizer import NAME, STRING, WORD, tokenize
-from millrace.sql.position import StatementPlace, TextPosition
+from millrace.sql.position import StatementPlace
 from millrace.sql.statements import Statement
 from millrace.table.catalog.errors import CatalogError
 from millrace.table.ddl import (
@@ -99,21 +98,7 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
         return execute(session, statement)
     except CatalogError as error:
         if error.place is None and error.name:
-            position = _position(statement, error.name.lower())
+            position = statement.place_of(error.name)
             if position is not None:
                 error.place = StatementPlace(statement.text, position)
         raise
-
-
-def _position(statement: Statement, name: str) -> TextPosition | None:
-    """Position of a name in a statement, for an error: the statement's object, or else the last
-    equal word, or else the last equal option."""
-    at = statement.position
-    written = "" if at is None else statement.text[at.start : at.end].replace("`", "")
-    if written.rpartition(".")[2].strip().lower() == name:
-        return at
-    found = [each for each in tokenize(statement.text) if each.value.lower() == name]
-    words = [each.position for each in found if each.kind in (WORD, NAME)]
-    options = [each.position for each in found if each.kind == STRING]
-    places = words or options
-    return places[-1] if places else None
