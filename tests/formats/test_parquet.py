@@ -41,6 +41,21 @@ def test_declared_columns_of_all_types(every_type: Any) -> None:
     assert table.slice(1).to_pylist() == [dict.fromkeys(row_type.get_field_names())]
 
 
+@pytest.mark.parametrize("record_type", [Row, dict])
+def test_every_type_there_and_back(tmp_path: Path, every_type: Any, record_type: Any) -> None:
+    row_type, path = every_type.row_type, str(tmp_path / "a.parquet")
+    pq.write_table(write(ParquetBulkWriters.for_row_type(row_type), [every_type.row]), path)
+    parquet = ParquetColumnarRowInputFormat(row_type, record_type=record_type)
+    reader = parquet.open(path, FileRange(0, 1), None)
+    (record,) = reader.read(10).values
+    reader.close()
+    expected = dict(zip(row_type.get_field_names(), every_type.row, strict=True))
+    if record_type is dict:
+        assert record == {**expected, "row": {"x": 7}}
+    else:
+        assert record == Row(**expected)
+
+
 def test_columns_from_a_pyarrow_schema() -> None:
     schema = pa.schema([("a", pa.int8()), ("b", pa.string())])
     table = write(ParquetBulkWriters.for_arrow_schema(schema), [{"b": "x"}, (1, None)])

@@ -15,7 +15,8 @@ __all__ = ["ColumnarRowInputFormat", "with_missing_columns"]
 
 
 class ColumnarRowInputFormat(BulkFormat[Any]):
-    """Reads each row of a file as a `Row` with names, or as a dict.
+    """Reads each row of a file as a `Row` with names, or as a dict. Nested rows are the same, and
+    maps are dicts.
 
     Args:
         row_type: the columns to read, by name (``Types.ROW_NAMED`` or ``DataTypes.ROW``); None for
@@ -24,7 +25,7 @@ class ColumnarRowInputFormat(BulkFormat[Any]):
         batch_size: rows handed on at a time.
         record_type: ``Row`` or ``dict``.
         columnar: keep the rows in columns for `DataStream.map_batches`; functions of single rows
-            get them as ``record_type``.
+            get them as ``record_type``, with dicts for nested rows.
 
     Raises:
         JobDefinitionError: the record type is neither.

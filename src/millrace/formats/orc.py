@@ -9,6 +9,7 @@ from typing import Any
 
 from millrace.common.errors import SerializationError
 from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.column_values import column_values
 from millrace.common.types.row import Row
 from millrace.filesystem.registry import file_system_of
 from millrace.formats.arrow_damage import damage, invalidity
@@ -142,7 +143,7 @@ class OrcReader(FormatReader[Any]):
             return RowBatch(self._one_by_one(part, row))
 
     def _rows(self, part: Any) -> list[Any]:
-        columns = [column.to_pylist() for column in part.columns]
+        columns = [column_values(column, self.record_type) for column in part.columns]
         return records_from_columns(self.record_type, self._names, columns)
 
     def _one_by_one(self, part: Any, row: int) -> list[Any]:

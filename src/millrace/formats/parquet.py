@@ -10,6 +10,7 @@ from typing import Any
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.column_values import column_values
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import Row
@@ -201,7 +202,7 @@ class ParquetReader(FormatReader[Any]):
             row += batch.num_rows
 
     def _records_of(self, batch: Any) -> list[Any]:
-        columns = [batch.column(name).to_pylist() for name in self._names]
+        columns = [column_values(batch.column(name), self._record_type) for name in self._names]
         return records_from_columns(self._record_type, self._names, columns)
 
     def _one_by_one(self, batch: Any, row: int) -> Iterator[Any]:

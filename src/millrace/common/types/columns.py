@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobExecutionError
+from millrace.common.types.column_values import column_values
 from millrace.common.types.record_fields import declared_names, positions
 from millrace.common.types.row import Row, RowKind, named_row
 
@@ -36,8 +37,8 @@ def to_records(
         row_kinds: the numbers of the records' `RowKind`; None if all are inserts.
 
     Raises:
-        JobExecutionError: ``form`` is "value" and there are several columns, or it is not "row"
-            and some records are no inserts.
+        JobExecutionError: ``form`` is "value" and there are several columns, "dict" and two columns
+            have one name, or it is not "row" and some records are no inserts.
     """
     kinds = None if row_kinds is None else row_kinds.to_pylist()
     if kinds is not None and form != "row" and any(kinds):
@@ -45,10 +46,7 @@ def to_records(
             f"records of the form {form!r} cannot say that they update or delete others; ask for "
             'rows (records="row")'
         )
-    if form == "dict":
-        rows: list[Any] = data.to_pylist()
-        return rows
-    columns = [column.to_pylist() for column in data.columns]
+    columns = [column_values(column) for column in data.columns]
     if form == "value":
         if len(columns) != 1:
             raise JobExecutionError(
@@ -59,6 +57,10 @@ def to_records(
     if form == "tuple":
         return tuples
     names = tuple(data.schema.names)
+    if form == "dict":
+        if len(set(names)) < len(names):
+            raise JobExecutionError(f"two columns of a dict have one name: {', '.join(names)}")
+        return [dict(zip(names, values, strict=True)) for values in tuples]
     if kinds is None:
         return [named_row(names, values) for values in tuples]
     return [named_row(names, values, kind) for values, kind in zip(tuples, kinds, strict=True)]

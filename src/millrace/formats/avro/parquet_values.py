@@ -90,7 +90,7 @@ def _conversion(
         element = _conversion(kind.element, of_record, of_union)
         if kind.kind == "map":
             each = element or (lambda value: value)
-            # Arrow gives maps as pairs
+            # a program may give a map as pairs
             made = lambda entries: {k: each(v) for k, v in dict(entries).items()}  # noqa: E731
         elif element is not None:
             convert = element

@@ -27,6 +27,7 @@ from millrace.common.time.nanosecond_datetime import (
     datetime_of,
     nanoseconds_of,
 )
+from millrace.common.types.column_values import listed
 from millrace.common.types.logical.arrow_type import arrow_type, counted_nanoseconds
 from millrace.common.types.logical.fitted_decimal import are_near, decimal_fitter
 from millrace.common.types.logical.logical_type import (
@@ -58,7 +59,7 @@ def python_values(column: Any, kind: LogicalType) -> list[Any]:
     # Python has no nanoseconds, and pyarrow would want pandas for them
     counted = counted_nanoseconds(column.type)
     try:
-        values = _listed(column if counted == column.type else column.cast(counted))
+        values = listed(column if counted == column.type else column.cast(counted))
     except (OverflowError, ValueError) as error:
         raise JobExecutionError(
             f"Python has no value of type {kind} for one of a column's ({error}): its dates and "
@@ -126,20 +127,6 @@ def _optional(kind: LogicalType) -> Convert:
     if convert is None:
         return lambda value: value
     return lambda value: None if value is None else convert(value)
-
-
-def _listed(column: Any) -> list[Any]:
-    """List of a column's values; for numbers without nulls NumPy is several times faster than
-    Arrow."""
-    import pyarrow as pa
-
-    kind = column.type
-    numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    if numbers and column.null_count == 0:
-        values: list[Any] = column.to_numpy(zero_copy_only=False).tolist()
-    else:
-        values = column.to_pylist()
-    return values
 
 
 def arrow_column(values: Sequence[Any], kind: LogicalType) -> Any:
