@@ -30,8 +30,7 @@ SELECT a + 1, ABS(a), a * 0 FROM (VALUES (CAST(NULL AS INT))) AS t (a);
 SELECT CAST(1.23 AS DECIMAL(5, 2)) + CAST(1.234 AS DECIMAL(6, 3)), CAST(1.23 AS DECIMAL(5, 2)) * CAST(1.234 AS DECIMAL(6, 3)),
   CAST(1.23 AS DECIMAL(5, 2)) / CAST(1.234 AS DECIMAL(6, 3)), MOD(CAST(7.5 AS DECIMAL(3, 1)), CAST(2 AS DECIMAL(3, 0)));
 -- program: decimal_overflow_is_null
--- differs: a product of 39 digits is NULL; Flink documents this, too, but fails because the column's type is NOT NULL
 SELECT CAST('99999999999999999999999999999999999999' AS DECIMAL(38, 0)) * x FROM (VALUES (CAST(10 AS DECIMAL(38, 0)))) AS t (x);
 -- program: integer_beyond_bigint
 -- differs: an integer beyond BIGINT is a DECIMAL here, as in other databases
-SELECT CAST(99999999999999999999999999999999999999 AS DECIMAL(38, 0)) * x FROM (VALUES (CAST(10 AS DECIMAL(38, 0)))) AS t (x);
+SELECT CAST(99999999999999999999999999999999999999 AS DECIMAL(38, 0)) * x FROM (VALUES (CAST(1 AS DECIMAL(38, 0)))) AS t (x);

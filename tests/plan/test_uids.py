@@ -5,6 +5,9 @@ import pytest
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.plan.stages import build_job_graph
+from millrace.plan.transformation import QueryUid, Role, Transformation
+from millrace.plan.uids import assign_uids
+from millrace.runtime.operator import Operator
 
 
 def uids(build) -> list[str]:
@@ -71,3 +74,18 @@ def test_one_uid_for_two_operators_is_refused() -> None:
 
     with pytest.raises(JobDefinitionError, match="'Collection' and 'text' both have the uid 'x'"):
         uids(program)
+
+
+def test_equal_operators_of_several_queries_are_numbered() -> None:
+    one, two, three = (Transformation("Rank", Role.OPERATOR, Operator, (), 1) for _ in range(3))
+    for made, filters in ((one, "a"), (two, "a"), (three, "b")):
+        made.uid, made.query_uid = "rank-1", QueryUid("rank-1", filters)
+    uids = assign_uids([one, two, three])
+    assert uids[one] == "rank-1"
+    assert uids[two] == "rank-1-query2"
+    assert uids[three].startswith("rank-1-query3-")
+    two.uid = "mine"
+    assert assign_uids([one, two])[two] == "mine"
+    two.uid = three.uid = "mine"
+    with pytest.raises(JobDefinitionError, match="both have the uid 'mine'"):
+        assign_uids([two, three])

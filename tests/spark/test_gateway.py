@@ -12,9 +12,11 @@ import pytest
 from millrace.common.errors import ConfigurationError
 from millrace.spark.class_archive import OWN_OPTIONS
 from millrace.spark.gateway import (
+    EXECUTOR_OPTIONS,
     LEVEL_VARIABLE,
     LOG_VARIABLE,
     require_no_remote,
+    with_file_options,
     with_late_optimization,
     with_quiet_log,
 )
@@ -48,13 +50,30 @@ def test_who_has_set_up_the_log_gets_it(tmp_path: Path) -> None:
     assert with_quiet_log({}, here) == {}
 
 
-def test_options_of_the_user_come_after_the_thresholds_of_the_compiler() -> None:
+@pytest.mark.parametrize("key", [OWN_OPTIONS, EXECUTOR_OPTIONS])
+def test_options_of_the_user_come_after_the_thresholds_of_the_compiler(key: str) -> None:
+    """In the JVMs of executors, too: Spark puts their default options before the user's."""
     own = "-XX:Tier4InvocationThreshold=5000"
-    settings = with_late_optimization({OWN_OPTIONS: own, "spark.app.name": "a"})
-    *ours, last = settings[OWN_OPTIONS].split()
+    settings = with_late_optimization({key: own, "spark.app.name": "a"})
+    *ours, last = settings[key].split()
     assert last == own
     assert "-XX:Tier4InvocationThreshold=100000" in ours
-    assert with_late_optimization({})[OWN_OPTIONS].split() == ours
+    assert with_late_optimization({})[key].split() == ours
+    assert settings["spark.app.name"] == "a"
+
+
+def test_default_options_of_a_file_stay(tmp_path: Path) -> None:
+    """Those of an administrator are not replaced by ours."""
+    here = {"SPARK_CONF_DIR": str(tmp_path)}
+    assert with_file_options({"a": "b"}, here) == {"a": "b"}
+    (tmp_path / "spark-defaults.conf").write_text(
+        f"# {OWN_OPTIONS} -Dno=1\n{EXECUTOR_OPTIONS}   -Dmine=1 -Xss4m\n{OWN_OPTIONS} = -Dmine=2\n"
+        "spark.master yarn\nempty\n"
+    )
+    settings = with_file_options({}, here)
+    assert settings == {EXECUTOR_OPTIONS: "-Dmine=1 -Xss4m", OWN_OPTIONS: "-Dmine=2"}
+    assert with_late_optimization(settings)[EXECUTOR_OPTIONS].endswith("0 -Dmine=1 -Xss4m")
+    assert with_file_options({OWN_OPTIONS: "-Dprogram=1"}, here)[OWN_OPTIONS] == "-Dprogram=1"
 
 
 DRIVER = """

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Annotated, Any
 
 import pytest
 
+from millrace.common import Row
 from millrace.common.errors import JobDefinitionError
 from millrace.table import (
     DataTypes,
     EnvironmentSettings,
+    ModelDescriptor,
     PlanReference,
     TableDescriptor,
     TableEnvironment,
@@ -20,7 +24,7 @@ from millrace.table import (
 from millrace.table import table_session as session_module
 from millrace.table.expressions import col
 from millrace.table.schema import Schema
-from millrace.table.udf import udf
+from millrace.table.udf import ArgumentTrait, udf, udptf
 
 INSERT = "INSERT INTO t SELECT UPPER(name), COUNT(*) FROM s WHERE id > 1 GROUP BY UPPER(name)"
 
@@ -174,3 +178,84 @@ def test_other_tables_texts_and_modes(shop: TableEnvironment, tmp_path: Path) ->
             later.load_plan(PlanReference.from_json_string(other))
     with pytest.raises(JobDefinitionError, match="there is no plan in"):
         later.load_plan(PlanReference.from_file(tmp_path / "none.json"))
+
+
+@udptf
+def above(
+    rows: Annotated[Row, ArgumentTrait.ROW_SEMANTIC_TABLE], least: int
+) -> Iterator[tuple[str, int]]:
+    """The rows above a number."""
+    if rows.id > least:
+        yield rows.name.upper(), rows.id * 10
+
+
+LINE = """CREATE TEMPORARY MODEL line INPUT (x BIGINT) OUTPUT (y BIGINT)
+    WITH ('provider' = 'python', 'model' = 'models_of_plan:line')"""
+OF_A_PLAN = {
+    "SELECT op, id FROM TO_CHANGELOG(input => TABLE s)": ["+I[INSERT, 1]", "+I[INSERT, 4]"],
+    "SELECT name, id FROM FROM_CHANGELOG(input => TABLE coded)": ["+I[ink, 3]", "+I[pen, 4]"],
+    "SELECT * FROM above(TABLE s, 2)": ["+I[INK, 30]", "+I[PEN, 40]"],
+    "SELECT name, y FROM ML_PREDICT(TABLE s, MODEL line, DESCRIPTOR(id))": ["+I[ink, 6]"],
+}
+
+
+@pytest.fixture
+def line_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("models_of_plan")
+    module.line = Doubling()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "models_of_plan", module)
+
+
+class Doubling:
+    """As of scikit-learn."""
+
+    def predict(self, batch: Any) -> Any:
+        return batch["x"].to_numpy() * 2
+
+
+def with_tools(t_env: TableEnvironment) -> TableEnvironment:
+    """The function and the model that the plans name."""
+    t_env.create_temporary_function("above", above)
+    t_env.execute_sql(LINE)
+    return t_env
+
+
+@pytest.mark.usefixtures("line_module")
+@pytest.mark.parametrize("query", OF_A_PLAN)
+def test_changes_process_table_functions_and_models(
+    shop: TableEnvironment, query: str, capsys: Any
+) -> None:
+    """Plans have them; functions and models by name."""
+    with_tools(shop).execute_sql(
+        "CREATE VIEW coded AS SELECT id, name, CASE WHEN id > 2 THEN 'INSERT' END AS op FROM s "
+        "WHERE id > 2"
+    )
+    plan = shop.compile_plan_sql(f"INSERT INTO t {query}")
+    later = with_tools(fresh()).load_plan(PlanReference.from_json_string(plan.as_json_string()))
+    assert later.explain() == plan.explain()
+    assert later.as_json_string() == plan.as_json_string()
+    later.execute().wait()
+    printed = capsys.readouterr().out.splitlines()
+    assert set(OF_A_PLAN[query]) <= set(printed)
+
+
+@pytest.mark.usefixtures("line_module")
+def test_models_of_a_plan_are_those_it_was_compiled_with(shop: TableEnvironment) -> None:
+    shop.execute_sql(LINE)
+    query = "SELECT name, y FROM ML_PREDICT(TABLE s, MODEL line, DESCRIPTOR(id))"
+    text = shop.compile_plan_sql(f"INSERT INTO t {query}").as_json_string()
+    later = fresh()
+    with pytest.raises(JobDefinitionError, match=r"needs the model .*line, which is not there"):
+        later.load_plan(PlanReference.from_json_string(text))
+    later.execute_sql(LINE.replace("y BIGINT", "y DOUBLE"))
+    with pytest.raises(JobDefinitionError, match="line has other columns than when"):
+        later.load_plan(PlanReference.from_json_string(text))
+    descriptor = (
+        ModelDescriptor.for_model(Doubling())
+        .input_schema(Schema.new_builder().column("x", "BIGINT").build())
+        .output_schema(Schema.new_builder().column("y", "BIGINT").build())
+        .build()
+    )
+    unnamed = shop.from_model(descriptor).predict(shop.from_path("s"), [col("id")])
+    with pytest.raises(JobDefinitionError, match="names its models, and one has no name"):
+        unnamed.select(col("name"), col("y")).insert_into("t").compile_plan()

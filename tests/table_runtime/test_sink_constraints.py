@@ -10,12 +10,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from millrace.common.config.execution_mode import RuntimeExecutionMode
 from millrace.common.errors import MillraceError
 from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.logical.python_values import arrow_column
-from millrace.table import EnvironmentSettings, TableEnvironment
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.table import (
+    DataTypes,
+    EnvironmentSettings,
+    Schema,
+    StreamTableEnvironment,
+    TableEnvironment,
+)
 from millrace.table_runtime.sink_constraints import SinkConstraints
 from millrace.testing import run_local
 
@@ -196,3 +204,42 @@ def test_settings_of_a_session_reach_the_sink(tmp_path: Path) -> None:
             nested_constraint="ROWS_AND_COLLECTIONS",
             type_length="TRIM_PAD",
         )
+
+
+OVERFLOW = "CAST(123.456 AS DECIMAL(4, 2))"
+
+
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_results_of_queries_satisfy_their_types(mode: str) -> None:
+    """The client and a stream get no NULL of a type that is NOT NULL."""
+    query = f"SELECT n, {OVERFLOW} AS d FROM (VALUES (1), (2)) AS v (n)"
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_runtime_mode(RuntimeExecutionMode[mode])
+        t_env = StreamTableEnvironment.create(env)
+        problem = f"Column 'd' of the query {NOT_NULL}"
+        with pytest.raises(MillraceError, match=problem):
+            list(t_env.sql_query(query).execute().collect())
+        with pytest.raises(MillraceError, match=problem):
+            list(t_env.to_data_stream(t_env.sql_query(query)).execute_and_collect())
+        t_env.get_config().set("table.exec.sink.not-null-enforcer", "DROP")
+        assert list(t_env.sql_query(query).execute().collect()) == []
+        assert list(t_env.to_data_stream(t_env.sql_query(query)).execute_and_collect()) == []
+        nullable = f"SELECT n, TRY_{OVERFLOW} AS d FROM (VALUES (1)) AS v (n)"
+        [row] = t_env.sql_query(nullable).execute().collect()
+        assert tuple(row) == (1, None)
+
+
+def test_a_schema_declares_that_a_stream_has_no_null() -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        t_env = StreamTableEnvironment.create(env)
+        table = t_env.from_elements([(1,), (None,)], DataTypes.of("ROW<n INT>"))
+        for kind, left in (("INT", [1, None]), ("INT NOT NULL", None)):
+            schema = Schema.new_builder().column("n", kind).build()
+            stream = t_env.to_changelog_stream(table, schema).map(lambda row: row.n)
+            if left is None:
+                with pytest.raises(MillraceError, match=f"Column 'n' of the query {NOT_NULL}"):
+                    list(stream.execute_and_collect())
+            else:
+                assert list(stream.execute_and_collect()) == left

@@ -12,6 +12,7 @@ from millrace.common.functions.partitioner import Partitioner
 from millrace.common.sink.sink import Sink
 from millrace.common.source import Source
 from millrace.common.time.watermark_strategy import WatermarkAlignment
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.type_information import TypeInformation
 from millrace.runtime.operator import Operator
 from millrace.runtime.program import Exchange
@@ -55,6 +56,19 @@ class Input:
     """Number of the input: 0, or 1 for the second of two connected streams."""
 
 
+@dataclass(frozen=True)
+class QueryUid:
+    """The uid that a query gave one of its operators.
+
+    Attributes:
+        uid: the uid, which operators of several queries of a job may share.
+        filters: digest of filters that tells apart operators that are equal otherwise.
+    """
+
+    uid: str
+    filters: str = ""
+
+
 @dataclass(eq=False)
 class Transformation:
     """One operator of the program, as the user wrote it."""
@@ -82,5 +96,10 @@ class Transformation:
     slot_sharing_group: str | None = None
     output_type: TypeInformation[Any] | None = None
     """Type of the results, as declared by the program."""
+    query_uid: QueryUid | None = None
+    """Uid from a query, which a number follows if another query of the job has the same operator.
+    None for other operators."""
+    row_type: RowType | None = None
+    """Columns of the results, if these are the rows of a query."""
     loop: str | None = None
     """Loop that the transformation begins or (FEEDBACK) ends."""

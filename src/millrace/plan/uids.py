@@ -20,8 +20,10 @@ def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:
     """
     uids: dict[Transformation, str] = {}
     taken: dict[str, Transformation] = {}
+    equal: dict[str, list[str]] = {}
     for transformation in ordered:
-        uid = transformation.uid or _of_loop(transformation, uids)
+        uid = _of_query(transformation, equal) or transformation.uid
+        uid = uid or _of_loop(transformation, uids)
         uid = uid or _structural(transformation, uids, taken)
         if uid in taken:
             raise JobDefinitionError(
@@ -31,6 +33,27 @@ def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:
         taken[uid] = transformation
         uids[transformation] = uid
     return uids
+
+
+def _of_query(transformation: Transformation, equal: dict[str, list[str]]) -> str | None:
+    """Uid from a query; a number follows it if earlier queries of the job have the same operator.
+    None if there is none, or if the program has chosen another.
+
+    Args:
+        equal: digests of the filters of the earlier operators, by uid. If they differ, they are
+            part of the uid, so that queries in another order do not resume each other's state.
+    """
+    given = transformation.query_uid
+    if given is None or transformation.uid != given.uid:
+        return None
+    filters = equal.setdefault(given.uid, [])
+    filters.append(given.filters)
+    if len(filters) == 1:
+        return given.uid
+    order = ""
+    if len(set(filters)) > 1:
+        order = f"-{hashlib.sha256(repr(filters).encode()).hexdigest()[:6]}"
+    return f"{given.uid}-query{len(filters)}{order}"
 
 
 def _of_loop(transformation: Transformation, uids: dict[Transformation, str]) -> str | None:

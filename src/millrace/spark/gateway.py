@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,7 +26,12 @@ unset for the terminal."""
 LEVEL_VARIABLE = "MILLRACE_SPARK_LOG_LEVEL"
 """Environment variable with Spark's log level, such as WARN; if unset, Spark logs hardly anything
 on a terminal."""
+EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
+"""Setting for Millrace's own options of the executors' JVMs, which come before those of the user.
+In local mode there are none, and the driver's JVM does their work."""
 _USERS_OPTIONS = "spark.driver.extraJavaOptions"
+_SEPARATOR = re.compile(r"[\s=:]+")
+"""Between a key and its value in a file of properties."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _QUIET = os.path.join(_HERE, "quiet_log4j2.properties")
 _BESIDE = os.path.join(_HERE, "spark_log4j2.properties")
@@ -67,7 +73,7 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
         if SparkContext._gateway is not None:
             return
         require_no_remote()
-        wanted = with_archive(with_late_optimization(with_quiet_log(settings)))
+        wanted = with_archive(with_late_optimization(with_quiet_log(with_file_options(settings))))
         conf = SparkConf(loadDefaults=False).setAll(list(wanted.items()))
         with _output() as streams:
             try:
@@ -111,9 +117,7 @@ def with_quiet_log(
     warnings about this machine. If millrace logs to a file, the JVM logs to a file of its own
     beside it, which keeps the output of functions readable. A user's own log settings stay."""
     own = settings.get(OWN_OPTIONS, "")
-    home = environment.get("SPARK_CONF_DIR") or os.path.join(
-        environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
-    )
+    home = _configuration_directory(environment)
     set_up = "log4j" in own + settings.get(_USERS_OPTIONS, "") or os.path.exists(
         os.path.join(home, "log4j2.properties")
     )
@@ -126,15 +130,40 @@ def with_quiet_log(
 
 
 def with_late_optimization(settings: Mapping[str, str]) -> dict[str, str]:
-    """The same Spark settings; Java's second compiler optimises only methods that run very often.
+    """The same Spark settings; Java's second compiler optimises only methods that run very often,
+    in the JVMs of the driver and of the executors.
 
     The JVM hands big buffers from worker to worker. Its methods reach Java's own thresholds in the
     first minute, and to optimise them takes more processor time than all that they do meanwhile,
     while Python workers wait for a core. Loops over the rows of a DataFrame reach these
     thresholds, too, within a fraction of a second. Options of the user come later, and win.
     """
-    own = settings.get(OWN_OPTIONS, "")
-    return {**settings, OWN_OPTIONS: f"{_LATE_OPTIMIZATION} {own}".rstrip()}
+    made = dict(settings)
+    for key in (OWN_OPTIONS, EXECUTOR_OPTIONS):
+        made[key] = f"{_LATE_OPTIMIZATION} {settings.get(key, '')}".rstrip()
+    return made
+
+
+def with_file_options(
+    settings: Mapping[str, str], environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Spark settings with the default JVM options of ``spark-defaults.conf``, which the settings of
+    a program would replace."""
+    path = os.path.join(_configuration_directory(environment), "spark-defaults.conf")
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = [_SEPARATOR.split(line.strip(), maxsplit=1) for line in file]
+    except (OSError, UnicodeDecodeError):
+        return dict(settings)
+    pairs = (line for line in lines if len(line) == 2)
+    kept = {key: value for key, value in pairs if key in (OWN_OPTIONS, EXECUTOR_OPTIONS)}
+    return {**kept, **settings}
+
+
+def _configuration_directory(environment: Mapping[str, str]) -> str:
+    """Directory of Spark's configuration files."""
+    home = environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
+    return environment.get("SPARK_CONF_DIR") or os.path.join(home, "conf")
 
 
 @contextmanager

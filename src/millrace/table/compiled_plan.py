@@ -14,8 +14,9 @@ from typing import Any
 from millrace import __version__
 from millrace.common.config import table_options
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.function_definition import FunctionDefinition
-from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.catalog_reader import ResolvedModel, ResolvedTable
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.serde.plan_json import plan_of, written_plan
@@ -36,8 +37,8 @@ class CompiledPlan:
     """Optimised inserts, which run without being planned again. A later version of Millrace can
     therefore resume a savepoint of them even if it would plan the statement differently.
 
-    A plan contains the schemas and options of tables of catalogs. Of temporary tables and of
-    functions it contains only the names, so they must exist when the plan is run.
+    A plan contains the schemas and options of tables of catalogs. Of temporary tables,
+    functions and models it contains only the names, so they must exist when the plan is run.
 
     Example:
         >>> from millrace.table import EnvironmentSettings, PlanReference, TableEnvironment
@@ -180,6 +181,30 @@ class _SessionObjects:
         if definition is not None and found.columns != definition.columns:
             raise JobDefinitionError(
                 f"the table {name} has other columns than when the plan was compiled: give it "
+                "those again, or compile the statement anew"
+            )
+        return found
+
+    def written_model(self, model: ResolvedModel) -> tuple[str, ...]:
+        name = ".".join(model.path)
+        if model.path[-1].startswith(ANONYMOUS):
+            raise JobDefinitionError(
+                "a plan in a file names its models, and one has no name here: give it one with "
+                "create_model or create_temporary_model, and take it by that"
+            )
+        if self._session.reader.resolve_model(model.path) is None:
+            raise JobDefinitionError(f"the model {name} of the plan is not there any more")
+        return model.path
+
+    def model_of(
+        self, path: tuple[str, ...], input_type: RowType, output_type: RowType
+    ) -> ResolvedModel:
+        name, found = ".".join(path), self._session.reader.resolve_model(path)
+        if found is None:
+            raise JobDefinitionError(f"the plan needs the model {name}, which is not there")
+        if (found.input_type, found.output_type) != (input_type, output_type):
+            raise JobDefinitionError(
+                f"the model {name} has other columns than when the plan was compiled: give it "
                 "those again, or compile the statement anew"
             )
         return found

@@ -114,14 +114,22 @@ def _physical(schema: Schema) -> list[str]:
 
 
 def known_columns(stream: DataStream[Any]) -> list[tuple[str, LogicalType]]:
-    """The columns of a stream's declared record type; empty if none is declared."""
+    """The columns of a stream's declared record type, or of the query that makes the stream; empty
+    if the stream has neither."""
     declared = stream.declared_type()
-    kind = None if declared is None else declared.logical_type
+    kind = _query_type(stream) if declared is None else declared.logical_type
     if kind is None:
         return []
     if isinstance(kind, RowType):
         return [(field.name, field.type) for field in kind.fields]
     return [("f0", kind)]
+
+
+def _query_type(stream: DataStream[Any]) -> RowType | None:
+    """Columns of the queries that make the stream; None if others make it."""
+    types = {each.tag or each.transformation.row_type for each in stream._inputs}
+    [kind] = types if len(types) == 1 else [None]
+    return kind if isinstance(kind, RowType) else None
 
 
 def schema_of_fields(stream: DataStream[Any], fields: Sequence[Any]) -> Schema:

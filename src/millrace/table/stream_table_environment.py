@@ -12,15 +12,12 @@ from millrace.common.types.composite_types import TupleTypeInfo
 from millrace.common.types.row import INSERT_ONLY, Row, RowKind, named_row
 from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
-from millrace.plan.transformation import Input
-from millrace.planner.catalog_reader import ColumnKind
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.table.changelog_mode import ChangelogMode
 from millrace.table.data_stream_tables import schema_of_fields, stream_rows
 from millrace.table.environment_settings import EnvironmentSettings
-from millrace.table.expression import Expression
-from millrace.table.expressions import col
-from millrace.table.schema import Schema, UnresolvedColumn
+from millrace.table.query_streams import query_stream
+from millrace.table.schema import Schema
 from millrace.table.table import Table
 from millrace.table.table_environment import TableEnvironment
 from millrace.table.table_session import TableSession
@@ -133,8 +130,12 @@ class StreamTableEnvironment(TableEnvironment):
     def to_data_stream(self, table: Table) -> DataStream[Row]:
         """The rows of a query as a stream, which runs with the environment's next job.
 
+        If the query has a rowtime attribute, its values are the event times of the stream's
+        records, and remain in the rows. The stream has the watermarks of the query.
+
         Raises:
-            JobDefinitionError: the query updates or deletes rows.
+            JobDefinitionError: the query updates or deletes rows, or has several rowtime
+                attributes.
         """
         return self.to_changelog_stream(table, changelog_mode=ChangelogMode.insert_only())
 
@@ -150,21 +151,26 @@ class StreamTableEnvironment(TableEnvironment):
         Args:
             target_schema: columns of the stream's rows, and the types to which they are cast. They
                 are columns of the query by name if the query has all of them, else by position.
-                Computed columns and virtual metadata columns are left out.
+                Computed columns and virtual metadata columns are left out. The metadata column
+                ``column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)")`` becomes the event time of the
+                records and is no part of the rows. Without it, a rowtime attribute of the query
+                is the event time if the schema neither omits nor casts it.
             changelog_mode: row kinds of the stream; None for all kinds. `ChangelogMode.upsert`
                 leaves out the rows before updates.
 
         Raises:
-            JobDefinitionError: a column is missing, or the query gives other kinds.
+            JobDefinitionError: a column is missing, the query gives other kinds, or it has several
+                rowtime attributes.
         """
         mode = changelog_mode or ChangelogMode.all()
         if mode == ChangelogMode.insert_only():
             self._require_inserts(table)
-        if target_schema is not None:
-            table = table.select(*_target_columns(table, target_schema))
-        [made] = self._session.transformations([table.node])
-        rows: DataStream[Row] = DataStream(self._session.env, [Input(made)])
-        return rows.filter(_is_no_former_row) if mode == ChangelogMode.upsert() else rows
+        rows = query_stream(table, target_schema)
+        if mode != ChangelogMode.upsert():
+            return rows
+        latest = rows.filter(_is_no_former_row)
+        latest._transformation.row_type = rows._transformation.row_type
+        return latest
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """The rows of an insert-only query, as records of a type: rows or tuples. An older form of
@@ -190,31 +196,6 @@ class StreamTableEnvironment(TableEnvironment):
                 "the query updates rows, which a stream of inserts cannot say; take "
                 "to_changelog_stream(), whose rows have their kinds"
             )
-
-
-def _target_columns(table: Table, schema: Schema) -> list[Expression]:
-    """Arguments for `Table.select` that make the columns of the stream's rows."""
-    targets = [each for each in schema.columns if _is_written(each)]
-    names = table.get_schema().get_field_names()
-    if {each.name for each in targets} <= set(names):
-        names = [each.name for each in targets]
-    elif len(names) != len(targets):
-        missing = [each.name for each in targets if each.name not in names]
-        raise JobDefinitionError(
-            f"the query has no column {missing[0]!r}, and {len(names)} columns for {len(targets)}, "
-            f"so that it cannot be meant by position; the query has {', '.join(names)}"
-        )
-    return [_cast_column(name, each) for name, each in zip(names, targets, strict=True)]
-
-
-def _is_written(column: UnresolvedColumn) -> bool:
-    return column.kind is not ColumnKind.COMPUTED and not column.virtual
-
-
-def _cast_column(name: str, target: UnresolvedColumn) -> Expression:
-    named = col(name)
-    cast = named if target.type is None else named.cast(target.type)
-    return cast if name == target.name and target.type is None else cast.alias(target.name)
 
 
 def _is_no_former_row(row: Row) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -149,7 +150,7 @@ class TableSession:
 
     def collect(self, node: RelNode) -> TableResult:
         """Run a query whose rows go to the client."""
-        [end] = self.transformations([CollectSink(node)])
+        [end] = self.transformations([CollectSink(node, node.row_type)])
         self._configure()
         job = collect(self.env, end, self._job_name("collect"))
         return TableResult(
@@ -236,11 +237,16 @@ class TableSession:
                     table_options.SOURCE_IDLE_TIMEOUT.key: configuration.get(
                         table_options.SOURCE_IDLE_TIMEOUT
                     ).to_millis(),
-                    **{each.key: configuration.get(each) for each in _NODE_OPTIONS},
+                    **self.node_options(),
                 },
             ),
             modes,
         )
+
+    def node_options(self) -> dict[str, Any]:
+        """Options that only one kind of node reads, by key."""
+        configuration = self.config.get_configuration()
+        return {each.key: configuration.get(each) for each in _NODE_OPTIONS}
 
     def _instant(self) -> int | None:
         """The value of CURRENT_TIMESTAMP and the like in batch mode: the time of the start. None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.operator import Operator
 from millrace.state.serialization.payload import encode
+
+if TYPE_CHECKING:
+    from millrace.table_runtime.sink_constraints import SinkConstraints
 
 __all__ = ["KIND_COLUMN", "CollectColumnsOperator", "collected_batch"]
 
@@ -16,9 +19,16 @@ KIND_COLUMN = "$row_kind"
 
 
 class CollectColumnsOperator(Operator):
-    """Sink of a query whose rows the client reads. Flink: ``CollectSinkFunction``."""
+    """Sink of a query whose rows the client reads. Flink: ``CollectSinkFunction``.
+
+    Args:
+        constraints: constraints on the rows. None if there are none.
+    """
 
     takes = BatchForm.COLUMNS
+
+    def __init__(self, constraints: SinkConstraints | None = None) -> None:
+        self._constraints = constraints
 
     def open(self) -> None:
         self._batches: list[Any] = []
@@ -30,6 +40,8 @@ class CollectColumnsOperator(Operator):
         import numpy as np
         import pyarrow as pa
 
+        if self._constraints is not None:
+            batch = self._constraints.enforced(batch)
         kinds = batch.row_kinds
         if kinds is None:
             kinds = pa.array(np.zeros(len(batch), np.int8))

@@ -1,4 +1,5 @@
-"""`SinkConstraints`: checks rows against the column types of the table into which they are written.
+"""`SinkConstraints`: checks rows against the column types of the table into which they are written,
+or of the query whose result they are.
 
 Flink: ``ConstraintEnforcer``; Flink docs, "Configuration", ``table.exec.sink.*-enforcer``.
 """
@@ -35,11 +36,11 @@ _UNBOUNDED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class SinkConstraints:
-    """Constraints on the rows of a sink table: NOT NULL and lengths.
+    """Constraints on the rows of a sink: NOT NULL and lengths.
 
     Attributes:
-        table: name of the table, for errors.
-        row_type: columns of the table.
+        table: name of the table, for errors; None for rows that go to the client or to a stream.
+        row_type: columns of the rows.
         drops: whether rows with a forbidden NULL are left out. Else they fail the job.
         lengths: treatment of texts and bytes that do not have their column's length: IGNORE,
             TRIM_PAD or ERROR.
@@ -48,7 +49,7 @@ class SinkConstraints:
         keys: names of the primary key's columns. A deletion needs only these.
     """
 
-    table: str
+    table: str | None
     row_type: RowType
     drops: bool = False
     lengths: str = "IGNORE"
@@ -99,6 +100,11 @@ class SinkConstraints:
                 missing = _either(missing, _of_owners(below, owners, len(column)))
         return column, missing
 
+    @property
+    def _target(self) -> str:
+        """Where the rows go, for errors."""
+        return "the query" if self.table is None else f"table {self.table!r}"
+
     def _missing(self, column: Any, name: str, there: Any) -> Any:
         missing = column.is_null() if there is None else pc.and_(column.is_null(), there)
         if not pc.any(missing).as_py():
@@ -106,7 +112,7 @@ class SinkConstraints:
         if self.drops:
             return missing
         raise JobExecutionError(
-            f"Column {name!r} of table {self.table!r} is NOT NULL, however, a null value is being "
+            f"Column {name!r} of {self._target} is NOT NULL, however, a null value is being "
             "written into it. Leave such rows out in the query, or silently by "
             "'table.exec.sink.not-null-enforcer' = 'DROP'"
         )
@@ -128,7 +134,7 @@ class SinkConstraints:
             shown = str(kind.with_nullable(True))
             length = lengths.filter(wrong)[0].as_py()
             raise JobExecutionError(
-                f"Column {name!r} of table {self.table!r} is {shown}, however, a string of length "
+                f"Column {name!r} of {self._target} is {shown}, however, a string of length "
                 f"{length} is being written into it. Cut it in the query, or set "
                 "'table.exec.sink.type-length-enforcer' = 'TRIM_PAD'"
             )

@@ -225,7 +225,6 @@ def test_parse_list_value(text: str) -> None:
         "table.exec.async-state.enabled",
         "table.exec.deduplicate.mini-batch.compact-changes-enabled",
         "table.exec.sink.keyed-shuffle",
-        "table.exec.sink.rowtime-inserter",
         "state.backend.cleanup-threads",
     ],
 )

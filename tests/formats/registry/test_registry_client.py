@@ -144,3 +144,25 @@ def test_nobody_is_sent_to_another_address(registry: SchemaRegistry) -> None:
 def test_certificates_that_are_not_there() -> None:
     with pytest.raises(SchemaRegistryError, match=r"no certificates in none\.pem"):
         client("https://127.0.0.1:1", ssl_ca_location="none.pem").schema(1)
+
+
+def test_each_address_has_its_own_user(registry: SchemaRegistry) -> None:
+    """No server gets the password of another."""
+    registry.register("s", '"int"')
+    registry.ask_for_user("ada", SECRET)
+    port = registry.url.rpartition(":")[2]
+    with SchemaRegistry() as other:
+        other.register("s", '"int"')
+        other.ask_for_user("ben", "other")
+        two = other.url.rpartition(":")[2]
+        both = f"http://ada:{SECRET}@127.0.0.1:{port},http://ben:other@127.0.0.1:{two}"
+        assert client(both).schema(1).text == '"int"'
+        registry.failures = [503]
+        assert client(both).schema(1).text == '"int"'
+        assert len(other.requests) == 1
+    config = RegistryConfig.create(f"http://ada:{SECRET}@one,http://two")
+    assert [bool(header) for header in config.authorizations] == [True, False]
+    given = RegistryConfig.create("http://one,http://ben@two", {"basic.auth.user.info": "a:b"})
+    assert len(set(given.authorizations)) == 1
+    with pytest.raises(JobDefinitionError, match="not with both"):
+        RegistryConfig.create("http://ada:x@one,http://two", {"bearer.auth.token": "t"})

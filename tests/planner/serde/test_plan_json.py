@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
@@ -12,13 +15,16 @@ from hypothesis import strategies as st
 from query_tables import bound, snapshots
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.expressions.function_definition import FunctionDefinition
-from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner import relational
+from millrace.planner.catalog_reader import ResolvedModel, ResolvedTable
 from millrace.planner.relational.explain import explained
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.rules.optimizer import optimized
 from millrace.planner.rules.subplan_reuse import with_reused_subplans
+from millrace.planner.serde import plan_json
 from millrace.planner.serde.plan_json import plan_of, written_plan
 from millrace.planner.serde.value_json import value_of, written_value
 
@@ -64,6 +70,14 @@ class NamedObjects:
         assert definition is not None
         return definition
 
+    def written_model(self, model: ResolvedModel) -> tuple[str, ...]:
+        raise AssertionError(model)
+
+    def model_of(
+        self, path: tuple[str, ...], input_type: RowType, output_type: RowType
+    ) -> ResolvedModel:
+        raise AssertionError(path)
+
     def written_function(self, function: FunctionDefinition) -> str:
         raise AssertionError(function)
 
@@ -86,6 +100,18 @@ def test_trees_come_back(query: str) -> None:
     assert explained(made) == explained(node)
     assert made.row_type == node.row_type
     assert written_plan([made], NamedObjects()) == written_plan([node], NamedObjects())
+
+
+def kinds_of(kind: type) -> set[type]:
+    """Classes of nodes that queries have."""
+    below = {each for one in kind.__subclasses__() for each in kinds_of(one)}
+    return below | ({kind} if dataclasses.is_dataclass(kind) else set())
+
+
+def test_every_kind_of_node_can_be_written() -> None:
+    for module in iter_modules(relational.__path__):
+        import_module(f"{relational.__name__}.{module.name}")
+    assert {each.__name__ for each in kinds_of(RelNode)} - {"SingleRel"} <= set(plan_json._CLASSES)
 
 
 def test_shared_nodes_stay_shared() -> None:

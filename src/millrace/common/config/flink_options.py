@@ -274,7 +274,6 @@ WITHOUT_EFFECT: dict[str, str] = {
     "table.exec.rank.": _TABLE,
     "table.exec.resource.": _TABLE,
     "table.exec.sink.keyed-shuffle": "rows go by the key of the sink where it needs that",
-    "table.exec.sink.rowtime-inserter": "the event times of rows stay with them",
     "table.exec.simplify-operator-name-enabled": _TABLE,
     "table.exec.sort.": _TABLE,
     "table.exec.spill-compression.": _TABLE,

@@ -45,6 +45,14 @@ NOT_NULL_ENFORCER = known(
     "What happens to a row with NULL for a column that is NOT NULL in the table it is for: ERROR "
     "fails the job, DROP leaves the row out.",
 )
+ROWTIME_INSERTER = known(
+    ConfigOptions.key("table.exec.sink.rowtime-inserter")
+    .string_type()
+    .default_value("ENABLED")
+    .one_of("ENABLED", "DISABLED"),
+    "Whether the rowtime attribute of a query that becomes a stream (`to_data_stream`) is the "
+    "event time of the records; a query with several such columns needs DISABLED.",
+)
 ASYNC_SCALAR_CAPACITY = known(
     ConfigOptions.key("table.exec.async-scalar.max-concurrent-operations")
     .int_type()

@@ -62,14 +62,15 @@ class PartitionRouter:
         """Function from a key to a partition, for one batch.
 
         Args:
-            first: index of the partition before the first one of the round.
+            first: index of the first partition of the round, counted on through all partitions.
         """
         partitions, turn = self.partitions(), first
 
         def by_turn(key: str | None) -> str:
             nonlocal turn
+            partition = partitions[turn % len(partitions)]
             turn += 1
-            return partitions[turn % len(partitions)]
+            return partition
 
         def by_key(key: str | None) -> str:
             if not key:

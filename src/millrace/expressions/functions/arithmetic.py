@@ -118,10 +118,12 @@ def _product(one: Decimal, two: Decimal, result: logical.DecimalType) -> Decimal
 
 def _fitted(value: Decimal, kind: logical.DecimalType) -> Decimal | None:
     """The value rounded half up to a type; None if it does not fit."""
-    if abs(value) >= Decimal(10) ** (kind.precision - kind.scale):
+    # abs() would round to the 28 digits of Python's own context
+    limit = Decimal(10) ** (kind.precision - kind.scale)
+    if value.copy_abs() >= limit:
         return None
     rounded = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _EXACT)
-    return rounded if abs(rounded) < Decimal(10) ** (kind.precision - kind.scale) else None
+    return rounded if rounded.copy_abs() < limit else None
 
 
 def _divide(site: CallSite, left: Datum, right: Datum) -> Datum:

@@ -200,9 +200,11 @@ class SchemaRegistryClient:
         until, pause = time.monotonic() + self._config.patience, _FIRST_PAUSE_S
         while True:
             reasons = []
-            for url in self._config.urls:
+            for url, authorization in zip(
+                self._config.urls, self._config.authorizations, strict=True
+            ):
                 try:
-                    return self._ask_once(method, url + path, body)
+                    return self._ask_once(method, url + path, body, authorization)
                 except _UnansweredError as error:
                     reasons.append(str(error))
             if time.monotonic() + pause > until:
@@ -214,12 +216,12 @@ class SchemaRegistryClient:
             pause = min(2 * pause, _MAX_PAUSE_S)
 
     def _ask_once(
-        self, method: str, url: str, body: Mapping[str, Any] | None
+        self, method: str, url: str, body: Mapping[str, Any] | None, authorization: str
     ) -> dict[str, Any] | None:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Accept": f"{_MEDIA_TYPE}, application/json", "Content-Type": _MEDIA_TYPE}
-        if self._config.authorization:
-            headers["Authorization"] = self._config.authorization
+        if authorization:
+            headers["Authorization"] = authorization
         request = Request(url, data, headers, method=method)
         try:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:

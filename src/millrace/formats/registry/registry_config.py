@@ -30,13 +30,13 @@ class RegistryConfig:
 
     Attributes:
         urls: without user and password, to be tried in this order.
-        authorization: value of the header ``Authorization``; empty if there is none.
+        authorizations: value of the header ``Authorization`` for each URL; empty if there is none.
         ca_location: file of trusted certificates; None for those of the system.
         patience: seconds for which a registry that does not answer is asked again.
     """
 
     urls: tuple[str, ...]
-    authorization: str = field(default="", repr=False)
+    authorizations: tuple[str, ...] = field(repr=False)
     ca_location: str | None = None
     patience: float = 30.0
 
@@ -66,14 +66,19 @@ class RegistryConfig:
                 f"{', '.join(sorted(known))}"
             )
         urls, infos = _urls(url)
-        info, token = _first(given, _USER_INFO) or infos, _first(given, _TOKEN)
-        if info and token:
+        info, token = _first(given, _USER_INFO), _first(given, _TOKEN)
+        if info:
+            infos = (info,) * len(urls)
+        if any(infos) and token:
             raise JobDefinitionError(
                 "a schema registry is asked either with basic.auth.user.info (or a user in its "
                 "URL) or with bearer.auth.token, not with both"
             )
         return RegistryConfig(
-            urls, _authorization(info, token), _first(given, _CA) or None, _patience(given)
+            urls,
+            tuple(_authorization(each, token) for each in infos),
+            _first(given, _CA) or None,
+            _patience(given),
         )
 
 
@@ -100,10 +105,10 @@ def _patience(given: Mapping[str, str]) -> float:
     return patience
 
 
-def _urls(text: str) -> tuple[tuple[str, ...], str]:
-    """Addresses without user information, and the user information of the last address that has
-    any; empty if none has."""
-    found, info = [], ""
+def _urls(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Addresses without user information, and the user information of each address; empty for an
+    address that has none."""
+    found, infos = [], []
     for url in filter(None, (part.strip() for part in str(text).split(","))):
         if not _is_address(url):
             raise JobDefinitionError(  # without it: it may have a password anywhere
@@ -112,15 +117,15 @@ def _urls(text: str) -> tuple[tuple[str, ...], str]:
                 "are written as %23, %2F and %3F"
             )
         parts = urlsplit(url)
-        if parts.username is not None:
-            info = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        user, password = unquote(parts.username or ""), unquote(parts.password or "")
+        infos.append("" if parts.username is None else f"{user}:{password}")
         host = parts.netloc.rpartition("@")[2]
         found.append(urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")))
     if not found:
         raise JobDefinitionError(
             "a schema registry needs an address, such as http://localhost:8081"
         )
-    return tuple(found), info
+    return tuple(found), tuple(infos)
 
 
 def path_part(text: str) -> str:

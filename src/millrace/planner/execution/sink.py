@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from millrace.common.config import table_options
 from millrace.common.config.config_options import ConfigOption
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import RowType
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import SinkRequest, TableAccess
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
-from millrace.planner.relational.unsupported_query import (
-    UnsupportedQueryError,
-    errors_shown_at,
-)
+from millrace.planner.relational.unsupported_query import errors_shown_at
 from millrace.table_runtime.collect import CollectColumnsOperator
 from millrace.table_runtime.sink_constraints import SinkConstraints
 from millrace.table_runtime.table_sink import TableSinkOperator
 
-__all__ = ["translate_collect", "translate_sink"]
+__all__ = ["constraints_on", "translate_collect", "translate_sink"]
 
 
 @translates(LogicalSink)
@@ -64,7 +66,24 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
 
 def _constraints(node: LogicalSink, translator: Translator) -> SinkConstraints | None:
     """Constraints on rows written to the table; None if there are none."""
-    options, table = translator.settings.options, node.table
+    table = node.table
+    with errors_shown_at(node.place):
+        made = constraints_on(table.sink_type, translator.settings.options, table.path[-1])
+    return made and replace(made, keys=frozenset(table.primary_key or ()))
+
+
+def constraints_on(
+    row_type: RowType, options: Mapping[str, Any], table: str | None = None
+) -> SinkConstraints | None:
+    """Constraints on rows of a type; None if there are none.
+
+    Args:
+        options: options of the session by key.
+        table: name of the table into which the rows are written; None for the result of a query.
+
+    Raises:
+        JobDefinitionError: the options contradict each other.
+    """
 
     def chosen(option: ConfigOption[str]) -> str:
         return str(options.get(option.key, option.default))
@@ -72,28 +91,27 @@ def _constraints(node: LogicalSink, translator: Translator) -> SinkConstraints |
     lengths = chosen(table_options.TYPE_LENGTH_ENFORCER)
     nested = chosen(table_options.NESTED_CONSTRAINT_ENFORCER)
     if lengths == "TRIM_PAD" and nested == "ROWS_AND_COLLECTIONS":
-        raise UnsupportedQueryError(
+        raise JobDefinitionError(
             "Trimming and/or padding is not supported if constraint checking is enabled on types "
             f"nested in collections: set {table_options.TYPE_LENGTH_ENFORCER.key!r} = 'ERROR', or "
-            f"{table_options.NESTED_CONSTRAINT_ENFORCER.key!r} = 'ROWS'",
-            node.place,
+            f"{table_options.NESTED_CONSTRAINT_ENFORCER.key!r} = 'ROWS'"
         )
-    types = [field.type for field in table.sink_type.fields]
+    types = [field.type for field in row_type.fields]
     if lengths == nested == "IGNORE" and all(kind.is_nullable for kind in types):
         return None
     drops = chosen(table_options.NOT_NULL_ENFORCER) == "DROP"
-    keys = frozenset(table.primary_key or ())
-    return SinkConstraints(table.path[-1], table.sink_type, drops, lengths, nested, keys)
+    return SinkConstraints(table, row_type, drops, lengths, nested)
 
 
 @translates(CollectSink)
 def translate_collect(node: CollectSink, translator: Translator) -> Transformation:
     """The sink that sends rows to the client, from the subtasks that produce them."""
     source = translator.input(node.input)
+    constraints = constraints_on(node.declared or node.row_type, translator.settings.options)
     made = Transformation(
         name=f"Collect[{translator.number()}]",
         role=Role.COLLECT,
-        factory=CollectColumnsOperator,
+        factory=partial(CollectColumnsOperator, constraints),
         inputs=(source,),
         parallelism=source.transformation.parallelism,
         description=f"Collect(fields=[{', '.join(node.row_type.names)}])",

@@ -23,7 +23,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Input, Partitioning, Role, Transformation
+from millrace.plan.transformation import Input, Partitioning, QueryUid, Role, Transformation
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance, StateSignature
 from millrace.planner.inference.changelog_mode import ChangelogModes
@@ -194,13 +194,15 @@ class Translator:
         """
         inputs = tuple(inputs)
         parallelism = max(each.transformation.parallelism for each in inputs)
+        uid = self.uid(name, digest([self.provenance(each).rows for each in inputs]))
         made = Transformation(
             f"{name}[{self.number()}]",
             Role.OPERATOR,
             factory,
             inputs,
             parallelism,
-            uid=self.uid(name, digest([self.provenance(each).rows for each in inputs])),
+            uid=uid,
+            query_uid=QueryUid(uid),
             description=description,
         )
         self._provenance[made] = gives
@@ -226,6 +228,7 @@ class Translator:
             each.partitioning is not None and each.partitioning.exchange is Exchange.GLOBAL
             for each in inputs
         )
+        uid = self.uid(name, digest(QUERY_UIDS, signature.digest), signature.filters)
         made = Transformation(
             f"{name}[{self.number()}]",
             Role.OPERATOR,
@@ -233,7 +236,8 @@ class Translator:
             inputs,
             1 if single else self.settings.parallelism,
             fixed_parallelism=single,
-            uid=self.uid(name, digest(QUERY_UIDS, signature.digest), signature.filters),
+            uid=uid,
+            query_uid=QueryUid(uid, signature.filters),
             description=description,
         )
         return made
@@ -262,7 +266,8 @@ class Translator:
             identity: a text that identifies the source, independent of its columns.
             columns: identity of each column in the source.
         """
-        transformation.uid = self.uid(transformation.name, identity)
+        uid = transformation.uid = self.uid(transformation.name, identity)
+        transformation.query_uid = QueryUid(uid)
         # the second scan of a table gives the same rows
         uid = _first_uid(transformation.name, identity)
         self._provenance[transformation] = Provenance(
@@ -284,7 +289,8 @@ class Translator:
         Args:
             identity: a text that identifies the sink, independent of its rows.
         """
-        transformation.uid = self.uid(transformation.name, identity)
+        uid = transformation.uid = self.uid(transformation.name, identity)
+        transformation.query_uid = QueryUid(uid)
         return transformation
 
     @property

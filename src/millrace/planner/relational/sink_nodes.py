@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from millrace.common.types.logical.logical_type import RowType
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.relational.rel_node import SingleRel
 
@@ -28,6 +29,11 @@ class LogicalSink(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class CollectSink(SingleRel):
-    """Sends rows to the client."""
+    """Sends rows to the client.
 
+    Attributes:
+        declared: columns of the query as the program wrote it.
+    """
+
+    declared: RowType | None = field(default=None, compare=False)
     identifier: str = "collect"

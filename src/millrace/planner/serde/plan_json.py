@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type
-from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.row import RowKind
 from millrace.expressions import built_in, pattern_expressions, resolved
 from millrace.expressions.call_options import (
@@ -37,8 +37,15 @@ from millrace.expressions.pattern_expressions import PatternAggregate
 from millrace.expressions.registry import function
 from millrace.expressions.resolved import AggregateCall, Call, ResolvedExpression
 from millrace.planner import catalog_reader
-from millrace.planner.catalog_reader import SOURCE_WATERMARK, ResolvedTable
-from millrace.planner.relational import rel_node, sink_nodes, stream_rel_nodes
+from millrace.planner.catalog_reader import SOURCE_WATERMARK, ResolvedModel, ResolvedTable
+from millrace.planner.relational import (
+    changelog,
+    model_predict,
+    process_table,
+    rel_node,
+    sink_nodes,
+    stream_rel_nodes,
+)
 from millrace.planner.relational.rel_node import RelNode, TableFunctionKind, TableFunctionScan
 from millrace.planner.serde.value_json import KIND, reads_back, value_of, written_value
 
@@ -64,6 +71,27 @@ class CatalogObjects(Protocol):
 
         Raises:
             JobDefinitionError: the table does not exist, or has changed.
+        """
+        ...
+
+    def written_model(self, model: ResolvedModel) -> tuple[str, ...]:
+        """Name of a model.
+
+        Raises:
+            JobDefinitionError: the model has no name.
+        """
+        ...
+
+    def model_of(
+        self, path: tuple[str, ...], input_type: RowType, output_type: RowType
+    ) -> ResolvedModel:
+        """The model with a name.
+
+        Args:
+            input_type, output_type: columns of the model when the plan was compiled.
+
+        Raises:
+            JobDefinitionError: the model does not exist, or has other columns.
         """
         ...
 
@@ -93,6 +121,7 @@ _CLASSES: Mapping[str, type] = {
     name: each
     for name, each in {
         **_classes([rel_node, stream_rel_nodes, sink_nodes]),
+        **_classes([changelog, process_table, model_predict]),
         **_classes([resolved, pattern_expressions, catalog_reader, logical_type]),
     }.items()
     if is_dataclass(each) or issubclass(each, Enum)
@@ -176,6 +205,10 @@ class _Writer:
         if isinstance(value, ResolvedTable):
             contained = self._fields(value) if self._objects.contains(value) else None
             return {KIND: "table", "path": list(value.path), "definition": contained}
+        if isinstance(value, ResolvedModel):
+            columns = [self.value(value.input_type), self.value(value.output_type)]
+            path = list(self._objects.written_model(value))
+            return {KIND: "model", "path": path, "columns": columns}
         if value is SOURCE_WATERMARK:
             return {KIND: "source watermark"}
         if isinstance(value, FunctionDefinition):
@@ -276,6 +309,8 @@ class _Reader:
             definition = written["definition"]
             contained = None if definition is None else self._object(definition)
             return self._objects.table_of(tuple(written["path"]), contained)
+        if kind == "model":
+            return self._objects.model_of(tuple(written["path"]), *self.value(written["columns"]))
         if kind in self._of_kind:
             return self._of_kind[kind](written["value"])
         return self._object(written) if kind in _CLASSES else value_of(written)

@@ -13,7 +13,7 @@ from millrace.table.catalog.catalog_objects import (
 )
 from millrace.table.catalog.catalog_partitions import CatalogPartitions
 from millrace.table.catalog.catalog_statistics import CatalogStatistics
-from millrace.table.catalog.errors import CatalogError, not_found
+from millrace.table.catalog.errors import CatalogError, already_exists, not_found
 from millrace.table.catalog.object_path import ObjectPath
 
 __all__ = ["Catalog"]
@@ -99,8 +99,9 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """
         found = self.table(table_path)
         if found is None:
-            names = self.list_tables(table_path.database)
-            raise not_found("table", table_path.name, names)
+            there = self.database_exists(table_path.database)
+            names = self.list_tables(table_path.database) if there else ()
+            raise not_found("table", table_path.name if there else table_path, names)
         return found
 
     def function_exists(self, function_path: ObjectPath) -> bool:
@@ -115,8 +116,9 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """
         found = self.function(function_path)
         if found is None:
-            names = self.list_functions(function_path.database)
-            raise not_found("function", function_path.name, names)
+            there = self.database_exists(function_path.database)
+            names = self.list_functions(function_path.database) if there else ()
+            raise not_found("function", function_path.name if there else function_path, names)
         return found
 
     # -- changes -----------------------------------------------------------------------
@@ -208,9 +210,15 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
     def create_function(
         self, function_path: ObjectPath, function: CatalogFunction, ignore_if_exists: bool = False
     ) -> None:
-        """Add or replace a function; with ``ignore_if_exists`` an existing one stays."""
-        if not (ignore_if_exists and self.function_exists(function_path)):
+        """Add a function; with ``ignore_if_exists`` an existing one stays.
+
+        Raises:
+            CatalogError: an object with this name exists already.
+        """
+        if not self.function_exists(function_path):
             self._create_function(function_path, function)
+        elif not ignore_if_exists:
+            raise already_exists("function", function_path)
 
     def alter_function(
         self,

@@ -16,7 +16,13 @@ from millrace.table.catalog.catalog_objects import (
     CatalogTable,
     CatalogView,
 )
-from millrace.table.catalog.errors import CatalogError, already_exists, not_found
+from millrace.table.catalog.errors import (
+    CatalogError,
+    PartitionSpecInvalidError,
+    TableNotPartitionedError,
+    already_exists,
+    not_found,
+)
 from millrace.table.catalog.object_path import ObjectPath
 
 __all__ = ["CatalogPartitions"]
@@ -103,7 +109,7 @@ class CatalogPartitions(ABC):
         """
         table = self._partitioned(table_path)
         if set(partition_spec.partition_spec) != set(table.partition_keys):
-            raise CatalogError(
+            raise PartitionSpecInvalidError(
                 f"a partition of {table_path} names {', '.join(table.partition_keys)}, not "
                 f"{', '.join(partition_spec.partition_spec) or 'nothing'}"
             )
@@ -161,7 +167,7 @@ class CatalogPartitions(ABC):
     def _partitioned(self, path: ObjectPath) -> CatalogTable:
         table = self.get_table(path)
         if not isinstance(table, CatalogTable) or not table.partition_keys:
-            raise CatalogError(f"table {path} is not partitioned")
+            raise TableNotPartitionedError(f"table {path} is not partitioned")
         return table
 
     def _known(self, path: ObjectPath, table: CatalogTable) -> dict[str, CatalogPartition]:

@@ -12,6 +12,17 @@ from millrace.sql.position import StatementPlace
 
 __all__ = [
     "CatalogError",
+    "DatabaseAlreadyExistError",
+    "DatabaseNotEmptyError",
+    "DatabaseNotExistError",
+    "FunctionAlreadyExistError",
+    "FunctionNotExistError",
+    "PartitionAlreadyExistsError",
+    "PartitionNotExistError",
+    "PartitionSpecInvalidError",
+    "TableAlreadyExistError",
+    "TableNotExistError",
+    "TableNotPartitionedError",
     "already_exists",
     "missing_option",
     "name_hint",
@@ -42,6 +53,78 @@ class CatalogError(JobDefinitionError):
         return self.reason if self.place is None else self.place.shown(self.reason)
 
 
+class DatabaseAlreadyExistError(CatalogError):
+    """A database of this name exists already. Flink: ``DatabaseAlreadyExistException``."""
+
+
+class DatabaseNotEmptyError(CatalogError):
+    """A database that is to be dropped is not empty. Flink: ``DatabaseNotEmptyException``."""
+
+
+class DatabaseNotExistError(CatalogError):
+    """No database has this name. Flink: ``DatabaseNotExistException``."""
+
+
+class FunctionAlreadyExistError(CatalogError):
+    """A function of this name exists already. Flink: ``FunctionAlreadyExistException``."""
+
+
+class FunctionNotExistError(CatalogError):
+    """No function has this name. Flink: ``FunctionNotExistException``."""
+
+
+class PartitionAlreadyExistsError(CatalogError):
+    """A table has this partition already. Flink: ``PartitionAlreadyExistsException``."""
+
+
+class PartitionNotExistError(CatalogError):
+    """A table does not have this partition. Flink: ``PartitionNotExistException``."""
+
+
+class PartitionSpecInvalidError(CatalogError):
+    """The columns of a partition are not the partition columns of its table. Flink:
+    ``PartitionSpecInvalidException``."""
+
+
+class TableAlreadyExistError(CatalogError):
+    """A table or view of this name exists already. Flink: ``TableAlreadyExistException``."""
+
+
+class TableNotExistError(CatalogError):
+    """No table or view has this name. Flink: ``TableNotExistException``."""
+
+
+class TableNotPartitionedError(CatalogError):
+    """A table with partitions is needed, and the table has none. Flink:
+    ``TableNotPartitionedException``."""
+
+
+_MISSING: dict[str, type[CatalogError]] = {
+    "database": DatabaseNotExistError,
+    "function": FunctionNotExistError,
+    "partition": PartitionNotExistError,
+    "partition column": PartitionSpecInvalidError,
+    "table": TableNotExistError,
+    "temporary table": TableNotExistError,
+    "temporary view": TableNotExistError,
+    "view": TableNotExistError,
+}
+"""Errors for missing objects by the kind of object."""
+_EXISTING: dict[str, type[CatalogError]] = {
+    "database": DatabaseAlreadyExistError,
+    "function": FunctionAlreadyExistError,
+    "partition": PartitionAlreadyExistsError,
+    "table": TableAlreadyExistError,
+    "table or view": TableAlreadyExistError,
+    "temporary function": FunctionAlreadyExistError,
+    "temporary system function": FunctionAlreadyExistError,
+    "temporary table or view": TableAlreadyExistError,
+    "view": TableAlreadyExistError,
+    "view or temporary table": TableAlreadyExistError,
+}
+"""Errors for existing objects by the kind of object."""
+
+
 def not_found(kind: str, name: object, names: Iterable[str]) -> CatalogError:
     """Error for a name that does not exist.
 
@@ -49,7 +132,8 @@ def not_found(kind: str, name: object, names: Iterable[str]) -> CatalogError:
     "there is no table ordres; did you mean 'orders'?"
     """
     last = _last(name)
-    return CatalogError(f"there is no {kind} {name}{name_hint(last, names)}", last)
+    error = _MISSING.get(kind, CatalogError)
+    return error(f"there is no {kind} {name}{name_hint(last, names)}", last)
 
 
 def name_hint(name: str, names: Iterable[str]) -> str:
@@ -77,7 +161,7 @@ def plugin_hint(name: str, plugins: Plugins[Any]) -> str:
 
 def already_exists(kind: str, name: object) -> CatalogError:
     """Error for a name that exists already."""
-    return CatalogError(
+    return _EXISTING.get(kind, CatalogError)(
         f"there is a {kind} {name} already; drop it, take another name, or say IF NOT EXISTS",
         _last(name),
     )

@@ -12,7 +12,12 @@ from millrace.table.catalog.catalog_objects import (
     CatalogTable,
     CatalogView,
 )
-from millrace.table.catalog.errors import CatalogError, already_exists, not_found
+from millrace.table.catalog.errors import (
+    CatalogError,
+    DatabaseNotEmptyError,
+    already_exists,
+    not_found,
+)
 from millrace.table.catalog.object_path import ObjectPath
 
 __all__ = ["GenericInMemoryCatalog"]
@@ -68,7 +73,7 @@ class GenericInMemoryCatalog(Catalog):
         if name == self._default:
             raise CatalogError(f"the default database {name} of a catalog cannot be dropped")
         if not cascade and (found.tables or found.functions):
-            raise CatalogError(
+            raise DatabaseNotEmptyError(
                 f"database {name} is not empty; drop what is in it first, or say CASCADE"
             )
         del self._databases[name]
@@ -119,7 +124,8 @@ class GenericInMemoryCatalog(Catalog):
         self.changed()
 
     def _drop_function(self, path: ObjectPath) -> None:
-        functions = self._database(path.database).functions
+        found = self._databases.get(path.database)
+        functions = {} if found is None else found.functions
         if path.name.lower() not in functions:
             raise not_found("function", path, functions)
         del functions[path.name.lower()]
@@ -151,7 +157,8 @@ class GenericInMemoryCatalog(Catalog):
         return found
 
     def _tables_with(self, path: ObjectPath) -> dict[str, CatalogTable | CatalogView]:
-        tables = self._database(path.database).tables
+        found = self._databases.get(path.database)
+        tables = {} if found is None else found.tables
         if path.name not in tables:
             raise not_found("table", path, tables)
         return tables

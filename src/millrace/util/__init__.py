@@ -1,0 +1,1 @@
+"""PyFlink's path of exceptions."""
