@@ -24,7 +24,7 @@ from millrace.planner.relational.rel_node import Project, RelNode, TableScan
 from millrace.table import Table
 from millrace.table.table_session import TableSession
 
-_NAMES = {"name", "names", "rank_name", "properties", "place"}
+_NAMES = {"name", "names", "declared", "rank_name", "properties", "place"}
 _WITHOUT_A_NAME = re.compile(r"(_c|EXPR\$)\d+")
 
 
