@@ -2,6 +2,7 @@
 
     python benchmarks/run.py                    everything but soak (about half an hour)
     python benchmarks/run.py --only latency     one bar (may be given more than once)
+    python benchmarks/run.py --only resident    all bars of resident tasks
     python benchmarks/run.py --report           only write the table from what is there
     python benchmarks/run.py --quick            tiny sizes, to see that everything works
 
@@ -43,6 +44,12 @@ import postgres_changes
 import queryable_state
 import reading
 import rescale
+import resident_barriers
+import resident_hot_key
+import resident_idle
+import resident_latency
+import resident_losses
+import resident_rates
 import rest_load
 import restore_2gb
 import rocksdb_20m
@@ -80,6 +87,12 @@ BARS: dict[str, Bar] = {
             metrics_overhead,
             parallelism,
             latency,
+            resident_latency,
+            resident_barriers,
+            resident_rates,
+            resident_hot_key,
+            resident_idle,
+            resident_losses,
             startup,
             sql_first_row,
             memory,
@@ -127,6 +140,8 @@ BARS: dict[str, Bar] = {
 }
 
 
+GROUPS = {"resident": [name for name in BARS if name.startswith("resident_")]}
+"""Bars that have a name together."""
 WHEN_NAMED = frozenset({"soak"})
 """They take too long to run each time."""
 
@@ -135,7 +150,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", action="append", choices=BARS, default=[])
+    parser.add_argument("--only", action="append", choices=[*BARS, *GROUPS], default=[])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--report", action="store_true", help="measure nothing")
     return parser.parse_args()
@@ -170,7 +185,8 @@ def main() -> int:
     args = arguments()
     failed = False
     by_default = [name for name in BARS if name not in WHEN_NAMED]
-    for name in [] if args.report else args.only or by_default:
+    named = [name for given in args.only for name in GROUPS.get(given, [given])]
+    for name in [] if args.report else named or by_default:
         print(f"measuring {name} ...", flush=True)
         result = measure(name, args.quick)
         save(name, result, args.quick)

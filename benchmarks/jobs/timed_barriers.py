@@ -1,0 +1,78 @@
+"""An executor around that of resident tasks, which measures how long barriers take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from millrace.common import Configuration
+from millrace.common.completable_future import CompletableFuture
+from millrace.datastream.job_launcher import JobLauncher, spark_executor
+from millrace.engine.executor import Executor
+from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.program import Program
+
+
+class TimedBarriers:
+    """Measures the time from a barrier's start to the last acknowledgement.
+
+    Args:
+        at_once: whether every epoch ends as soon as it has begun, although it has no records.
+    """
+
+    def __init__(self, inner: Executor, at_once: bool = False) -> None:
+        self._inner = inner
+        self._at_once = at_once
+        self.keeps_epochs_open = inner.keeps_epochs_open
+        self.barrier_ms: list[float] = []
+        """From the message that starts the barrier to the last acknowledgement."""
+        self.round_ms: list[float] = []
+        """The same and the message that begins the epoch."""
+
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+        closed: list[float] = []
+
+        def note() -> None:
+            closed.append(time.perf_counter())
+            if closing is not None:
+                closing()
+
+        began = time.perf_counter()
+        acks = self._inner.run_epoch(replace(plan, ends_at=0) if self._at_once else plan, note)
+        now = time.perf_counter()
+        self.round_ms.append(round((now - began) * 1000, 3))
+        if closed:
+            self.barrier_ms.append(round((now - closed[0]) * 1000, 3))
+        return acks
+
+    def deploy(self, program: Program) -> None:
+        self._inner.deploy(program)
+
+    def prepare(self, program: Program) -> CompletableFuture[None]:
+        return self._inner.prepare(program)
+
+    def end_reading(self) -> None:
+        self._inner.end_reading()
+
+    def cancel(self) -> None:
+        self._inner.cancel()
+
+    def finished(self) -> None:
+        self._inner.finished()
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def time_barriers(at_once: bool = False) -> list[TimedBarriers]:
+    """Have the barriers of this process's jobs measured. Returns the executors, one per job."""
+    executors: list[TimedBarriers] = []
+
+    def create(configuration: Configuration, name: str, parallelism: int) -> Executor:
+        inner = spark_executor(configuration, name, parallelism)
+        executors.append(TimedBarriers(inner, at_once))
+        return executors[-1]
+
+    JobLauncher.install(JobLauncher(executor=create))
+    return executors
