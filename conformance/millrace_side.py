@@ -1,4 +1,5 @@
-"""Millrace's side: in this process with small epochs and two subtasks, or on Spark."""
+"""Millrace's side: in this process with small epochs and two subtasks, on resident tasks in
+threads, or on Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ from conformance.program import Program, load
 from millrace.common import Configuration
 from millrace.common.config import options
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
 from millrace.testing import run_local
+from millrace.testing.resident_tasks import local_resident_executor
 
 PARALLELISM = 2
 EPOCH_RECORDS = 3
@@ -21,6 +24,22 @@ def run_in_process(name: str, parallelism: int = PARALLELISM, epoch_records: int
     with run_local(workers=2, epoch_records=records):
         env = StreamExecutionEnvironment.get_execution_environment()
         return _collect(program, env.set_parallelism(parallelism))
+
+
+def run_on_resident_tasks(name: str) -> list[str]:
+    """The outputs of one program on resident tasks, with the clock of the machine.
+
+    A program with pauses depends on the watermark between two records. Its pauses are in a map: two
+    subtasks of it would pause beside each other, and the order of their records, which the program
+    relies on, would be lost. Such a program has one subtask here, as on PyFlink."""
+    program = load(name, "millrace")
+    before = JobLauncher.current()
+    JobLauncher.install(JobLauncher(executor=lambda *_: local_resident_executor(PARALLELISM)))
+    try:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        return _collect(program, env.set_parallelism(1 if program.has_pauses else PARALLELISM))
+    finally:
+        JobLauncher.install(before)
 
 
 def run_on_spark(name: str) -> list[str]:

@@ -25,6 +25,8 @@ class Program:
     name: str
     build: Callable[[Any], Any]
     records_per_epoch: int | None
+    has_pauses: bool
+    """Whether the program waits between its records, as it depends on their order in time."""
 
     def stream(self, env: Any) -> Any:
         """The one stream to collect: several become one of pairs, numbered from 0."""
@@ -60,6 +62,7 @@ def load(name: str, package: str, pauses: bool = True) -> Program:
     source = path.read_text().replace(f"from {WRITTEN_FOR}.", f"from {package}.")
     module = ModuleType(f"conformance_program_{name}")
     exec(compile(source, str(path), "exec"), module.__dict__)
-    if not pauses and hasattr(module, "time"):
+    has_pauses = hasattr(module, "time")
+    if has_pauses and not pauses:
         vars(module)["time"] = SimpleNamespace(sleep=_no_pause)
-    return Program(name, module.build, getattr(module, "RECORDS_PER_EPOCH", None))
+    return Program(name, module.build, getattr(module, "RECORDS_PER_EPOCH", None), has_pauses)

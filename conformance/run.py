@@ -2,8 +2,8 @@
 
     python -m conformance.run [--spark] [--write] [--committed] [PREFIX...]
 
-PyFlink runs in a process of its own (`pyflink_process`), millrace in this one and with --spark on
-Spark too.
+PyFlink runs in a process of its own (`pyflink_process`). Millrace runs in this one, on epochs and on
+resident tasks, and with --spark on Spark too.
 Exits 1 if a program that docs/deviations.md does not name gives another output. --write keeps the
 outputs in conformance/expected; --committed takes PyFlink's from there and does not run it.
 """
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.millrace_side import run_in_process, run_on_spark
+from conformance.millrace_side import run_in_process, run_on_resident_tasks, run_on_spark
 from conformance.outputs import difference
 from conformance.program import names
 from conformance.pyflink_process import run_pyflink
@@ -84,14 +84,17 @@ def main() -> int:
         theirs = {name: Output(expected_output.read(name), "no output kept") for name in programs}
     else:
         theirs = on_pyflink(programs)
-    sides = {"in process": on_millrace(programs, run_in_process)}
+    sides = {
+        "epochs": on_millrace(programs, run_in_process),
+        "resident": on_millrace(programs, run_on_resident_tasks),
+    }
     if options.spark:
         sides["on Spark"] = on_millrace(programs, run_on_spark)
     listed = expected_output.listed()
     if options.write:
         for name in programs:
             expected_output.write(name, "pyflink", theirs[name].lines)
-            kept = sides["in process"][name].lines if name in listed else None
+            kept = sides["epochs"][name].lines if name in listed else None
             expected_output.write(name, "millrace", kept)
     failed = 0
     for side, ours in sides.items():

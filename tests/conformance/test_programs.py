@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from conformance.millrace_side import run_in_process
+from conformance.millrace_side import run_in_process, run_on_resident_tasks
 from conformance.outputs import difference, lines
 from conformance.program import names
 
@@ -26,6 +28,13 @@ def test_a_program_gives_what_was_recorded(name) -> None:
     wanted = expected_output.wanted(name)
     assert wanted is not None, "no output is committed: run make conformance ARGS=--write"
     assert difference(wanted, run_in_process(name)) == ""
+
+
+@settings(max_examples=len(names()) // 10, deadline=None)
+@given(st.sampled_from(names()))
+def test_a_drawn_tenth_agrees_on_resident_tasks(name) -> None:
+    """``make conformance`` runs all programs there."""
+    assert difference(expected_output.wanted(name), run_on_resident_tasks(name)) == ""
 
 
 def test_there_are_enough_programs() -> None:

@@ -1,0 +1,185 @@
+"""Credits between a producer and its consumers, and the pace that sets them."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millrace.runtime.buffer import Buffer, BufferKind
+from millrace.runtime.resident.credits import (
+    FIRST_CREDIT,
+    MOST_RECORDS,
+    PIECE,
+    WINDOW,
+    CreditWindow,
+    Pace,
+    pack_credit,
+    unpack_credit,
+)
+from millrace.runtime.resident.outbox import Outbox
+
+EDGE = 0
+
+
+def test_a_credit_frame_arrives_as_it_was_sent() -> None:
+    assert unpack_credit(pack_credit(3, 127, 5, MOST_RECORDS)) == (3, 127, 5, MOST_RECORDS)
+
+
+class Exchange:
+    """Producers and consumers that are joined by outboxes and windows, without sockets."""
+
+    def __init__(self, producers: int, consumers: int, tasks: int) -> None:
+        self.queues: list[deque[tuple[int, Buffer]]] = [deque() for _ in range(consumers)]
+        self.outboxes = [
+            Outbox({EDGE: consumers}, tasks, self._deliverer(p)) for p in range(producers)
+        ]
+        channels = [(EDGE, p) for p in range(producers)]
+        self.windows = [CreditWindow(channels) for _ in range(consumers)]
+        self.paces = [Pace() for _ in range(consumers)]
+        self.held: dict[tuple[int, int], int] = {}
+        """Records of each producer that wait before each consumer."""
+        self.last: dict[tuple[int, int], int] = {}
+        self.offered = 0
+
+    def _deliverer(self, producer: int):
+        def deliver(task: int, buffer: Buffer) -> None:
+            place = producer, buffer.target
+            self.held[place] = self.held.get(place, 0) + buffer.size
+            self.last[place] = buffer.size
+            self.queues[buffer.target].append((producer, buffer))
+
+        return deliver
+
+    def offer(self, producer: int, target: int, size: int) -> None:
+        """A producer makes a buffer, unless it is back-pressured."""
+        outbox = self.outboxes[producer]
+        if not outbox.is_blocked:
+            self.offered += size
+            outbox.put([Buffer(target, EDGE, producer, 1, 0, BufferKind.RECORDS, 0, size, b"")])
+
+    def process(self, consumer: int, seconds: float) -> int:
+        """A consumer processes all that waits, each record in ``seconds``, and grants credit."""
+        taken: dict[int, int] = {}
+        queue, window, pace = self.queues[consumer], self.windows[consumer], self.paces[consumer]
+        while queue:
+            producer, buffer = queue.popleft()
+            pace.observe(buffer.size, buffer.size * seconds)
+            taken[producer] = taken.get(producer, 0) + buffer.size
+            self.held[producer, consumer] -= buffer.size
+        window.adapt(pace.seconds)
+        for producer, records in taken.items():
+            if granted := window.returned((EDGE, producer), records):
+                self.outboxes[producer].add_credit(EDGE, consumer, granted)
+        return sum(taken.values())
+
+
+PACES = st.sampled_from([0.0, 1e-7, 1e-5, 1e-3, 0.02, 3.0])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("offer"), st.integers(0, 2), st.integers(0, 3), st.integers(1, 5000)),
+        st.tuples(st.just("process"), st.integers(0, 3), PACES),
+    ),
+    max_size=60,
+)
+
+
+@given(STEPS, PACES, st.integers(1, 3))
+def test_a_producer_gets_credit_once_all_has_been_processed(
+    steps: list[tuple[object, ...]], last: float, tasks: int
+) -> None:
+    """No sequence of paces and sizes leaves a producer without credit for ever."""
+    exchange = Exchange(3, 4, tasks)
+    done = 0
+    for name, *arguments in steps:
+        if name == "offer":
+            exchange.offer(*arguments)  # type: ignore[arg-type]
+        else:
+            done += exchange.process(*arguments)  # type: ignore[arg-type]
+    while processed := sum(exchange.process(consumer, last) for consumer in range(4)):
+        done += processed
+    assert done == exchange.offered
+    assert not any(outbox.is_blocked for outbox in exchange.outboxes)
+    for producer in range(3):
+        for target in range(4):
+            exchange.offer(producer, target, 1)
+    assert not any(outbox.is_blocked for outbox in exchange.outboxes)
+
+
+@given(STEPS, st.integers(1, 3))
+def test_what_waits_exceeds_a_window_by_one_buffer_at_most(
+    steps: list[tuple[object, ...]], tasks: int
+) -> None:
+    exchange = Exchange(3, 4, tasks)
+    widest = [FIRST_CREDIT] * 4
+    for name, *arguments in steps:
+        if name == "offer":
+            exchange.offer(*arguments)  # type: ignore[arg-type]
+        else:
+            exchange.process(*arguments)  # type: ignore[arg-type]
+        for (producer, target), held in exchange.held.items():
+            widest[target] = max(widest[target], exchange.windows[target].records)
+            assert held < widest[target] + exchange.last[producer, target]
+
+
+@given(PACES.filter(bool), st.integers(1, 8))
+def test_a_window_is_a_tenth_of_a_second_of_work(seconds: float, producers: int) -> None:
+    """For all producers together, but at least a record of each."""
+    window = CreditWindow([(EDGE, p) for p in range(producers)])
+    window.adapt(seconds)
+    assert 1 <= window.records <= MOST_RECORDS
+    assert window.records == 1 or window.records * producers * seconds <= WINDOW * 1.0001
+
+
+def test_a_window_that_shrinks_takes_no_grant_back() -> None:
+    """The producer uses up what it has, and then gets the smaller window."""
+    window = CreditWindow([(EDGE, 0)])
+    window.adapt(0.01)
+    assert window.records == 10
+    assert window.returned((EDGE, 0), FIRST_CREDIT - 20) == 0  # 20 are granted still
+    assert window.returned((EDGE, 0), 14) == 0  # 6
+    assert window.returned((EDGE, 0), 1) == 5
+
+
+def test_grants_wait_for_half_a_window() -> None:
+    """So that not every record is answered with a frame."""
+    window = CreditWindow([(EDGE, 0)])
+    assert window.returned((EDGE, 0), FIRST_CREDIT // 2 - 1) == 0
+    assert window.returned((EDGE, 0), 1) == FIRST_CREDIT // 2
+
+
+def test_an_unknown_pace_leaves_the_window() -> None:
+    window = CreditWindow([(EDGE, 0)])
+    window.adapt(0.0)
+    assert window.records == FIRST_CREDIT
+
+
+@given(st.lists(st.tuples(st.integers(0, 5000), PACES), max_size=20), st.integers(1, 4096))
+def test_a_piece_has_a_record_and_takes_its_time_at_most(
+    pieces: list[tuple[int, float]], records: int
+) -> None:
+    pace = Pace()
+    for count, seconds in pieces:
+        pace.observe(count, count * seconds)
+        limit = pace.limit(records)
+        assert 1 <= limit <= records
+        assert limit == 1 or limit * pace.seconds <= PIECE * 1.0001
+
+
+def test_pieces_begin_small() -> None:
+    pace = Pace()
+    assert [pace.limit(100) for _ in range(8)] == [1, 2, 4, 8, 16, 32, 64, 100]
+
+
+def test_a_subtask_that_slows_down_gets_small_pieces_at_once() -> None:
+    """One that speeds up gets larger ones little by little."""
+    pace = Pace()
+    pace.observe(100, 100 * 0.0001)
+    pace.observe(1, 0.005)
+    assert pace.seconds == 0.005
+    pace.observe(100, 100 * 0.0001)
+    assert pace.seconds == pytest.approx(0.005 + 0.3 * (0.0001 - 0.005))
+    pace.observe(0, 9.0)  # nothing was measured
+    assert pace.seconds < 0.005

@@ -1,0 +1,62 @@
+"""Frames of the connections between resident tasks."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.runtime.resident.frames import (
+    PREFIX,
+    UNKNOWN_BYTES,
+    Frame,
+    FrameKind,
+    FrameReader,
+    TransportError,
+    framed,
+)
+
+FRAMES = [(FrameKind.WIRED, b"3"), (FrameKind.RETURN, b""), (FrameKind.BUFFER, bytes(range(20)))]
+STREAM = b"".join(b"".join(framed(kind, body)) for kind, body in FRAMES)
+
+
+@pytest.mark.parametrize("cut", range(len(STREAM) + 1))
+def test_frames_may_be_cut_at_every_byte(cut: int) -> None:
+    reader = FrameReader()
+    received = [*reader.feed(STREAM[:cut]), *reader.feed(STREAM[cut:])]
+    assert received == FRAMES
+
+
+def test_frames_may_arrive_byte_by_byte() -> None:
+    reader = FrameReader()
+    received: list[Frame] = []
+    for at in range(len(STREAM)):
+        received += reader.feed(STREAM[at : at + 1])
+    assert received == FRAMES
+
+
+def test_a_long_body_is_not_copied_to_be_framed() -> None:
+    body = memoryview(bytearray(100))
+    assert framed(FrameKind.BUFFER, body)[1] is body
+
+
+def test_a_frame_beyond_the_limit_is_refused_by_its_prefix() -> None:
+    """The reader does not wait for a body that it will not take."""
+    reader = FrameReader(UNKNOWN_BYTES)
+    with pytest.raises(TransportError, match=f"{UNKNOWN_BYTES + 1} bytes, more than"):
+        list(reader.feed(PREFIX.pack(UNKNOWN_BYTES + 1, FrameKind.GREETING)))
+
+
+def test_frames_before_a_refused_one_are_received() -> None:
+    reader = FrameReader(limit=4)
+    frames = reader.feed(b"".join([*framed(FrameKind.WIRED, b"1"), PREFIX.pack(5, 1)]))
+    assert next(frames) == (FrameKind.WIRED, b"1")
+    with pytest.raises(TransportError, match="5 bytes"):
+        next(frames)
+
+
+def test_a_reader_that_is_left_in_the_middle_goes_on_with_the_next_frame() -> None:
+    """A worker stops listening to a connection in the middle of what it received."""
+    reader = FrameReader()
+    frames = reader.feed(STREAM)
+    assert next(frames) == FRAMES[0]
+    frames.close()
+    assert list(reader.feed(b"")) == FRAMES[1:]

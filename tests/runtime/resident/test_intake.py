@@ -1,0 +1,238 @@
+"""Input of a subtask in pieces: the same as all of it at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millrace.common.types.batch import Batch, ColumnBatch, ImmutableRows, RowBatch
+from millrace.runtime.buffer import Buffer, BufferKind, end_of, status_of
+from millrace.runtime.resident.gate import InputGate
+from millrace.runtime.resident.intake import Intake
+from millrace.runtime.watermark_valve import Channel, WatermarkValve
+
+CHANNELS: list[Channel] = [(0, 0), (0, 1), (1, 0)]
+"""Two producers of the first input, one of the second."""
+
+
+@dataclass
+class Arrival:
+    """Something that arrives on a channel."""
+
+    channel: Channel
+    watermark: int
+    batch: Batch | None = None
+    """Records. None: a status."""
+    idle: bool = False
+
+
+@dataclass
+class Head:
+    """Subtask that notes what reaches its operators, with a real valve."""
+
+    batches: deque[Batch]
+    events: list[Any] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.valve = WatermarkValve(CHANNELS)
+        self.inputs = {edge: Input(edge, self) for edge in (0, 1)}
+
+    def decoded(self, channel: Channel, buffer: Buffer) -> tuple[Input, Batch]:
+        return self.inputs[channel[0]], self.batches.popleft()
+
+    def advance(self, channel: Channel, watermark: int) -> bool:
+        self.valve.set_idle(channel, False)
+        return self.valve.advance(channel, watermark)
+
+    def take_status(self, channel: Channel, watermark: int, idle: bool) -> bool:
+        return self.valve.end(channel, watermark, idle)
+
+    def pass_watermark(self) -> None:
+        self.events.append(self.valve.watermark)
+
+
+@dataclass
+class Input:
+    """One input of the first operator."""
+
+    number: int
+    head: Head
+
+    def emit(self, batch: Batch) -> None:
+        self.head.sizes.append(len(batch))
+        is_immutable = isinstance(batch, ImmutableRows)
+        rows = batch.to_rows()
+        times = rows.timestamps or [None] * len(rows)
+        pairs = zip(rows.values, times, strict=True)
+        self.head.events += [(self.number, *pair, is_immutable) for pair in pairs]
+
+
+def rows(values: list[int], timed: bool = False, immutable: bool = False) -> Batch:
+    form = ImmutableRows if immutable else RowBatch
+    return form(list(values), [10 * value for value in values] if timed else None)
+
+
+def columns(values: list[int], timed: bool = False) -> Batch:
+    times = pa.array([10 * v for v in values], pa.int64()) if timed else None
+    return ColumnBatch(pa.record_batch({"x": values}), times, form="value")
+
+
+def copied(batch: Batch) -> Batch:
+    if isinstance(batch, RowBatch):
+        times = batch.timestamps
+        return type(batch)(list(batch.values), None if times is None else list(times))
+    return batch
+
+
+def filled(arrivals: list[Arrival]) -> tuple[InputGate, deque[Batch]]:
+    """A gate before which all has arrived, and the batches in the order in which they are taken."""
+    gate = InputGate(CHANNELS)
+    waiting: dict[Channel, deque[Batch]] = {channel: deque() for channel in CHANNELS}
+    for arrival in arrivals:
+        edge, producer = arrival.channel
+        if arrival.batch is None:
+            gate.put(
+                arrival.channel, status_of(0, edge, producer, 1, arrival.watermark, arrival.idle)
+            )
+            continue
+        waiting[arrival.channel].append(copied(arrival.batch))
+        size = len(arrival.batch)
+        kind = BufferKind.RECORDS
+        gate.put(
+            arrival.channel, Buffer(0, edge, producer, 1, 0, kind, arrival.watermark, size, b"")
+        )
+    turns: deque[Batch] = deque()
+    other = InputGate(CHANNELS)
+    for channel, queue in gate._queues.items():
+        for buffer in queue:
+            other.put(channel, buffer)
+    while (taken := other.take()) is not None:
+        if taken[1].kind == BufferKind.RECORDS:
+            turns.append(waiting[taken[0]].popleft())
+    return gate, turns
+
+
+def naive(arrivals: list[Arrival]) -> Head:
+    """All at once: each buffer, and the watermark after it, as it is taken from the gate."""
+    gate, batches = filled(arrivals)
+    head = Head(batches)
+    while (taken := gate.take()) is not None:
+        channel, buffer = taken
+        if buffer.kind == BufferKind.STATUS:
+            advances = head.take_status(channel, buffer.watermark, buffer.payload[0] == 1)
+        else:
+            to, batch = head.decoded(channel, buffer)
+            to.emit(batch)
+            advances = head.advance(channel, buffer.watermark)
+        if advances:
+            head.pass_watermark()
+    return head
+
+
+def in_pieces(arrivals: list[Arrival], limits: list[int]) -> tuple[Head, Intake]:
+    gate, batches = filled(arrivals)
+    head = Head(batches)
+    intake = Intake(head, gate)  # type: ignore[arg-type]
+    turns = deque(limits)
+    while intake.step(limit := turns.popleft() if turns else 1) is not None:
+        assert not head.sizes or head.sizes[-1] <= max(limit, 1)
+        head.sizes.clear()
+    return head, intake
+
+
+VALUES = st.lists(st.integers(0, 99), min_size=1, max_size=12)
+BATCHES = st.one_of(
+    st.builds(rows, VALUES, st.booleans(), st.booleans()), st.builds(columns, VALUES, st.booleans())
+)
+ARRIVALS = st.lists(
+    st.builds(
+        Arrival,
+        st.sampled_from(CHANNELS),
+        st.integers(0, 20),
+        st.one_of(st.none(), BATCHES),
+        st.booleans(),
+    ),
+    max_size=20,
+)
+
+
+def values_of(head: Head) -> list[Any]:
+    """Records and watermarks, without whether records may be changed."""
+    return [event if isinstance(event, int) else event[:3] for event in head.events]
+
+
+@settings(max_examples=50)
+@given(ARRIVALS, st.lists(st.integers(1, 30), max_size=30))
+def test_pieces_give_the_same_as_all_at_once(arrivals: list[Arrival], limits: list[int]) -> None:
+    """Records of each input, their event times, and the watermarks between them."""
+    head, intake = in_pieces(arrivals, limits)
+    expected = naive(arrivals)
+    assert values_of(head) == values_of(expected)
+    assert intake.is_empty
+    taken = dict.fromkeys(CHANNELS, 0)
+    for arrival in arrivals:
+        taken[arrival.channel] += 0 if arrival.batch is None else len(arrival.batch)
+    assert {channel: count for channel, count in taken.items() if count} == {
+        channel: count for channel, count in intake.taken.items() if count
+    }
+
+
+@settings(max_examples=50)
+@given(ARRIVALS, st.lists(st.integers(1, 30), max_size=30))
+def test_records_that_may_be_changed_are_never_called_immutable(
+    arrivals: list[Arrival], limits: list[int]
+) -> None:
+    head, _ = in_pieces(arrivals, limits)
+    for event, true in zip(head.events, naive(arrivals).events, strict=True):
+        if not isinstance(event, int):
+            assert true[3] or not event[3]
+
+
+def test_small_batches_of_one_input_are_joined() -> None:
+    gate, batches = filled([Arrival((0, n % 2), 0, rows([n], immutable=True)) for n in range(4)])
+    head = Head(batches)
+    intake = Intake(head, gate)  # type: ignore[arg-type]
+    assert intake.step(100) == 4
+    assert head.sizes == [4]
+    assert all(event[3] for event in head.events)  # still immutable
+    assert intake.step(100) is None
+
+
+def test_batches_of_two_inputs_are_not_joined() -> None:
+    arrivals = [Arrival((0, 0), 0, rows([1])), Arrival((1, 0), 0, rows([2]))]
+    assert in_pieces(arrivals, [10, 10])[0].events == [(0, 1, None, False), (1, 2, None, False)]
+
+
+def test_a_watermark_ends_a_piece() -> None:
+    """Records after it are not joined to those before it."""
+    statuses = [Arrival(channel, 5) for channel in CHANNELS[1:]]
+    arrivals = [*statuses, Arrival((0, 0), 5, rows([1])), Arrival((0, 0), 5, rows([2]))]
+    gate, batches = filled(arrivals)
+    head = Head(batches)
+    intake = Intake(head, gate)  # type: ignore[arg-type]
+    assert [intake.step(10), intake.step(10), intake.step(10)] == [1, 0, 1]
+    assert values_of(head) == [(0, 1, None), 5, (0, 2, None)]
+
+
+@pytest.mark.parametrize("kind", [rows, columns])
+def test_a_large_batch_is_cut(kind: Any) -> None:
+    head, _ = in_pieces([Arrival((0, 0), 0, kind(list(range(10)), True))], [3, 3])
+    assert [event[1] for event in head.events] == list(range(10))
+    assert [event[2] for event in head.events] == [10 * n for n in range(10)]
+
+
+def test_a_barrier_is_left_to_the_gate() -> None:
+    gate, batches = filled([Arrival((0, 0), 0, rows([1]))])
+    gate.put((0, 0), end_of(0, 0, 0, 1, 0, False, [1]))
+    head = Head(batches)
+    intake = Intake(head, gate)  # type: ignore[arg-type]
+    assert intake.step(10) == 1
+    assert intake.step(10) is None
+    assert list(gate.barriers) == [(0, 0)]
