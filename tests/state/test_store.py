@@ -96,6 +96,125 @@ def test_ahead_of_the_plan() -> None:
         state.align("v1", [first], load)
 
 
+def two_in_flight() -> tuple[SubtaskState, list[StateDelta]]:
+    """A store at version v1, whose second epoch waits while the third is open."""
+    state = SubtaskState()
+    deltas = [epoch(state, 1)]
+    state.commit()
+    deltas.append(epoch(state, 2))
+    state.begin_next()
+    counts = state.table(TableId("op", "count"), FLAT)
+    counts.put("n", 9)
+    counts.put(3, 3)
+    counts.remove(2)
+    return state, deltas
+
+
+def test_the_waiting_epoch_is_accepted_and_the_open_one_goes_on() -> None:
+    """The delta of the open one has its changes only, also of a key that both changed."""
+    state, deltas = two_in_flight()
+    generation = state.generation
+    state.commit()
+    assert (state.version, counted(state), state.generation) == ("v2", 9, generation)
+    later = state.snapshot(3, "v3")
+    assert later is not None
+    state.commit()
+    other = SubtaskState()
+    other.restore("v2", deltas, load)
+    assert counted(other) == 2
+    other.align("v3", [*deltas, later], load)
+    assert other.table(TableId("op", "count"), FLAT).data == {"n": 9, 1: 1, 3: 3}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "known", "version", "count"),
+    [
+        ("v1", (), "v1", 1),
+        ("v2", (), "v2", 2),
+        ("v7", ("v2", "v7"), "v2", 2),
+        ("v7", (), "v1", 1),
+    ],
+    ids=["refused", "accepted", "overtaken", "overtaken-unknown"],
+)
+def test_an_open_epoch_beside_a_waiting_one_is_undone(
+    wanted: str, known: tuple[str, ...], version: str, count: int
+) -> None:
+    """The plan says what became of the waiting one. Whoever holds something of their own hears of
+    it."""
+    state, _ = two_in_flight()
+    generation = state.generation
+    assert state.settle(wanted, known) is (wanted == version)
+    assert (state.version, counted(state)) == (version, count)
+    assert state.generation > generation
+    epoch(state, 3)
+    state.commit()
+    assert (state.version, counted(state)) == ("v3", count + 1)
+
+
+def test_both_epochs_are_rolled_back() -> None:
+    state, _ = two_in_flight()
+    state.roll_back()
+    assert (state.version, counted(state)) == ("v1", 1)
+    assert state.settle("v1") is True
+
+
+def test_a_waiting_epoch_without_changes() -> None:
+    """There is nothing to accept or undo but the open one."""
+    for accepted in (True, False):
+        state = SubtaskState()
+        epoch(state, 1)
+        state.commit()
+        assert state.snapshot(2, "v2") is None
+        state.begin_next()
+        state.table(TableId("op", "count"), FLAT).put("n", 5)
+        if accepted:
+            state.commit()
+            assert (state.version, counted(state)) == ("v1", 5)
+        assert state.settle("v1") is True
+        assert counted(state) == 1
+
+
+def test_epochs_end_in_their_order() -> None:
+    state, _ = two_in_flight()
+    with pytest.raises(StateError, match="epoch 3 cannot end before the epoch before it is accep"):
+        state.snapshot(3, "v3")
+    with pytest.raises(StateError, match="an epoch waits for its acceptance already"):
+        state.begin_next()
+    state.commit()
+    with pytest.raises(StateError, match="has not ended; call `snapshot` first"):
+        state.begin_next()
+    state.reset()
+    with pytest.raises(StateError, match="has not ended"):
+        state.begin_next()
+
+
+def test_all_is_written_once_though_the_epoch_waits() -> None:
+    """After a change of types, deltas of the old form must not stay; once is enough, unless it is
+    undone."""
+    written = SubtaskState()
+    first = epoch(written, 1)
+    for undone in (True, False):
+        state = SubtaskState()
+        state.take([first], load, lambda name, kind: True, None)
+        state.adopt("v1")
+        full = state.snapshot(2, "v2")
+        assert full is not None
+        assert b"compaction" in load(full)
+        state.begin_next()
+        if undone:
+            state.roll_back()
+        else:
+            state.commit()
+        state.table(TableId("op", "count"), FLAT).put("n", 5)
+        for number in range(100):
+            state.table(TableId("op", "other"), FLAT).put(number, number)
+        delta = state.snapshot(3, "v3")
+        assert delta is not None
+        other = SubtaskState()
+        other.restore("v3", [delta] if undone else [full, delta], load)
+        assert other.table(TableId("op", "count"), FLAT).data == {"n": 5, 1: 1}
+
+
 def test_an_epoch_without_changes_keeps_the_version() -> None:
     """And hands over nothing."""
     state = SubtaskState()

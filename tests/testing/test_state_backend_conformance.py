@@ -60,22 +60,44 @@ class _Forgetful(FlatTable):
         self.undo.clear()
 
 
+class _Hasty(FlatTable):
+    """Takes the next epoch's begin for the acceptance of the one before."""
+
+    def begin_next(self) -> None:
+        self.undo.clear()
+
+
 class _Broken(HeapKeyedStateBackend):
+    def __init__(self, flat: type[FlatTable]) -> None:
+        self._flat = flat
+
     def create_table(self, name, kind):
-        return _Forgetful() if kind is FLAT else super().create_table(name, kind)
+        return self._flat() if kind is FLAT else super().create_table(name, kind)
 
 
 class Broken(StateBackend):
     name = "broken"
 
+    def __init__(self, flat: type[FlatTable]) -> None:
+        self._flat = flat
+
     def create_keyed_state_backend(self, subtask):
-        return _Broken()
+        return _Broken(self._flat)
+
+
+def conformance(flat: type[FlatTable]) -> StateBackendConformance:
+    class Conformance(StateBackendConformance):
+        def create(self) -> StateBackend:
+            return Broken(flat)
+
+    return Conformance()
 
 
 def test_one_that_does_not_take_epochs_back() -> None:
-    class Conformance(StateBackendConformance):
-        def create(self) -> StateBackend:
-            return Broken()
-
     with pytest.raises(AssertionError, match="after an epoch"):
-        Conformance().test_accepted_and_aborted_epochs()
+        conformance(_Forgetful).test_accepted_and_aborted_epochs()
+
+
+def test_one_that_cannot_undo_a_waiting_epoch() -> None:
+    with pytest.raises(AssertionError, match="after the decision on the waiting epoch"):
+        conformance(_Hasty).test_two_epochs_in_flight()

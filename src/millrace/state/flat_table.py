@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from millrace.state.budget import Budget, in_parts
-from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
-from millrace.state.table import KeyFilter, MemoryTable, TableDelta, differs, restore
+from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable, thaw
+from millrace.state.table import KeyFilter, MemoryTable, TableDelta, before, differs, restore
 
 
 class KeyHolder(Protocol):
@@ -23,6 +23,7 @@ class FlatTable(MemoryTable):
         self._key_of = key_of
         self.data: dict[Any, Any] = {}
         self.undo: dict[Any, Any] = {}
+        self._waiting_undo: dict[Any, Any] = {}
 
     def get(self, key: Any) -> Any:
         """Value of a key, or None. The table tracks mutable values, because the caller may
@@ -127,9 +128,29 @@ class FlatTable(MemoryTable):
         restore(self.data, self.undo)
         self.undo.clear()
 
+    def begin_next(self) -> None:
+        # functions made by `update_of` write to this very log
+        self._waiting_undo = self.undo.copy()
+        self.undo.clear()
+
+    def accept(self) -> None:
+        self._waiting_undo = {}
+
+    def roll_back_waiting(self) -> None:
+        restore(self.data, self._waiting_undo)
+        self._waiting_undo = {}
+
+    def former_entries(self) -> TableDelta:
+        return {"put": before(self.data, self.undo, self._former), "del": []}
+
+    def _former(self, key: Any) -> Any:
+        """Value, before the open epoch, of a key that the epoch touched; or MISSING."""
+        return thaw(self.undo[key])
+
     def clear(self) -> None:
         self.data.clear()
         self.undo.clear()
+        self._waiting_undo = {}
 
     def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
         put = table_delta["put"]

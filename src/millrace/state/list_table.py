@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from millrace.state.budget import Budget, in_parts
-from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, is_immutable
+from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, is_immutable, thaw
 from millrace.state.serialization.payload import dump_pickle
-from millrace.state.table import KeyFilter, MemoryTable, TableDelta
+from millrace.state.table import KeyFilter, MemoryTable, TableDelta, before
 
 
 class ListTable(MemoryTable):
@@ -21,6 +21,7 @@ class ListTable(MemoryTable):
         self.undo: dict[Any, Any] = {}
         """Undo log by key: the former length of a list that was only appended to, or the frozen
         former list."""
+        self._waiting_undo: dict[Any, Any] = {}
 
     def get(self, key: Any) -> list[Any] | None:
         """Copy of the list, or None. The table tracks lists with mutable elements."""
@@ -96,18 +97,42 @@ class ListTable(MemoryTable):
         self.undo.clear()
 
     def roll_back(self) -> None:
-        for key, old in self.undo.items():
+        self._restore(self.undo)
+        self.undo.clear()
+
+    def begin_next(self) -> None:
+        self._waiting_undo, self.undo = self.undo, {}
+
+    def accept(self) -> None:
+        self._waiting_undo = {}
+
+    def roll_back_waiting(self) -> None:
+        self._restore(self._waiting_undo)
+        self._waiting_undo = {}
+
+    def _restore(self, undo: dict[Any, Any]) -> None:
+        for key, old in undo.items():
             if type(old) is int:
                 del self.data[key][old:]
             elif old is MISSING:
                 self.data.pop(key, None)
             else:
                 self.data[key] = old.thaw()
-        self.undo.clear()
+
+    def former_entries(self) -> TableDelta:
+        return {"put": before(self.data, self.undo, self._former), "add": {}, "del": []}
+
+    def _former(self, key: Any) -> Any:
+        """List, before the open epoch, of a key that the epoch touched; or MISSING."""
+        old = self.undo[key]
+        if type(old) is int:
+            return self.data[key][:old]
+        return thaw(old)
 
     def clear(self) -> None:
         self.data.clear()
         self.undo.clear()
+        self._waiting_undo = {}
 
     def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
         for key, values in table_delta["put"].items():

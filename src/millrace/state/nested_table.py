@@ -15,6 +15,10 @@ SPLIT_BELOW = 10_000
 CHUNK_ENTRIES = 512
 
 
+Undo = dict[Any, dict[Any, Any]]
+"""Undo logs of inner dicts, by outer key."""
+Dropped = dict[Any, tuple[dict[Any, Any], dict[Any, Any]]]
+"""Inner dict of each dropped outer key at the time of the drop, and its undo log until then."""
 Writes = tuple[Sequence[Any], Sequence[Any], Sequence[Any]]
 """Outer keys, inner keys and values."""
 Add = Callable[[Any, Any], Any]
@@ -37,10 +41,10 @@ class NestedTable(MemoryTable):
 
     def __init__(self, inner_key: Callable[[Any, Any], Any]) -> None:
         self.data: dict[Any, dict[Any, Any]] = {}
-        self.undo: dict[Any, dict[Any, Any]] = {}
-        self.dropped: dict[Any, tuple[dict[Any, Any], dict[Any, Any]]] = {}
-        """Inner dict of each dropped outer key at the time of the drop, and its undo log until
-        then."""
+        self.undo: Undo = {}
+        self.dropped: Dropped = {}
+        self._waiting_undo: Undo = {}
+        self._waiting_dropped: Dropped = {}
         self._key_of = inner_key
         """Function from (outer, inner) to the key that determines the entry's key group."""
 
@@ -213,14 +217,28 @@ class NestedTable(MemoryTable):
         self.dropped.clear()
 
     def roll_back(self) -> None:
-        for outer, undo in self.undo.items():
-            if outer not in self.dropped:
-                entries = self.data.get(outer)
-                self._restore_inner(outer, self._made(outer) if entries is None else entries, undo)
-        for outer, (entries, undo) in self.dropped.items():
-            self._restore_inner(outer, entries, undo)
+        self._restore(self.undo, self.dropped)
         self.undo.clear()
         self.dropped.clear()
+
+    def begin_next(self) -> None:
+        self._waiting_undo, self.undo = self.undo, {}
+        self._waiting_dropped, self.dropped = self.dropped, {}
+
+    def accept(self) -> None:
+        self._waiting_undo, self._waiting_dropped = {}, {}
+
+    def roll_back_waiting(self) -> None:
+        self._restore(self._waiting_undo, self._waiting_dropped)
+        self._waiting_undo, self._waiting_dropped = {}, {}
+
+    def _restore(self, undos: Undo, dropped: Dropped) -> None:
+        for outer, undo in undos.items():
+            if outer not in dropped:
+                entries = self.data.get(outer)
+                self._restore_inner(outer, self._made(outer) if entries is None else entries, undo)
+        for outer, (entries, undo) in dropped.items():
+            self._restore_inner(outer, entries, undo)
 
     def _restore_inner(self, outer: Any, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
         restore(entries, undo)
@@ -229,10 +247,19 @@ class NestedTable(MemoryTable):
         else:
             self.data.pop(outer, None)
 
+    def former_entries(self) -> TableDelta:
+        put = {outer: dict(entries.items()) for outer, entries in self.data.items()}
+        put.update({outer: dict(entries.items()) for outer, (entries, _) in self.dropped.items()})
+        logs = self.undo | {outer: undo for outer, (_, undo) in self.dropped.items()}
+        for outer, undo in logs.items():
+            restore(put.setdefault(outer, {}), undo)
+        return {"drop": [], "put": {o: entries for o, entries in put.items() if entries}, "del": {}}
+
     def clear(self) -> None:
         self.data.clear()
         self.undo.clear()
         self.dropped.clear()
+        self._waiting_undo, self._waiting_dropped = {}, {}
 
     def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
         for outer in table_delta["drop"]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from millrace.common.errors import CheckpointError, KeyTypeError, StateError
 from millrace.common.types.type_information import TypeInformation
@@ -66,8 +66,21 @@ class Watcher(Protocol):
         """Called before ``table_delta`` is applied to the table called ``name``."""
 
 
+class _Waiting(NamedTuple):
+    """Epoch that has ended and waits for its acceptance, while the next one is open."""
+
+    version: str | None
+    """Version to which the epoch leads; None if it changed nothing."""
+    is_complete: bool
+    """Whether its delta contains all of the state."""
+
+
 class SubtaskState:
     """Tables of one subtask and their version.
+
+    An epoch ends with `snapshot`, and is then accepted (`commit`) or undone (`roll_back`). The next
+    one may begin before that (`begin_next`): then the ended epoch waits, and `commit` accepts this
+    one, while `roll_back` undoes both. `settle` and `align` do what leads to the wanted version.
 
     Args:
         watcher: observer, for state that is a read-only copy of some tables.
@@ -97,6 +110,10 @@ class SubtaskState:
         self._kinds: dict[TableId, TableKind] = {}
         self._left_out: dict[TableId, Callable[[TableDelta], TableDelta]] = {}
         self._pending: str | None = None
+        """Version to which the open epoch leads, once it has ended and if it changed anything."""
+        self._has_ended = False
+        """Whether the open epoch has ended with a snapshot."""
+        self._waiting: _Waiting | None = None
         self._is_committed = False
         """Whether the last epoch was sealed and nothing has happened since."""
         self._compaction = IncrementalCompaction(self.tables)
@@ -271,7 +288,7 @@ class SubtaskState:
         """Clear all state. The tables are emptied in place, because operators have references to
         them."""
         self.version = EMPTY  # first: tables on a full disk may refuse to be emptied
-        self._pending = None
+        self._pending, self._waiting, self._has_ended = None, None, False
         self.generation += 1
         self._clear()
         self._compaction = IncrementalCompaction(self.tables)
@@ -284,25 +301,48 @@ class SubtaskState:
             self._backend.close()
 
     def roll_back(self) -> None:
-        """Undo the open epoch."""
+        """Undo the open epoch, and the waiting epoch if there is one."""
+        self._roll_back_open()
+        self._roll_back_waiting()
+        self._compaction.roll_back()
+
+    def _roll_back_open(self) -> None:
         if any(table.change_count() for table in self.tables.values()):
             self.generation += 1
         for table in self.tables.values():
             table.roll_back()
-        self._compaction.roll_back()
-        self._pending = None
-        self._is_committed = False
+        self._pending, self._has_ended, self._is_committed = None, False, False
+
+    def _roll_back_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is None or waiting.version is None:
+            return
+        self.generation += 1
+        for table in self.tables.values():
+            table.roll_back_waiting()
+        self._dump_all = self._dump_all or waiting.is_complete
 
     def snapshot(self, epoch: int, version: str, place: Place = joined) -> StateDelta | None:
-        """Delta of the open epoch. The epoch stays open until a plan names ``version``.
+        """Delta of the open epoch. The epoch stays open until a plan names ``version``, or until
+        `begin_next`.
 
         None if the epoch changed nothing; the version then stays the same. ``place`` receives the
         pieces of the payload, which are made one by one, and returns their place.
+
+        Raises:
+            StateError: the epoch before still waits, so the delta would have no version on which it
+                is based.
         """
+        if self._waiting is not None:
+            raise StateError(
+                f"epoch {epoch} cannot end before the epoch before it is accepted or undone; call "
+                "`commit`, `settle` or `roll_back` first"
+            )
         dirty = sum(table.change_count() for table in self.tables.values())
         # deltas of one chain must not differ in the types of an entry
         self._dump_all = self._dump_all or any(form.stale for form in self._forms.values())
         self._is_committed = False
+        self._has_ended = True
         if dirty == 0 and not self._dump_all:
             return None
         self._pending = version
@@ -313,6 +353,29 @@ class SubtaskState:
         increment = self._increment(epoch, dirty)
         data = place(pieces_of(increment, self._budget, False))
         return StateDelta(epoch, version, self._compaction.low_epoch, data)
+
+    def begin_next(self) -> None:
+        """Open the next epoch while the epoch that ended with `snapshot` waits for its acceptance.
+
+        Raises:
+            StateError: the open epoch has not ended, or another one waits already.
+        """
+        if self._waiting is not None:
+            raise StateError(
+                "the next epoch cannot begin: an epoch waits for its acceptance already"
+            )
+        if not self._has_ended:
+            raise StateError(
+                "the next epoch cannot begin: the open epoch has not ended; call `snapshot` first"
+            )
+        version, self._pending = self._pending, None
+        self._has_ended = self._is_committed = False
+        self._waiting = _Waiting(version, self._dump_all)
+        if version is None:
+            return
+        for table in self.tables.values():
+            table.begin_next()
+        self._note_dumped()
 
     def _everything(self) -> Iterator[PayloadEntry]:
         for name, table in self.tables.items():
@@ -419,9 +482,15 @@ class SubtaskState:
         self._drift = 0
 
     def settle(self, wanted: str, known: Container[str] = ()) -> bool:
-        """Seal the open epoch if it leads to version ``wanted``, or to an earlier version in
-        ``known``; otherwise roll it back. Returns whether the tables are then at version
-        ``wanted``."""
+        """Seal the epoch that has ended if it leads to version ``wanted``, or to an earlier version
+        in ``known``; otherwise roll it back. An epoch that has begun after it is rolled back.
+        Returns whether the tables are then at version ``wanted``."""
+        if self._waiting is not None and self._waiting.version is not None:
+            leads_to = self._waiting.version
+            if leads_to == wanted or leads_to in known:
+                self._roll_back_open()
+                self._accept(leads_to)
+                return self.version == wanted
         is_committed, self._is_committed = self._is_committed, False
         if self._pending is None:
             if not is_committed:
@@ -435,21 +504,42 @@ class SubtaskState:
         return self.version == wanted
 
     def commit(self) -> None:
-        """Seal the open epoch, if it changed anything."""
+        """Seal the epoch that has ended, if it changed anything: the waiting one if there is one,
+        else the open one."""
+        if self._waiting is not None:
+            version = self._waiting.version
+            if version is None:
+                self._waiting = None
+            else:
+                self._accept(version)
+            return
+        self._has_ended = False
         if self._pending is not None:
             self._seal(self._pending)
             self._is_committed = True
 
     def _seal(self, version: str) -> None:
-        self.version, self._pending = version, None
+        self.version, self._pending, self._has_ended = version, None, False
         for table in self.tables.values():
             table.seal()
         self._compaction.seal()
+        self._note_dumped()
+        self._backend.sealed(self.version, self._schemas)
+
+    def _accept(self, version: str) -> None:
+        """Accept the waiting epoch, which leads to ``version``."""
+        self.version, self._waiting = version, None
+        for table in self.tables.values():
+            table.accept()
+        self._compaction.seal()
+        self._backend.sealed(self.version, self._schemas)
+
+    def _note_dumped(self) -> None:
+        """Note that the epoch's delta contains all of the state, if it does."""
         if self._dump_all:
             self._dump_all = False
             for form in self._forms.values():
                 form.rewritten()
-        self._backend.sealed(self.version, self._schemas)
 
     def _apply(self, content: Content) -> None:
         if "all" in content:

@@ -5,6 +5,10 @@ former value. `changes` makes the epoch's table delta from the log, `seal` clear
 epoch has been accepted, and `roll_back` undoes the epoch. A table delta that is applied in another
 worker leads to the same table there.
 
+While an epoch waits for its acceptance, the next one may be open (`begin_next`). Each of the two
+has an undo log: `accept` forgets the log of the waiting epoch, and the roll-back of both epochs
+applies the log of the open epoch first.
+
 The dicts are public to the operators of this package on purpose. Operators may read them, and write
 entries that a method of the table has noted (`touch`, `writable`). Only the methods of tables write
 undo logs, a batch at a time (`writable`, `upsert_many`, `append_many`): one missing entry would
@@ -73,8 +77,26 @@ class Table(ABC):
         """Undo the open epoch."""
 
     @abstractmethod
+    def begin_next(self) -> None:
+        """Open the next epoch. The present one waits for its acceptance: then it is neither sealed
+        nor rolled back, but accepted (`accept`) or rolled back (`roll_back_waiting`). At most one
+        epoch waits."""
+
+    @abstractmethod
+    def accept(self) -> None:
+        """Accept the waiting epoch, if there is one. The open epoch stays open."""
+
+    @abstractmethod
+    def roll_back_waiting(self) -> None:
+        """Undo the waiting epoch, if there is one. The open epoch has been rolled back before."""
+
+    @abstractmethod
+    def former_entries(self) -> TableDelta:
+        """All entries before the open epoch, as a table delta."""
+
+    @abstractmethod
     def clear(self) -> None:
-        """Remove all entries and the undo log."""
+        """Remove all entries and the undo logs."""
 
     @abstractmethod
     def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
@@ -161,3 +183,17 @@ def restore(data: dict[Any, Any], undo: dict[Any, Any]) -> None:
             data.pop(key, None)
         else:
             data[key] = thaw(old)
+
+
+def before(
+    data: dict[Any, Any], touched: Iterable[Any], former: Callable[[Any], Any]
+) -> dict[Any, Any]:
+    """Copy of ``data`` with the former values of the keys in ``touched``."""
+    copied = dict(data.items())
+    for key in touched:
+        old = former(key)
+        if old is MISSING:
+            copied.pop(key, None)
+        else:
+            copied[key] = old
+    return copied

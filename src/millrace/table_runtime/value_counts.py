@@ -90,7 +90,7 @@ class ValueCounts:
             table.remove(touched[gone])
             left = distinct(groups.take(firsts[gone & before]))
             if left.size:
-                self._index.purge(left, table.space.live)
+                self._index.purge(left, table.space.live.take)
         changed = new | (gone & before)
         return Transitions(firsts[changed], np.where(now[changed], 1, -1).astype(np.int8))
 
@@ -114,4 +114,5 @@ class ValueCounts:
         slots = self._index.rows(groups)
         if slots.size:
             self._table.remove(slots)
-            self._index.purge(groups[self._index.counts(groups) > 0], self._table.space.live)
+            filled = groups[self._index.counts(groups) > 0]
+            self._index.purge(filled, self._table.space.live.take)

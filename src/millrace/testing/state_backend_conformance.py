@@ -22,7 +22,7 @@ from millrace.state.backend.state_backend import StateBackend, SubtaskId
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.state_delta import StateDelta, live
-from millrace.state.store import EMPTY, SubtaskState
+from millrace.state.store import EMPTY, StateMissError, SubtaskState
 from millrace.state.table_id import TableId
 from millrace.testing.table_program import KINDS, Content, TableProgram
 
@@ -30,6 +30,7 @@ __all__ = ["StateBackendConformance"]
 
 MAX_PARALLELISM = 16
 TABLES = {TableId("op", kind.name): kind for kind in KINDS}
+_Model = dict[TableId, Content]
 
 
 class StateBackendConformance:
@@ -59,6 +60,14 @@ class StateBackendConformance:
         for history in self._histories():
             for _ in range(self.epochs):
                 history.epoch()
+            history.check()
+
+    def test_two_epochs_in_flight(self) -> None:
+        """The next epoch begins before the one before it is accepted. If this one is accepted, the
+        open epoch goes on; whichever is undone, the accepted changes stay, and no others."""
+        for history in self._histories():
+            for _ in range(self.epochs // 3):
+                history.pipeline(4)
             history.check()
 
     def test_restored_by_another_worker(self) -> None:
@@ -128,7 +137,7 @@ class _History:
         self.state = self._open()
         self._follower = self._open()
         self._program = TableProgram(self.random)
-        self._model: dict[TableId, Content] = {name: {} for name in TABLES}
+        self._model: _Model = {name: {} for name in TABLES}
         self._deltas: list[StateDelta] = []
         self._epoch = 0
         self._version = EMPTY
@@ -149,10 +158,7 @@ class _History:
     def epoch(self) -> None:
         """Run one epoch, which is accepted or aborted."""
         self._epoch += 1
-        model = copy.deepcopy(self._model)
-        for _ in range(self.random.randint(0, 12)):
-            name, kind = self.random.choice(list(TABLES.items()))
-            self._program.step(self.state.table(name, kind), model[name])
+        model = self._changed(self.state, self._model)
         version = f"v{self._epoch}"
         delta = self.state.snapshot(self._epoch, version)
         assert _content(self.state) == model, "within an epoch"
@@ -162,20 +168,77 @@ class _History:
             self._accept(delta, model)
         assert _content(self.state) == self._model, "after an epoch"
 
-    def _accept(self, delta: StateDelta, model: dict[TableId, Content]) -> None:
+    def pipeline(self, epochs: int) -> None:
+        """Run epochs that begin while the one before waits. At the end, the open one is undone."""
+        model = self._model
+        for _ in range(epochs):
+            self._epoch += 1
+            ended = self._changed(self.state, model)
+            delta = self.state.snapshot(self._epoch, f"v{self._epoch}")
+            self.state.begin_next()
+            model = self._changed(self.state, ended)
+            assert _content(self.state) == model, "while an epoch waits"
+            if self.random.random() < 0.3:
+                self._undo(delta, ended)
+                model = self._model
+            else:
+                self._note(delta, ended)
+                self.state.commit()
+            assert _content(self.state) == model, "after the decision on the waiting epoch"
+        self.state.align(self._version, self._recent(), _inline)
+        assert _content(self.state) == self._model, "after the open epoch was undone"
+
+    def _undo(self, delta: StateDelta | None, ended: _Model) -> None:
+        """Undo the open epoch. The waiting one is undone too, or was accepted without the worker's
+        knowledge, perhaps with another epoch after it."""
+        case = self.random.choice(["rolled back", "refused", "accepted", "overtaken"])
+        if case == "rolled back":
+            self.state.roll_back()
+            return
+        if case != "refused":
+            self._note(delta, ended)
+        if case == "overtaken":
+            self._follow()
+            self._epoch += 1
+            model = self._changed(self._follower, self._model)
+            later = self._follower.snapshot(self._epoch, f"v{self._epoch}")
+            self._note(later, model)
+            self._bring(self.state)
+            return
+        self.state.align(self._version, self._recent(), _inline)
+
+    def _changed(self, state: SubtaskState, model: _Model) -> _Model:
+        """Change ``state`` at random; returns the model with the same changes."""
+        model = copy.deepcopy(model)
+        for _ in range(self.random.randint(0, 12)):
+            name, kind = self.random.choice(list(TABLES.items()))
+            self._program.step(state.table(name, kind), model[name])
+        return model
+
+    def _accept(self, delta: StateDelta, model: _Model) -> None:
+        self._note(delta, model)
+        self.state.align(delta.version, self._recent(), _inline)
+
+    def _note(self, delta: StateDelta | None, model: _Model) -> None:
+        """Note that an epoch is accepted; it changed nothing if there is no delta."""
+        if delta is None:
+            return
         self._deltas = live([*self._deltas, delta])
         self._version, self._model = delta.version, model
-        self.state.align(delta.version, self._recent(), _inline)
         if self.random.random() < 0.5:
             self._follow()
 
     def _follow(self) -> None:
         """Bring another worker up to date, by replay if it can."""
-        try:
-            self._follower.align(self._version, self._recent(), _inline)
-        except Exception:
-            self._follower.restore(self._version, self._deltas, _inline)
+        self._bring(self._follower)
         assert _content(self._follower) == self._model, "replayed"
+
+    def _bring(self, state: SubtaskState) -> None:
+        """Bring a store to the accepted version, by replay if it can."""
+        try:
+            state.align(self._version, self._recent(), _inline)
+        except StateMissError:
+            state.restore(self._version, self._deltas, _inline)
 
     def _recent(self) -> list[StateDelta]:
         return self._deltas[-3:]

@@ -42,7 +42,7 @@ KINDS = {
 LIVE = """
 import os, pickle, signal, sys
 sys.path.insert(0, {here!r})
-from {module} import opened, epoch
+from {module} import opened, {epoch} as epoch
 state = opened({local!r})
 deltas = []
 for number in range(1, {epochs} + 1):
@@ -74,8 +74,8 @@ def opened(local: str, job: str = "job", subtask: int = 0, **settings: str) -> S
     return SubtaskState(backend=backend.create_keyed_state_backend(subtask_id))
 
 
-def epoch(state: SubtaskState, number: int, deltas: list[StateDelta]) -> None:
-    """Change something in every table; the epoch counts."""
+def change(state: SubtaskState, number: int) -> None:
+    """Change something in every table."""
     tables = {name: state.table(name, kind) for name, kind in KINDS.items()}
     state.table(TableId("op", "v"), FLAT, Types.STRING())
     for i in range(600):
@@ -88,10 +88,25 @@ def epoch(state: SubtaskState, number: int, deltas: list[StateDelta]) -> None:
     tables[TableId("op", "m")].drop(f"o{number % 40}")
     tables[TableId("op", "@event-timers")].drop(number - 1)
     state.operator_table().put(("op", "@mark"), number)
+
+
+def epoch(state: SubtaskState, number: int, deltas: list[StateDelta]) -> None:
+    """Change something in every table; the epoch counts."""
+    change(state, number)
     delta = state.snapshot(number, f"v{number}")
     assert delta is not None
     deltas.append(delta)
     state.align(delta.version, deltas[-1:], inline)
+
+
+def overlapping_epoch(state: SubtaskState, number: int, deltas: list[StateDelta]) -> None:
+    """End the open epoch, and change much in the next one before the first is accepted."""
+    delta = state.snapshot(number, f"v{number}")
+    state.begin_next()
+    change(state, number + 1)
+    if delta is not None:
+        deltas.append(delta)
+    state.commit()
 
 
 def content(state: SubtaskState) -> dict[str, dict]:
@@ -102,10 +117,12 @@ def content(state: SubtaskState) -> dict[str, dict]:
     return found
 
 
-def live(tmp_path: Path, epochs: int, lives: bool = False) -> subprocess.Popen:
+def live(
+    tmp_path: Path, epochs: int, lives: bool = False, epoch: str = "epoch"
+) -> subprocess.Popen:
     script = LIVE.format(
         here=str(Path(__file__).parent), module=Path(__file__).stem, local=str(tmp_path),
-        deltas=str(tmp_path / "deltas"), epochs=epochs, lives=lives,
+        deltas=str(tmp_path / "deltas"), epochs=epochs, lives=lives, epoch=epoch,
     )  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
@@ -151,6 +168,16 @@ def test_a_killed_process_leaves_its_database(tmp_path: Path, epochs: int) -> No
     assert content(state) == content(reference)
     state.close()
     assert kept(tmp_path) == []
+
+
+def test_a_process_killed_with_an_open_epoch_beside_accepted_ones(tmp_path: Path) -> None:
+    """Its database was flushed in the middle of an epoch, and has nothing of it."""
+    process = live(tmp_path, 40, epoch="overlapping_epoch")
+    assert process.wait(60) == -signal.SIGKILL
+    deltas = pickle.loads((tmp_path / "deltas").read_bytes())
+    state = opened(str(tmp_path))
+    assert restored(state, deltas) < 20
+    state.close()
 
 
 def test_one_that_lives_is_left_alone(tmp_path: Path) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import pickle
+import random
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 from math import nan
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from millrace.common.errors import KeyTypeError
@@ -16,13 +20,17 @@ from millrace.state.backend.key_value_store import Changes, KeyValueStore, Store
 from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
+from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.state.columns.positions import ValueColumn
+from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.payload import encode
-from millrace.state.state_delta import StateDelta
+from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import StateMissError, SubtaskState
 from millrace.state.table_id import TableId
-from millrace.state.table_kinds import FLAT, LIST, MAP
+from millrace.state.table_kinds import BROADCAST, COLUMNS, EVENT_TIMER_QUEUE, FLAT, LIST, MAP
 from millrace.testing.sorted_store import SortedStore
+from millrace.testing.table_program import KINDS, TableProgram
 
 
 class Kept(NewStores):
@@ -115,6 +123,118 @@ def test_an_open_epoch_writes_nothing() -> None:
     state.align("v1", [], inline)
     assert stores.store.rows == written
     assert dict(table.data.items()) == {1: "old"}
+
+
+IN_FLIGHT = {
+    TableId("op", kind.name): kind for kind in (*KINDS, EVENT_TIMER_QUEUE, BROADCAST, COLUMNS)
+}
+Model = dict[TableId, dict[Any, Any]]
+
+
+def bound(state: SubtaskState) -> SubtaskState:
+    """The store with the columns that the program declares."""
+    column = ValueColumn(np.dtype("i8"), name="count")
+    state.table(TableId("op", COLUMNS.name), COLUMNS).bind(
+        ColumnsOf((pa.int64(),), values=(column,))
+    )
+    return state
+
+
+def changed(state: SubtaskState, model: Model, chance: random.Random) -> Model:
+    model, program = copy.deepcopy(model), TableProgram(chance)
+    for _ in range(chance.randrange(20)):
+        name, kind = chance.choice(list(IN_FLIGHT.items()))
+        table = state.table(name, kind)
+        if kind is not COLUMNS:
+            program.step(table, model[name])
+            continue
+        key = chance.randrange(5)
+        slots = table.slots_of([pa.array([key])], create=True)
+        table.touch(slots)
+        table.column(0)[slots] += 1
+        model[name][key] = (model[name].get(key, (0,))[0] + 1,)
+        gone = chance.randrange(5)
+        slots = table.slots_of([pa.array([gone])], create=False)
+        table.remove(slots[slots >= 0])
+        model[name].pop(gone, None)
+    return model
+
+
+def contents(state: SubtaskState) -> Model:
+    found: Model = {}
+    for name, kind in IN_FLIGHT.items():
+        table = state.table(name, kind)
+        entries = dict(table.data.items())
+        if kind.layout is Layout.NESTED:
+            entries = {o: dict(e.items()) for o, e in entries.items() if dict(e.items())}
+        found[name] = entries
+    return found
+
+
+def succeeds(store: SortedStore, deltas: list[StateDelta], accepted: Model) -> bool:
+    """Restore the state of a process that dies now; returns whether its store was of use."""
+    left = SortedStore()
+    left.rows = dict(store.rows)
+    state = opened(Kept(left), recoverable=True)
+    loaded: list[StateDelta] = []
+
+    def load(delta: StateDelta) -> bytes:
+        loaded.append(delta)
+        return inline(delta)
+
+    state.restore(deltas[-1].version, deltas, load)
+    assert contents(bound(state)) == accepted
+    return len(loaded) < len(deltas)
+
+
+@pytest.mark.parametrize("cache", [0, 3000])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_process_that_dies_with_two_epochs_in_flight(seed: int, cache: int) -> None:
+    """At any time its store holds an accepted version, though flushes happen while the next epoch
+    is open; its successor reads the later deltas only."""
+    chance, stores = random.Random(seed), Kept()
+    state = bound(opened(stores, cache, recoverable=True))
+    accepted: Model = {name: {} for name in IN_FLIGHT}
+    model, recovered = accepted, 0
+    deltas: list[StateDelta] = []
+    for number in range(1, 40):
+        ended = changed(state, model, chance)
+        delta = state.snapshot(number, f"v{number}")
+        state.begin_next()
+        model = changed(state, ended, chance)
+        refused = chance.random() < 0.2
+        if refused or delta is None:
+            state.roll_back()
+            model = accepted
+        else:
+            deltas, accepted = live([*deltas, delta]), ended
+            state.commit()
+        assert contents(state) == model
+        if deltas and chance.random() < 0.4:
+            recovered += succeeds(stores.store, deltas, accepted)
+    assert recovered
+
+
+@pytest.mark.parametrize("kind", [FLAT, LIST, MAP], ids=lambda kind: kind.name)
+def test_memory_is_given_up_though_the_next_epoch_is_open(kind: TableKind) -> None:
+    """All but what the open epoch touched, also below the outer key that it uses."""
+    state = opened(Kept())
+    table = state.table(TableId("op", "t"), kind)
+    for key in range(500):
+        put(table, kind, key, f"{key}")
+    state.snapshot(1, "v1")
+    state.begin_next()
+    for key in range(490, 510):
+        put(table, kind, key, "new")
+    state.commit()
+    assert held(table) == 20 * len("new")
+    state.roll_back()
+    expected = SubtaskState().table(TableId("op", "t"), kind)
+    for key in range(500):
+        put(expected, kind, key, f"{key}")
+    found = table.data.items()
+    nested = kind.layout is Layout.NESTED
+    assert {k: dict(v.items()) if nested else v for k, v in found} == expected.data
 
 
 def test_the_marker_tells_the_version() -> None:

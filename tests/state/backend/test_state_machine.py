@@ -136,6 +136,7 @@ class StateMachine(RuleBasedStateMachine):
         self.accepted: dict[str, dict[Any, Any]] = {}
         self.deltas: list[StateDelta] = []
         self.version, self.number = EMPTY, 0
+        self.waiting: tuple[StateDelta | None, dict[str, dict[Any, Any]]] | None = None
 
     def opened(self, subtask: int = 0) -> Instance:
         instance = Instance(self.chosen, subtask, lambda: self.now)
@@ -250,8 +251,44 @@ class StateMachine(RuleBasedStateMachine):
 
     # -- what the engine does ----------------------------------------------------------
 
+    @rule()
+    def begin_next_epoch(self) -> None:
+        """The open epoch ends and waits, unless another one waits."""
+        if self.waiting is not None:
+            return
+        self.number += 1
+        delta = self.worker.state.snapshot(self.number, f"v{self.number}")
+        self.worker.state.begin_next()
+        self.waiting = (delta, copy.deepcopy(self.model))
+
+    def accept_waiting(self) -> None:
+        assert self.waiting is not None
+        delta, model = self.waiting
+        self.waiting = None
+        if delta is not None:
+            self.deltas = live([*self.deltas, delta])
+            self.version, self.accepted = delta.version, model
+
+    @rule()
+    def commit(self) -> None:
+        """The waiting epoch is accepted; the open one goes on."""
+        if self.waiting is not None:
+            self.accept_waiting()
+            self.worker.state.commit()
+
+    @rule(counts=st.booleans())
+    def undo(self, counts: bool) -> None:
+        """The open epoch is undone; the waiting one counts, or is undone, too."""
+        if self.waiting is not None and counts:
+            self.accept_waiting()
+        self.waiting = None
+        self.worker.state.align(self.version, self.deltas[-3:], inline)
+        self.model = copy.deepcopy(self.accepted)
+        self.worker.bind()
+
     @rule(counts=st.booleans(), passed=st.integers(0, 6))
     def end_epoch(self, counts: bool, passed: int) -> None:
+        self.commit()
         self.number += 1
         delta = self.worker.state.snapshot(self.number, f"v{self.number}")
         if counts and delta is not None:
@@ -265,8 +302,9 @@ class StateMachine(RuleBasedStateMachine):
 
     @rule()
     def swap_workers(self) -> None:
-        """Another worker takes over; the open epoch is lost."""
+        """Another worker takes over; the open epoch and the waiting one are lost."""
         self.worker.state.roll_back()
+        self.waiting = None
         self.worker, self.spare = self.spare, self.worker
         try:
             self.worker.state.align(self.version, self.deltas[-3:], inline)

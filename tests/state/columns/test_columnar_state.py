@@ -120,6 +120,80 @@ def test_checkpoints_restore_what_there_was(seed: int) -> None:
     assert counted(program) == counted(query)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_two_epochs_in_flight(seed: int) -> None:
+    """Whatever becomes of the waiting epoch: the tables hold what they held at that time, and the
+    deltas lead another worker there."""
+    chance, query, follower = random.Random(seed), Query(SubtaskState()), SubtaskState()
+    accepted = query.contents()
+    deltas: list[StateDelta] = []
+    version = ""
+    for epoch in range(1, 40):
+        query.run(chance)
+        ended = query.contents()
+        delta = query.state.snapshot(epoch, f"v{epoch}")
+        assert delta is not None
+        query.state.begin_next()
+        for _ in range(chance.randrange(3)):
+            query.run(chance)
+        is_accepted, open_ = chance.random() < 0.7, query.contents()
+        if is_accepted:
+            deltas.append(delta)
+            version, accepted = delta.version, ended
+        if is_accepted and chance.random() < 0.7:
+            query.state.commit()
+            assert query.contents() == open_
+            assert former(query) == ended
+            query.run(chance)
+            assert former(query) == ended
+        else:
+            query.state.align(version, deltas, load)  # of which the worker was not told
+            assert query.contents() == accepted
+        if is_accepted:
+            bring = follower.align if follower.version else follower.restore
+            bring(version, deltas, load)
+            assert contents(follower) == ended
+    query.state.align(version, deltas, load)
+    assert query.contents() == accepted
+    assert max(delta.low_epoch for delta in deltas) > 1  # the compaction went round
+    query.run(chance)
+    query.state.snapshot(40, "v40")
+    query.state.commit()
+    assert query.rows.keys.space.count == len({key for key, _ in query.contents()["@rows"]})
+
+
+def former(query: Query) -> Contents:
+    """What the tables say that they held before the open epoch."""
+    tables = {name.name: query.state.tables[name] for name in (GROUPS, VALUES, ROWS)}
+    return {name: dict(table.former_entries()["put"]) for name, table in tables.items()}
+
+
+def test_a_key_that_the_waiting_epoch_removed_comes_back() -> None:
+    """It keeps its slot: the roll-back of either epoch needs it, and so does the acceptance."""
+    for outcome in ("accepted", "refused", "open one undone"):
+        query = Query(SubtaskState())
+        keys = [pa.array([1, 2])]
+        slots = query.values.slots_of([*keys, keys[0].cast(pa.decimal128(30, 2))], create=True)
+        query.values.column(0)[slots] = 5
+        query.state.snapshot(1, "v1")
+        query.state.commit()
+        query.values.remove(slots[:1])
+        query.state.snapshot(2, "v2")
+        query.state.begin_next()
+        one = pa.array([1])
+        again = query.values.slots_of([one, one.cast(pa.decimal128(30, 2))], create=True)
+        query.values.column(0)[again] = 9
+        if outcome == "accepted":
+            query.state.commit()
+            query.state.snapshot(3, "v3")
+            query.state.settle("v3")
+        else:
+            query.state.settle("v1" if outcome == "refused" else "v2")
+        expected = {"accepted": [9, 5], "refused": [5, 5], "open one undone": [5]}[outcome]
+        assert sorted(v[0] for v in query.values.data.values()) == sorted(expected)
+        assert query.values.entry_count() == len(expected)
+
+
 def counted(query: Query) -> Any:
     """All of it, but for the numbers of rows: those of rows that are gone may be given again."""
     found = query.contents()

@@ -38,8 +38,11 @@ class KeyedStateBackend(ABC):
         """A new, empty table."""
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
-        """Note that all tables are at ``version`` after a seal or a replay, and that no epoch is
-        open."""
+        """Note that all tables are at ``version`` after an epoch was accepted, or after a replay.
+
+        No epoch waits for its acceptance then, but one may be open, with changes that are not part
+        of ``version``.
+        """
 
     def replaying(self) -> None:
         """Note that deltas are about to change the tables: until `sealed` they have no version."""

@@ -7,7 +7,6 @@ marker holds exactly this version. The marker also contains tables in memory, if
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -57,12 +56,11 @@ class SavedMarker:
         schemas: dict[TableId, Any],
     ) -> SavedMarker | None:
         """The marker for a version; None if it would be too big, because it contains the tables
-        that are only in memory."""
+        that are only in memory. The changes of the open epoch are left out."""
         if sum(table.entry_count() for _, table in in_memory.values()) > MOST_IN_MEMORY:
             return None
         contents = {
-            name: (kind, table.scan(None, sys.maxsize).table_delta)
-            for name, (kind, table) in in_memory.items()
+            name: (kind, table.former_entries()) for name, (kind, table) in in_memory.items()
         }
         return SavedMarker(version, tables, contents, schemas)
 

@@ -14,6 +14,7 @@ from millrace.state.backend.spilled_table import (
     SAMPLE,
     SpilledTable,
     TableRows,
+    accepted,
     growth,
     spread,
 )
@@ -56,7 +57,9 @@ class _SpilledEntries(SpilledTable):
 
     data: dict[Any, Any]
     undo: dict[Any, Any]
+    _waiting_undo: dict[Any, Any]
     _key_of: KeyOf
+    _former: Callable[[Any], Any]
 
     def bind(self, rows: TableRows) -> None:
         """Keep the entries in ``rows``."""
@@ -64,6 +67,8 @@ class _SpilledEntries(SpilledTable):
         self.data = _Entries(self)
         self.unsaved: set[Any] = set()
         self._absent: set[Any] = set()
+        self._estimate_before = 0
+        """The estimate without the waiting epoch."""
 
     # -- reading -----------------------------------------------------------------------
 
@@ -119,7 +124,12 @@ class _SpilledEntries(SpilledTable):
     # -- epochs ------------------------------------------------------------------------
 
     def _note_sealed(self) -> None:
-        """Mark the changes of the open epoch as unsaved, because the epoch is accepted."""
+        """Mark the changes of the open epoch as unsaved, because the epoch ends.
+
+        If the epoch waits and is rolled back, they stay unsaved: then memory has their former
+        values.
+        """
+        self._estimate_before = self.estimate
         self.estimate = max(0, self.estimate + growth(self.data, self.undo))
         self.unsaved.update(self.undo)
         self.stirred += len(self.undo)
@@ -127,6 +137,7 @@ class _SpilledEntries(SpilledTable):
     def clear(self) -> None:
         dict.clear(self.data)
         self.undo.clear()
+        self._waiting_undo.clear()
         self.unsaved.clear()
         self._absent.clear()
         self.rows.clear()
@@ -144,16 +155,13 @@ class _SpilledEntries(SpilledTable):
         return len(self.unsaved)
 
     def flush(self) -> Iterator[Changes]:
-        data, prefix = self.data, self.rows.prefix
-        is_here = in_memory(data)
+        prefix = self.rows.prefix
         unsaved = iter(self.unsaved)
         while part := list(islice(unsaved, ROWS_AT_ONCE)):
-            here = list(filter(is_here, part))
-            values = [data[key] for key in here]
+            here, values, gone = accepted(part, self.data, self.undo, self._former)
             keys = row_keys(here, prefix)
             changes = Changes(puts=list(zip(keys, rows_of(here, values), strict=True)))
-            if len(here) < len(part):
-                gone = list(filterfalse(is_here, part))
+            if gone:
                 changes.deletes = row_keys(gone, prefix)
             yield changes
 
@@ -164,8 +172,9 @@ class _SpilledEntries(SpilledTable):
         self._absent.clear()
 
     def evict(self, entries: int) -> None:
-        data = self.data
-        for key in list(islice(dict.keys(data), entries)):
+        data, undo = self.data, self.undo
+        idle = filterfalse(undo.__contains__, dict.keys(data)) if undo else dict.keys(data)
+        for key in list(islice(idle, entries)):
             del data[key]
 
     # -- going through all -------------------------------------------------------------
@@ -248,6 +257,14 @@ class SpilledFlatTable(_SpilledEntries, FlatTable):
         self._note_sealed()
         self.undo.clear()
 
+    def begin_next(self) -> None:
+        self._note_sealed()
+        super().begin_next()
+
+    def roll_back_waiting(self) -> None:
+        super().roll_back_waiting()
+        self.estimate = self._estimate_before
+
     def _table_delta(self, put: dict[Any, Any]) -> TableDelta:
         return {"put": put, "del": []}
 
@@ -265,6 +282,14 @@ class SpilledListTable(_SpilledEntries, ListTable):
     def seal(self) -> None:
         self._note_sealed()
         self.undo.clear()
+
+    def begin_next(self) -> None:
+        self._note_sealed()
+        super().begin_next()
+
+    def roll_back_waiting(self) -> None:
+        super().roll_back_waiting()
+        self.estimate = self._estimate_before
 
     def _table_delta(self, put: dict[Any, Any]) -> TableDelta:
         return {"put": put, "add": {}, "del": []}

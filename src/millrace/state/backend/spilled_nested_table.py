@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import filterfalse, islice
 from random import choices
 from typing import Any, NamedTuple
@@ -32,10 +32,11 @@ from millrace.state.backend.spilled_table import (
     SAMPLE,
     SpilledTable,
     TableRows,
+    accepted,
     growth,
     spread,
 )
-from millrace.state.frozen import MISSING, Frozen, is_immutable
+from millrace.state.frozen import MISSING, Frozen, is_immutable, thaw
 from millrace.state.nested_table import NestedTable
 from millrace.state.serialization.payload import dump_pickle
 from millrace.state.table import KeyFilter, Scan, TableDelta
@@ -68,6 +69,16 @@ class _NestedCursor(NamedTuple):
     row: bytes
 
 
+class _Before(NamedTuple):
+    """What `SpilledNestedTable._note_sealed` changed, for the roll-back of a waiting epoch."""
+
+    estimate: int = 0
+    unsaved: Mapping[Any, set[Any] | None] = {}
+    """Former inner keys of the entries to be written, of the dropped outer keys."""
+    cleared: Sequence[Any] = ()
+    """Outer keys whose rows in the store became void."""
+
+
 class SpilledNestedTable(SpilledTable, NestedTable):
     """Map state and window panes on the local disk."""
 
@@ -86,6 +97,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self._first_rows: dict[Any, bytes] = {}
         """Row before which a scan finds no current row, by outer key: memory knows the state of
         all earlier rows."""
+        self._before = _Before()
         self._held = 0
         """Upper bound for the number of entries, and of keys known to be absent, in memory."""
 
@@ -233,6 +245,30 @@ class SpilledNestedTable(SpilledTable, NestedTable):
                 undo[inner] = Frozen(dump_pickle(value))
 
     def seal(self) -> None:
+        self._note_sealed()
+        super().seal()
+
+    def begin_next(self) -> None:
+        self._before = _Before(
+            self.estimate,
+            {outer: self.unsaved.get(outer) for outer in self.dropped},
+            [outer for outer in self.dropped if outer not in self._cleared],
+        )
+        self._note_sealed()
+        super().begin_next()
+
+    def roll_back_waiting(self) -> None:
+        for outer, inners in self._before.unsaved.items():
+            if inners is None:
+                self.unsaved.pop(outer, None)
+            else:
+                self.unsaved[outer] = inners
+        self._cleared.difference_update(self._before.cleared)
+        self.estimate = self._before.estimate
+        super().roll_back_waiting()
+
+    def _note_sealed(self) -> None:
+        """Mark the changes of the open epoch as unsaved, because the epoch ends."""
         for outer, (entries, _) in self.dropped.items():
             self._cleared.add(outer)
             self.unsaved.pop(outer, None)
@@ -244,12 +280,12 @@ class SpilledNestedTable(SpilledTable, NestedTable):
             entries = dict.get(self.data, outer, {})
             self.estimate = max(0, self.estimate + growth(entries, undo))
             self._hold(len(undo))
-        super().seal()
 
     def clear(self) -> None:
         dict.clear(self.data)
         self.undo.clear()
         self.dropped.clear()
+        self._waiting_undo, self._waiting_dropped = {}, {}
         self.unsaved.clear()
         self._cleared.clear()
         self._absent.clear()
@@ -303,7 +339,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         for outer in self._cleared:
             prefix = self._prefix(outer)
             changes.ranges.append((prefix, _after(prefix)))
-        present = [outer for outer in self.unsaved if dict.get(self.data, outer)]
+        present = list(filter(self._existed, self.unsaved))
         absent = {*self._cleared, *self.unsaved}.difference(present)
         outers = self._outers.prefix
         names = row_keys(present, outers)
@@ -312,20 +348,37 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return changes
 
     def _flush_inner(self, outer: Any, inners: list[Any], changes: Changes) -> None:
-        entries = dict.get(self.data, outer, {})
-        prefix, is_here = self._prefix(outer), in_memory(entries)
-        here = list(filter(is_here, inners))
-        values = [entries[inner] for inner in here]
+        entries, log = self._accepted(outer)
+        prefix = self._prefix(outer)
+        here, values, gone = accepted(inners, entries, log, lambda inner: thaw(log[inner]))
         keys = row_keys(here, prefix)
         changes.puts.extend(zip(keys, rows_of(here, values, (outer,)), strict=True))
-        if len(here) < len(inners) and outer not in self._cleared:
-            gone = list(filterfalse(is_here, inners))
+        if gone and outer not in self._cleared:
             changes.deletes.extend(row_keys(gone, prefix))
+
+    def _accepted(self, outer: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """Dict of an outer key that the accepted state has, and the undo log of the open epoch
+        that leads back to this state."""
+        dropped = self.dropped.get(outer)
+        if dropped is not None:
+            return dropped
+        return dict.get(self.data, outer, {}), self.undo.get(outer, {})
+
+    def _existed(self, outer: Any) -> bool:
+        """Whether the accepted state has entries below an outer key."""
+        entries, log = self._accepted(outer)
+        if not log:
+            return bool(entries)
+        if any(old is not MISSING for old in log.values()):
+            return True
+        if any(inner not in log for inner in dict.keys(entries)):
+            return True
+        return isinstance(entries, SpilledInner) and not entries.void and self.has_stored(entries)
 
     def flushed(self) -> None:
         for outer in self._cleared:
-            entries = self._here(outer)
-            if entries is not None:
+            entries, _ = self._accepted(outer)
+            if isinstance(entries, SpilledInner):
                 entries.void = False
         if self.unsaved:
             self.rows.empty = self._outers.empty = False
@@ -340,8 +393,23 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         for outer in list(islice(dict.keys(self.data), entries)):
             if left <= 0:
                 break
-            left -= 1 + count_in_memory(dict.pop(self.data, outer))
+            if outer in self.undo:
+                left -= self._evict_below(outer, left)
+            else:
+                left -= 1 + count_in_memory(dict.pop(self.data, outer))
         self._recount()
+
+    def _evict_below(self, outer: Any, most: int) -> int:
+        """Remove at most ``most`` entries below an outer key that the open epoch touched; returns
+        their number."""
+        entries, log = self._here(outer), self.undo[outer]
+        if entries is None:
+            return 0
+        idle = list(islice(filterfalse(log.__contains__, dict.keys(entries)), most))
+        for inner in idle:
+            del entries[inner]
+        entries.absent.clear()  # they have rows since the flush
+        return len(idle)
 
     def recovered(self, estimate: int) -> None:
         super().recovered(estimate)

@@ -1,19 +1,22 @@
 """Base of tables whose entries are on the local disk.
 
 Memory holds the working set: decoded entries that were read or changed. A change is *unsaved* from
-the end of its epoch until it is flushed, which happens when memory is needed. An open epoch never
-writes to the store, so the cost of its roll-back depends only on its changes. For an entry that is
-not in memory:
+the end of its epoch until it is flushed, which happens when memory is needed. The changes of an
+open epoch, and of an epoch that waits for its acceptance, are never written to the store, so the
+cost of a roll-back depends only on these changes. For an entry that is not in memory:
 
 - if it was touched in the open epoch, or is unsaved, it does not exist, whatever the store says;
 - else the store has its value, if it exists.
+
+A flush may happen while an epoch is open, when the epoch before it has just been accepted. It then
+writes the accepted values, which the undo log has of the entries that the open epoch touched.
 """
 
 from __future__ import annotations
 
 import struct
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import filterfalse, islice
 from random import randrange
 from typing import Any
@@ -96,7 +99,7 @@ class SpilledTable(Table):
 
     @abstractmethod
     def flush(self) -> Iterator[Changes]:
-        """Yield the unsaved changes, to be written in one step, while no epoch is open."""
+        """Yield the unsaved changes, to be written in one step, while no epoch waits."""
 
     @abstractmethod
     def flushed(self) -> None:
@@ -105,7 +108,7 @@ class SpilledTable(Table):
     @abstractmethod
     def evict(self, entries: int) -> None:
         """Remove about ``entries`` entries from memory, the oldest first. There must be no
-        unsaved entries and no open epoch."""
+        unsaved entries. Entries that the open epoch touched stay."""
 
     def recovered(self, estimate: int) -> None:
         """Take over the rows that another process left for this table."""
@@ -117,7 +120,7 @@ class SpilledTable(Table):
         """Sample of the entries in memory, spread over all of them."""
 
     def measure(self) -> None:
-        """Estimate the memory that an entry takes, while no epoch is open."""
+        """Estimate the memory that an entry takes."""
         if not self.stirred or RENEWED * self.stirred < self.cached():
             return
         self.stirred = 0
@@ -142,3 +145,27 @@ def growth(entries: dict[Any, Any], undo: dict[Any, Any]) -> int:
     """Number of entries added since the beginning of the open epoch."""
     came = sum(1 for old in undo.values() if old is MISSING)
     return came - sum(1 for _ in filterfalse(in_memory(entries), undo))
+
+
+def accepted(
+    keys: Sequence[Any],
+    entries: dict[Any, Any],
+    undo: Mapping[Any, Any],
+    former: Callable[[Any], Any],
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Accepted state of unsaved entries: the keys that exist, their values, and the keys that do
+    not exist. ``former`` has the values of the keys in ``undo`` before the open epoch."""
+    is_here = in_memory(entries)
+    idle = list(filterfalse(undo.__contains__, keys)) if undo else keys
+    here = list(filter(is_here, idle))
+    values = [entries[key] for key in here]
+    gone = list(filterfalse(is_here, idle)) if len(here) < len(idle) else []
+    if len(idle) < len(keys):
+        for key in filter(undo.__contains__, keys):
+            value = former(key)
+            if value is MISSING:
+                gone.append(key)
+            else:
+                here.append(key)
+                values.append(value)
+    return here, values, gone

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from millrace.common.errors import StateMigrationError
@@ -200,10 +201,14 @@ class ColumnarTable(Table):
             "del": ColumnKeys(gone, keys, inner) if removed.size else [],
         }
 
-    def _batch(self, positions: Positions) -> pa.RecordBatch:
+    def _batch(
+        self, positions: Positions, values: Sequence[npt.NDArray[Any]] | None = None
+    ) -> pa.RecordBatch:
+        """Entries at ``positions``, with the present values or other ``values`` by position."""
         assert self.columns is not None
         arrays = self._arrays(positions)
-        arrays += [array_of(column.take(positions)) for column in self.space.values]
+        columns = self.space.values if values is None else values
+        arrays += [array_of(column.take(positions)) for column in columns]
         return pa.record_batch(arrays, self.columns.schema())
 
     def _keys_batch(self, positions: Positions) -> pa.RecordBatch:
@@ -234,6 +239,22 @@ class ColumnarTable(Table):
         return Scan(
             self._delta(positions, positions[:0]), size, None if end >= self.space.end else end
         )
+
+    def former_entries(self) -> TableDelta:
+        if self.columns is None or not self.space.touched:
+            return self.scan(None, sys.maxsize).table_delta
+        former = self.space.former()
+        live = self.space.live[: self.space.end].copy()
+        live[former.positions] = former.live
+        values = [column.copy() for column in self.space.values]
+        for column, old in zip(values, former.values, strict=True):
+            column[former.positions] = old
+        put = ColumnEntries(
+            self._batch(np.flatnonzero(live), values),
+            len(self.columns.key),
+            len(self.columns.inner),
+        )
+        return {"put": put, "del": []}
 
     def clear(self) -> None:
         self._waiting.clear()

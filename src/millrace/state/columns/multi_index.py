@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -68,11 +70,11 @@ class MultiIndex:
         self._rows[ranges(self._start.take(distinct) + before, added)] = rows.take(order)
         self._count[distinct] = before + added
 
-    def purge(self, slots: Positions, live: npt.NDArray[np.bool_]) -> None:
-        """Remove rows from distinct slots; ``live`` says, by row number, which rows stay."""
+    def purge(self, slots: Positions, stay: Callable[[Positions], npt.NDArray[np.bool_]]) -> None:
+        """Remove rows from distinct slots; ``stay`` tells which of some rows stay."""
         counts, starts = self.counts(slots), self._start.take(slots)
         rows = self._rows.take(ranges(starts, counts))
-        kept = live.take(rows)
+        kept = stay(rows)
         owner = np.repeat(np.arange(slots.size), counts)
         left = np.bincount(owner[kept], minlength=slots.size)
         self._rows[ranges(starts, left)] = rows[kept]

@@ -1,5 +1,8 @@
-"""Positions in a columnar table: which are in use, which the open epoch changed, and numeric
-columns by position that a roll-back restores.
+"""Positions in a columnar table: which are in use, which the open epoch and the waiting epoch
+changed, and numeric columns by position that a roll-back restores.
+
+A position that an epoch removed keeps its key and its values as long as a roll-back can need them:
+it is freed when it is not in use and neither epoch touched it.
 
 All costs depend on the number of positions that an epoch touches, never on the size of the table.
 """
@@ -73,6 +76,9 @@ class PositionSpace:
         self._dirty = np.zeros(0, np.bool_)
         self._scratch = np.zeros(0, np.int64)
         self._undo: list[Former] = []
+        self._held = np.zeros(0, np.bool_)
+        """Whether the waiting epoch touched each position, as ``_dirty`` for the open epoch."""
+        self._waiting: list[Former] = []
         self._touched = 0
         self._free = np.zeros(0, np.int64)
         self._free_count = 0
@@ -115,8 +121,8 @@ class PositionSpace:
         self.live[positions] = False
 
     def revive(self, positions: Positions) -> None:
-        """Put positions that the open epoch removed in use again, with initial values. The
-        positions must be distinct."""
+        """Put positions that the open or the waiting epoch removed in use again, with initial
+        values. The positions must be distinct."""
         self.touch(positions)
         self._start(positions)
 
@@ -162,35 +168,83 @@ class PositionSpace:
 
     def seal(self) -> Positions:
         """Accept the open epoch; returns the positions that it freed."""
-        if not self._undo:
-            return _NONE
-        positions = np.concatenate([undo.positions for undo in self._undo])
-        self._forget(positions)
-        freed = positions[~self.live.take(positions)]
-        self._release(freed)
-        return freed
+        return self._freed(self._forget())
 
     def roll_back(self) -> Positions:
         """Undo the open epoch; returns the positions that it had allocated."""
-        if not self._undo:
-            return _NONE
-        freed = []
-        for undo in self._undo:
+        self._restore(self._undo)
+        return self._freed(self._forget())
+
+    def begin_next(self) -> None:
+        """Let the open epoch wait, and open the next one. No epoch may wait already."""
+        self._waiting, self._undo = self._undo, []
+        self._held, self._dirty = self._dirty, self._held
+        self._touched = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether there is a waiting epoch, and it touched positions."""
+        return bool(self._waiting)
+
+    @property
+    def waiting(self) -> Positions:
+        """Positions that the waiting epoch touched."""
+        return _touched_by(self._waiting)
+
+    def accept(self) -> Positions:
+        """Accept the waiting epoch; returns the positions that it freed."""
+        return self._freed(self._forget_waiting())
+
+    def roll_back_waiting(self) -> Positions:
+        """Undo the waiting epoch, after the open one was rolled back; returns the positions that
+        it had allocated."""
+        self._restore(self._waiting)
+        return self._freed(self._forget_waiting())
+
+    def is_kept(self, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Mask of the positions that are in use, or that a roll-back may put in use again."""
+        kept = self.live.take(positions)
+        if self._undo:
+            kept |= self._dirty.take(positions)
+        if self._waiting:
+            kept |= self._held.take(positions)
+        return kept
+
+    def is_settled(self, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Mask of the positions that are in use and that neither epoch touched."""
+        untouched = ~(self._dirty.take(positions) | self._held.take(positions))
+        return self.live.take(positions) & untouched
+
+    def _restore(self, log: list[Former]) -> None:
+        for undo in log:
             self.count += int(np.count_nonzero(undo.live))
             self.count -= int(np.count_nonzero(self.live.take(undo.positions)))
             self.live[undo.positions] = undo.live
             for column, values in zip(self.values, undo.values, strict=False):
                 column[undo.positions] = values
-            freed.append(undo.positions[~undo.live])
-        self._forget(np.concatenate([undo.positions for undo in self._undo]))
-        found = np.concatenate(freed)
-        self._release(found)
-        return found
 
-    def _forget(self, positions: Positions) -> None:
+    def _forget(self) -> Positions:
+        """Forget the log of the open epoch; returns the positions in it."""
+        positions = _touched_by(self._undo)
         self._dirty[positions] = False
         self._undo.clear()
         self._touched = 0
+        return positions
+
+    def _forget_waiting(self) -> Positions:
+        """Forget the log of the waiting epoch; returns the positions in it."""
+        positions = _touched_by(self._waiting)
+        self._held[positions] = False
+        self._waiting = []
+        return positions
+
+    def _freed(self, positions: Positions) -> Positions:
+        """Free those of the distinct positions that are not kept, and return them."""
+        if not positions.size:
+            return positions
+        freed = positions[~self.is_kept(positions)]
+        self._release(freed)
+        return freed
 
     def _start(self, positions: Positions) -> None:
         self.live[positions] = True
@@ -208,5 +262,10 @@ class PositionSpace:
         if self.end > self.live.size:
             self.live = grown(self.live, self.end)
             self._dirty = grown(self._dirty, self.end)
+            self._held = grown(self._held, self.end)
             self._scratch = grown(self._scratch, self.end)
             self.values = [grown(values, self.end) for values in self.values]
+
+
+def _touched_by(log: list[Former]) -> Positions:
+    return np.concatenate([undo.positions for undo in log]) if log else _NONE

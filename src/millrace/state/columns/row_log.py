@@ -27,9 +27,10 @@ __all__ = ["RowLog"]
 class RowLog(ColumnarTable):
     """Rows by key.
 
-    The keys have slots of their own (`slots_of`); a key without rows loses its slot when the epoch
-    is sealed. Columns of ``values`` are numbers per row that may change (how many matches a row of
-    an outer join has): see `touch` and `column`.
+    The keys have slots of their own (`slots_of`). A key without rows loses its slot when the epoch
+    is sealed; after a waiting epoch was accepted, when the open epoch ends. Columns of ``values``
+    are numbers per row that may change (how many matches a row of an outer join has): see `touch`
+    and `column`.
 
     Example:
         >>> log = RowLog()
@@ -65,6 +66,10 @@ class RowLog(ColumnarTable):
         self._index = MultiIndex()
         self._next = 0
         self._first_of_epoch = 0
+        self._first_of_waiting: int | None = None
+        self._emptied = np.zeros(0, np.int64)
+        """Slots that may have lost their last rows when the waiting epoch was accepted or undone.
+        """
         self._by_sequence: HashIndex | None = None
 
     # -- rows --------------------------------------------------------------------------
@@ -86,7 +91,7 @@ class RowLog(ColumnarTable):
 
     def counts(self, slots: Positions) -> Positions:
         """Number of rows in each slot."""
-        if self.space.touched:
+        if self.space.touched or self.space.waits:
             _, owners = self.rows_of(slots)
             return np.bincount(owners, minlength=slots.size)
         found = self._index.counts(np.maximum(slots, 0))
@@ -150,10 +155,16 @@ class RowLog(ColumnarTable):
     # -- epochs ------------------------------------------------------------------------
 
     def seal(self) -> None:
-        if self.columns is not None:
-            self._by_sequence = None
-            self._drop(self.space.seal(), sealed=True)
-            self._first_of_epoch = self._next
+        if self.columns is None:
+            return
+        self._by_sequence = None
+        # a key that came and went within the epoch may have had no row at all
+        touched = self.keys.space.changed()[0]
+        slots = self._unlink(self.space.seal())
+        self.keys.seal()
+        self._remove_empty(np.union1d(slots, touched))
+        self._remove_emptied()
+        self._first_of_epoch = self._next
 
     def roll_back(self) -> None:
         if self.columns is None:
@@ -161,25 +172,60 @@ class RowLog(ColumnarTable):
         self._by_sequence = None
         if self.space.touched:
             self.generation += 1
-            self._drop(self.space.roll_back(), sealed=False)
+            self._unlink(self.space.roll_back())
         self.keys.roll_back()
         self._next = self._first_of_epoch
 
-    def _drop(self, rows: Positions, sealed: bool) -> None:
-        """Forget rows that are not in use any more, and keys without rows."""
-        slots = np.unique(self._slot.take(rows)) if rows.size else rows
-        if rows.size:
-            self._index.purge(slots, self.space.live)
-            for column in self._columns:
-                column.free(rows)
-        if sealed:
-            # a key that came and went within the epoch may have had no row at all
-            slots = np.union1d(slots, self.keys.space.changed()[0])
-            self.keys.seal()
-            empty = slots[self._index.counts(slots) == 0] if slots.size else slots
-            empty = empty[self.keys.space.live.take(empty)] if empty.size else empty
-            self.keys.remove(empty)
-            self.keys.seal()
+    def begin_next(self) -> None:
+        if self.columns is None:
+            return
+        self.space.begin_next()
+        self.keys.begin_next()
+        self._remove_emptied()
+        self._first_of_waiting, self._first_of_epoch = self._first_of_epoch, self._next
+
+    def accept(self) -> None:
+        if self._first_of_waiting is None:
+            return
+        self._by_sequence = None
+        touched = self.keys.space.waiting
+        slots = self._unlink(self.space.accept())
+        self.keys.accept()
+        # the open epoch may be about to use them: they are removed when it ends
+        self._emptied = np.union1d(slots, touched)
+        self._first_of_waiting = None
+
+    def roll_back_waiting(self) -> None:
+        if self._first_of_waiting is None:
+            return
+        self._by_sequence = None
+        if self.space.waits:
+            self.generation += 1
+            slots = self._unlink(self.space.roll_back_waiting())
+            self._emptied = np.union1d(self._emptied, slots)
+        self.keys.roll_back_waiting()
+        self._next = self._first_of_epoch = self._first_of_waiting
+        self._first_of_waiting = None
+
+    def _unlink(self, rows: Positions) -> Positions:
+        """Forget rows that were freed; returns their slots."""
+        if not rows.size:
+            return rows
+        slots = np.unique(self._slot.take(rows))
+        self._index.purge(slots, self.space.is_kept)
+        for column in self._columns:
+            column.free(rows)
+        return slots
+
+    def _remove_emptied(self) -> None:
+        self._remove_empty(self._emptied)
+        self._emptied = self._emptied[:0]
+
+    def _remove_empty(self, slots: Positions) -> None:
+        """Remove those of the distinct slots that have no rows."""
+        if slots.size:
+            empty = slots[self._index.counts(slots) == 0]
+            self.keys.discard(empty[self.keys.space.is_settled(empty)])
 
     # -- restoring ---------------------------------------------------------------------
 
@@ -214,7 +260,7 @@ class RowLog(ColumnarTable):
         rows = rows[rows >= 0]
         self._restored_rows().delete(rows)
         self.space.discard(rows)
-        self._drop(rows, sealed=True)
+        self._remove_empty(self._unlink(rows))
 
     def _restored_rows(self) -> HashIndex:
         """Rows by slot and sequence number, while deltas are being applied."""

@@ -25,7 +25,8 @@ __all__ = ["SlotTable"]
 class SlotTable(ColumnarTable):
     """Table in which each key has a slot.
 
-    Null is a key like any other. The slots of removed keys are used again from the next epoch on.
+    Null is a key like any other. The slots of removed keys are used again once the epoch that
+    removed them is accepted.
     Columns may be written only at new slots and at slots passed to `touch`, because the delta and
     the roll-back of an epoch rely on these notes.
 
@@ -77,6 +78,11 @@ class SlotTable(ColumnarTable):
         """Remove distinct slots with their keys."""
         self.space.remove(slots)
 
+    def discard(self, slots: Positions) -> None:
+        """Remove distinct slots with their keys at once, beside the changes of an epoch."""
+        self._keys.delete(slots)
+        self.space.discard(slots)
+
     def keys_at(self, slots: Positions) -> list[pa.Array]:
         """Keys of slots, as one array per column."""
         return self._keys.at(slots)
@@ -96,6 +102,18 @@ class SlotTable(ColumnarTable):
             self.generation += 1
             self._keys.delete(self.space.roll_back())
 
+    def begin_next(self) -> None:
+        self.space.begin_next()
+
+    def accept(self) -> None:
+        if self.columns is not None:
+            self._keys.delete(self.space.accept())
+
+    def roll_back_waiting(self) -> None:
+        if self.space.waits:
+            self.generation += 1
+            self._keys.delete(self.space.roll_back_waiting())
+
     # -- restoring ---------------------------------------------------------------------
 
     def _arrays(self, positions: Positions) -> list[pa.Array]:
@@ -114,9 +132,7 @@ class SlotTable(ColumnarTable):
 
     def _delete(self, keys: list[pa.Array]) -> None:
         slots = self._keys.find(self._keys.words(keys, len(keys[0]) if keys else 1))
-        slots = slots[slots >= 0]
-        self._keys.delete(slots)
-        self.space.discard(slots)
+        self.discard(slots[slots >= 0])
 
     # -- keys --------------------------------------------------------------------------
 
@@ -135,7 +151,7 @@ class SlotTable(ColumnarTable):
         firsts, numbers = first_rows([word.take(rows) for word in words])
         of_rows = rows.take(firsts)
         slots = self._keys.find([word.take(of_rows) for word in words])
-        removed = slots[slots >= 0]  # by the open epoch
+        removed = slots[slots >= 0]  # by the open or the waiting epoch
         if removed.size:
             self.space.revive(removed)
         new = np.flatnonzero(slots < 0)
