@@ -2,8 +2,8 @@
 
     python -m conformance.run [--spark] [--write] [--committed] [PREFIX...]
 
-PyFlink runs in a process of its own (`pyflink_process`). Millrace runs in this one, on epochs and on
-resident tasks, and with --spark on Spark too.
+PyFlink runs in a process of its own (`pyflink_process`). Millrace runs in this one, on epochs and
+on resident tasks, and with --spark on Spark too.
 Exits 1 if a program that docs/deviations.md does not name gives another output. --write keeps the
 outputs in conformance/expected; --committed takes PyFlink's from there and does not run it.
 """
