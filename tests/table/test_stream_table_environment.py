@@ -324,3 +324,20 @@ def test_aggregates_of_no_table_and_of_no_rows(streaming: bool) -> None:
         assert found == ([] if streaming else [(1,), (2,)])
         found = rows(t_env.sql_query("SELECT id FROM o WHERE EXISTS (SELECT 1 FROM e) OR id = 1"))
         assert found == [(1,)]
+
+
+def test_options_of_the_session_are_of_its_jobs_only(t_env: StreamTableEnvironment) -> None:
+    """RESET had no effect after a query, whose options stayed in the environment of streams."""
+    env = env_of(t_env)
+    parallelism = env.get_parallelism()
+    t_env.create_temporary_view("t", t_env.from_elements([(1,), (2,)], ["n"]))
+
+    t_env.execute_sql("SET 'execution.runtime-mode' = 'batch'")
+    t_env.execute_sql("SET 'parallelism.default' = '3'")
+    assert rows(t_env.sql_query("SELECT SUM(n) FROM t")) == [(3,)]
+    t_env.execute_sql("RESET")
+    assert t_env._session.streaming
+    assert env.get_parallelism() == parallelism
+    # batch mode sorts all rows
+    with pytest.raises(MillraceError, match="Sort on a non-time-attribute"):
+        rows(t_env.sql_query("SELECT n FROM t ORDER BY n"))

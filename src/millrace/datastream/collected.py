@@ -7,6 +7,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobCancelledError
 from millrace.plan.transformation import Transformation
 
@@ -104,18 +105,27 @@ class JobBuilder(Protocol):
         self, transformation: Transformation, handler: Callable[[list[Any], int, int], None]
     ) -> None: ...
     def add_sink_transformation(self, transformation: Transformation) -> object: ...
-    def build_client(self, job_name: str | None) -> EmbeddedJobClient: ...
+    def build_client(
+        self, job_name: str | None, settings: Configuration | None = None
+    ) -> EmbeddedJobClient: ...
 
 
 def collect(
-    env: JobBuilder, transformation: Transformation, name: str | None
+    env: JobBuilder,
+    transformation: Transformation,
+    name: str | None,
+    settings: Configuration | None = None,
 ) -> CloseableIterator[Any]:
     """Run the job, with ``transformation`` as an additional sink, and iterate over the records
-    of this sink."""
+    of this sink.
+
+    Args:
+        settings: settings of this job only, which have precedence over the environment's.
+    """
     iterator: CloseableIterator[Any] = CloseableIterator()
     env.add_result_handler(transformation, iterator)
     env.add_sink_transformation(transformation)
-    client = env.build_client(name)
+    client = env.build_client(name, settings)
     iterator.attach(client)
     client.start()
     return iterator

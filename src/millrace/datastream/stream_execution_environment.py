@@ -169,9 +169,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
 
     def get_restart_strategy(self) -> RestartStrategyConfiguration:
         """Strategy for failures of user functions."""
-        if self._restart_strategy is not None:
-            return self._restart_strategy
-        return RestartStrategies.from_configuration(self._configuration)
+        return self._restart_strategy or RestartStrategies.from_configuration(self._configuration)
 
     def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
         """Set the state backend, the place of keyed state while the job runs (Flink docs, "State
@@ -457,16 +455,26 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
     def __repr__(self) -> str:
         return f"<environment of {len(self._sinks)} sinks, parallelism {self.get_parallelism()}>"
 
-    def build_client(self, job_name: str | None) -> EmbeddedJobClient:
-        """A client of the job with all sinks so far, not yet started."""
+    def build_client(
+        self, job_name: str | None, settings: Configuration | None = None
+    ) -> EmbeddedJobClient:
+        """A client of the job with all sinks so far, not yet started.
+
+        Args:
+            settings: settings of this job only, which have precedence over the environment's.
+        """
+        configuration = Configuration(self._configuration)
+        if settings is not None:
+            configuration.add_all(settings)
+            configuration.validate()
         sinks, self._sinks = self._sinks, []
         handlers, self._handlers = self._handlers, {}
         return self.launcher.client(
             sinks,
             handlers,
-            self._configuration,
+            configuration,
             self._job_name(job_name),
-            self.get_restart_strategy(),
+            self._restart_strategy or RestartStrategies.from_configuration(configuration),
             self._state_backend,
         )
 

@@ -51,6 +51,7 @@ def query_stream(table: Table, schema: Schema | None) -> DataStream[Row]:
     target = _Target.of_query(table) if schema is None else _Target.of_schema(table, schema)
     rows = table if schema is None else table.select(*target.columns)
     column = _event_time(rows, target)
+    table._session.share_mode()
     [made] = table._session.transformations([rows.node])
     fields = tuple(map(_declared, rows.node.row_type.fields, target.types))
     constraints = constraints_on(RowType(fields), table._session.node_options())

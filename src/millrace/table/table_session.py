@@ -151,8 +151,7 @@ class TableSession:
     def collect(self, node: RelNode) -> TableResult:
         """Run a query whose rows go to the client."""
         [end] = self.transformations([CollectSink(node, node.row_type)])
-        self._configure()
-        job = collect(self.env, end, self._job_name("collect"))
+        job = collect(self.env, end, self._job_name("collect"), self._job_settings())
         return TableResult(
             node.row_type,
             job=job,
@@ -164,18 +163,27 @@ class TableSession:
     def insert(self, sinks: Sequence[LogicalSink], planned: bool = False) -> TableResult:
         """Run inserts as one job; with ``planned`` they are optimised already."""
         names = [".".join(sink.table.path) for sink in sinks]
-        self.attach(sinks, planned)
-        self._configure()
+        self._add(sinks, planned)
         replacing = [_replacing(sink) for sink in sinks if sink.overwrite]
-        client = self.env.build_client(self._job_name(f"insert-into_{','.join(names)}")).start()
+        name = self._job_name(f"insert-into_{','.join(names)}")
+        client = self.env.build_client(name, self._job_settings()).start()
         if not self.streaming or self.config.get_configuration().get(table_options.DML_SYNC):
             client.result()
         for finish in replacing:
             finish()
         return inserted(names, client)
 
-    def attach(self, sinks: Sequence[LogicalSink], planned: bool = False) -> None:
-        """Add inserts to the environment's next job."""
+    def attach(self, sinks: Sequence[LogicalSink]) -> None:
+        """Add inserts to the environment's next job, which the program runs."""
+        self.share_mode()
+        self._add(sinks)
+
+    def share_mode(self) -> None:
+        """Give the environment the session's runtime mode, for a job that the program runs: its
+        operators of tables and of streams have one mode."""
+        self.env.set_runtime_mode(self._mode())
+
+    def _add(self, sinks: Sequence[LogicalSink], planned: bool = False) -> None:
         for end in self.translated(sinks, planned)[1]:
             self.env.add_sink_transformation(end)
 
@@ -209,8 +217,6 @@ class TableSession:
     ) -> tuple[Translator, list[Transformation]]:
         """Like `transformations`, together with the translator, which knows the changelog mode
         of each transformation."""
-        # operators of streams do not say when they are done: a job has one mode
-        self.env.set_runtime_mode(self._mode())
         roots = nodes if planned else self.optimized(nodes)
         modes = ChangelogModes(roots, self.streaming)
         if self.streaming:
@@ -253,9 +259,12 @@ class TableSession:
         in a stream."""
         return None if self.streaming else self.env.launcher.clock.now()
 
-    def _configure(self) -> None:
-        """Pass the options of the session to the environment."""
-        self.env.configure(Configuration(self.config.get_configuration()))
+    def _job_settings(self) -> Configuration:
+        """The options of the session, for a job that the session runs. The environment keeps its
+        own, which the session does not change."""
+        settings = Configuration(self.config.get_configuration())
+        settings.set(options.RUNTIME_MODE, self._mode().name)
+        return settings
 
     def _job_name(self, default: str) -> str:
         name = self.config.get_configuration().get(options.JOB_NAME)
