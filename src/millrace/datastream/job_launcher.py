@@ -143,7 +143,6 @@ class JobLauncher:
             s3_region=configuration.get(options.S3_REGION),
             s3_path_style=configuration.get(options.S3_PATH_STYLE),
         )
-        use_settings(file_systems)
         return build_job_graph(
             sinks,
             run_id,
@@ -178,6 +177,7 @@ class JobLauncher:
         _require_checkpoints(configuration, sinks)
         run_id = new_run_id()
         graph = self.graph(sinks, configuration, name, run_id, backend)
+        use_settings(graph.program.file_systems)
         config = self._job_config(configuration, restart, graph.program.batch_mode)
         use_format(graph.program.log.json)
         graph.program.log.apply_levels()
