@@ -28,7 +28,7 @@ from millrace.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from millrace.datastream.connectors.file_system import FileSink
+from millrace.datastream.connectors.file_system import BucketAssigner, FileSink, RollingPolicy
 from millrace.datastream.state import ValueStateDescriptor
 
 PARALLELISM = 2
@@ -110,7 +110,7 @@ class Watcher(Thread):
     def run(self) -> None:
         known: set[str] = set()
         while not self._over.wait(0.002):
-            for entry in list(os.scandir(self._directory)) if self._directory.exists() else ():
+            for entry in list(os.scandir(self._directory)):
                 if entry.name not in known and not entry.name.startswith((".", "_")):
                     known.add(entry.name)
                     seen = time.time() * 1000
@@ -138,7 +138,10 @@ def main() -> None:
     else:
         lines = stream.map(lambda triple: str(triple[0]), Types.STRING())
         encoder = Encoder.simple_string_encoder()
-        lines.sink_to(FileSink.for_row_format(str(output), encoder).build())
+        sink = FileSink.for_row_format(str(output), encoder)
+        sink = sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+        sink = sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
+        lines.sink_to(sink.build())
         watcher = Watcher(output)
         watcher.start()
         env.execute("resident paced")
