@@ -56,9 +56,9 @@ class ExternalizedCheckpointRetention(Enum):
 class CheckpointConfig:
     """Settings of checkpoints. All times in milliseconds.
 
-    They live in the configuration it was made with. An epoch is
-    a consistent cut by itself, so there is nothing to align, and one checkpoint at a time: the
-    settings about alignment and concurrency are kept and returned, and change nothing.
+    They live in the configuration it was made with. Barriers are always aligned, if there are any,
+    and there is one checkpoint at a time: the settings about alignment and concurrency are kept and
+    returned, and change nothing.
 
     Example:
         >>> checkpoints = CheckpointConfig()

@@ -96,20 +96,23 @@ UNALIGNED = known(
     ConfigOptions.key("execution.checkpointing.unaligned.enabled")
     .boolean_type()
     .default_value(False),
-    "Kept for Flink programs, without effect: epochs have nothing to align.",
+    "Kept for Flink programs, without effect: an epoch that is a Spark job has nothing to align, "
+    "and the barriers of resident tasks are always aligned.",
 )
 UNALIGNED_FORCED = known(
     ConfigOptions.key("execution.checkpointing.unaligned.forced")
     .boolean_type()
     .default_value(False),
-    "Kept for Flink programs, without effect: epochs have nothing to align.",
+    "Kept for Flink programs, without effect: an epoch that is a Spark job has nothing to align, "
+    "and the barriers of resident tasks are always aligned.",
 )
 ALIGNED_TIMEOUT = known(
     ConfigOptions.key("execution.checkpointing.aligned-checkpoint-timeout")
     .duration_type()
     .default_value(Duration.of_millis(0))
     .at_least(0),
-    "Kept for Flink programs, without effect: epochs have nothing to align.",
+    "Kept for Flink programs, without effect: an epoch that is a Spark job has nothing to align, "
+    "and the barriers of resident tasks are always aligned.",
 )
 SNAPSHOT_COMPRESSION = known(
     ConfigOptions.key("execution.checkpointing.snapshot-compression")
@@ -182,7 +185,7 @@ WITHOUT_EFFECT: dict[str, str] = {
     "execution.checkpointing.local-backup.": "see `execution.state-recovery.from-local`",
     "execution.checkpointing.prefer-checkpoint-for-recovery": _FAILOVER,
     "execution.checkpointing.storage": "checkpoints are files below a directory",
-    "execution.checkpointing.unaligned.": "epochs have nothing to align",
+    "execution.checkpointing.unaligned.": "barriers are always aligned",
     "execution.checkpointing.write-buffer-size": _CHECKPOINT_FILES,
     "execution.embedded-rpc-retry-period": _CLUSTER,
     "execution.job-listeners": _CLUSTER,
