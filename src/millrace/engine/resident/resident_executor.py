@@ -42,6 +42,8 @@ WIRE_PATIENCE = 10.0
 user is killed then."""
 REQUEST_DELAY_MS = 5
 """Milliseconds from the first request of an operator to the barrier, so that others join."""
+PEER_PATIENCE = 0.3
+"""Seconds to wait for the end of a worker to which another one has lost its connection."""
 MOST_UNKNOWN = 64
 """Connections without a greeting that are kept open."""
 
@@ -395,13 +397,26 @@ class ResidentExecutor:
         elif kind is FrameKind.WIRED:
             task.wired = int(body)
         elif kind is FrameKind.LOST:
-            raise ExecutorError(f"a connection between two workers broke (task {_text(body)})")
+            self._take_loss(task, *map(int, body.split()))
         elif kind is FrameKind.ACK:
             self._take_ack(body)
         elif kind is FrameKind.NEWS:
             self._take_news(task, *decode_news(body))
         else:
             raise TransportError(f"a task sent a frame of kind {kind}")
+
+    def _take_loss(self, task: _Task, attempt: int, peer: int) -> None:
+        """Process the message that a worker has lost its connection to another one. Mostly the other
+        one has died, which says more."""
+        if attempt != self._attempt:
+            return
+        other = self._tasks.get(peer)
+        until = time.monotonic() + PEER_PATIENCE
+        while other is not None and peer in self._tasks and time.monotonic() < until:
+            self._poll(0.05)
+        raise ExecutorError(
+            f"the connection of {task.name} to {other.name if other else f'task {peer}'} broke"
+        )
 
     def _take_ack(self, body: bytes) -> None:
         ack = decode(body)
@@ -448,10 +463,6 @@ def _part_of(plan: EpochPlan, task: int, width: int) -> EpochPlan:
         place: subtask for place, subtask in plan.subtasks.items() if place[1] % width == task
     }
     return replace(plan, subtasks=part)
-
-
-def _text(body: bytes) -> str:
-    return body.decode(errors="replace")
 
 
 def _nothing() -> None:

@@ -253,9 +253,14 @@ class ResidentWorker:
             raise TransportError("the driver has closed the connection")
         if self._peers.get(connection.peer) is connection:
             del self._peers[connection.peer]
-            self._control.send(FrameKind.LOST, str(connection.peer).encode())
+            self._tell_loss(connection.peer)
             for subtask in self._subtasks:
                 subtask.phase = Phase.FAILED
+
+    def _tell_loss(self, peer: int) -> None:
+        """Tell the driver that a connection to another worker is broken."""
+        assert self._wiring is not None
+        self._control.send(FrameKind.LOST, f"{self._wiring.attempt} {peer}".encode())
 
     def _push(self, connection: FrameConnection) -> None:
         if not connection.has_waiting or not connection.is_open:
@@ -305,10 +310,10 @@ class ResidentWorker:
             else:
                 connection.close()
         try:
-            for peer, place in enumerate(wiring.places[:task]):
+            for peer, place in enumerate(wiring.places[:task]):  # noqa: B007 (for the error)
                 self._connect(peer, place)
         except OSError:
-            self._control.send(FrameKind.LOST, b"")
+            self._tell_loss(peer)
             return
         self._tell_if_wired()
 
