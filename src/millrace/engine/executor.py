@@ -37,6 +37,11 @@ class Executor(Protocol):
         """Whether an epoch processes records as they arrive, until there is a reason to end it. If
         not, it processes what is there when it begins."""
 
+    def begin_epoch(self, plan: EpochPlan) -> None:
+        """Let the tasks begin an epoch that is kept open, without waiting for its end. `run_epoch`
+        follows. Does nothing if the tasks have to be started, or if the executor keeps no epochs
+        open."""
+
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         """Run one epoch to its end. ``closing`` is called when an epoch that was kept open
         begins to end. Raises ExecutorError when the infrastructure failed."""

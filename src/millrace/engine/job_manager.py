@@ -108,6 +108,8 @@ class JobManager:
         self._run_end = RunEnd()
         self._stopping = False
         """Whether the job reads no more, and ends with a savepoint when everything is committed."""
+        self._begun: EpochPlan | None = None
+        """Plan of an epoch that the executor has begun while the last checkpoint was written."""
         self._completed: int | None = None
         """Completed checkpoint about which the subtasks have not been told yet."""
         self._committed = CommittedCheckpoints(checkpoints, self._observers)
@@ -317,16 +319,17 @@ class JobManager:
 
     def _run_next(self) -> None:
         self._check_ending()
-        if not self._executor.keeps_epochs_open:
-            self._wait_for_work()
-        self.bus.wanted.clear()
-        self._check_ending()
-        self._requests.begin(self._deployment)
         started = time.perf_counter()
-        now = self._timer.start()
-        self._deployment.discover(now)
-        self._run_end.begin(self._deployment)
-        plan = self._plan(now)
+        plan, self._begun = self._begun, None
+        if plan is None:
+            if not self._executor.keeps_epochs_open:
+                self._wait_for_work()
+            self.bus.wanted.clear()
+            self._check_ending()
+            started = time.perf_counter()
+            plan = self._next_plan()
+        else:  # commits may have become due since
+            plan = replace(plan, ends_at=self._ends_at(self._clock.now()))
         if not self._executor.keeps_epochs_open:
             self._note_running(plan)
         acks = self._runner.run(plan, self._deployment, lambda: self._note_running(plan))
@@ -334,7 +337,15 @@ class JobManager:
             self._history.running = None
             self._publish()
         else:
-            self._accept(acks, (time.perf_counter() - started) * 1000)
+            self._accept(plan, acks, (time.perf_counter() - started) * 1000)
+
+    def _next_plan(self) -> EpochPlan:
+        """Plan of the next epoch, with the requests and splits that are there."""
+        self._requests.begin(self._deployment)
+        now = self._timer.start()
+        self._deployment.discover(now)
+        self._run_end.begin(self._deployment)
+        return self._plan(now)
 
     def _wait_for_work(self) -> None:
         """Wait until an epoch has something to do, and make checkpoints that are due before."""
@@ -388,18 +399,23 @@ class JobManager:
         times = [self._deployment.next_discovery(), self._checkpoints.due_at(self._epoch)]
         return min((at for at in times if at is not None), default=None)
 
-    def _accept(self, acks: list[Ack], epoch_ms: float) -> None:
+    def _accept(self, plan: EpochPlan, acks: list[Ack], epoch_ms: float) -> None:
         deployment = self._deployment
         self._input_ended = deployment.accept(acks, self._clock.now())
-        self._completed = None
+        if self._completed == plan.completed_checkpoint:
+            self._completed = None
+        self._timer.plan_next(acks, at_once=deployment.loops.has_news)
+        self._run_end.accept(deployment, self._timer)
+        self._epoch += 1
+        if self._may_overlap:  # the next epoch runs while the checkpoint of this one is written
+            self._begun = self._next_plan()
+            self._executor.begin_epoch(self._begun)
         self._announce_commits()
         for observer in self._observers:
             observer.accepted(acks)
-        self._timer.plan_next(acks, at_once=deployment.loops.has_news)
-        self._run_end.accept(deployment, self._timer)
         self._results.add(acks)
         self._history.accepted(
-            self._epoch,
+            plan.epoch,
             acks,
             deployment.source_stages,
             epoch_ms,
@@ -410,12 +426,19 @@ class JobManager:
         for uid, registry in deployment.driver_metrics():
             self._history.take_driver_metrics(uid, registry)
         self._pacer.accept(acks, deployment.program, epoch_ms)
-        self._epoch += 1
         if not self._stopping:  # what follows the savepoint is left to the run that starts there
             self._complete(acks)
         self._publish()
         for listener in self._listeners:
             listener(self._details)
+
+    @property
+    def _may_overlap(self) -> bool:
+        """Whether the next epoch may begin before the checkpoint of the last one is complete. Not
+        if somebody waits for that checkpoint."""
+        waits = self._requests.serving is not None or self.bus.wanted.is_set() or self._stopping
+        ends = self._has_ended or self._run_end.begun
+        return self._executor.keeps_epochs_open and not (waits or ends)
 
     def _complete(self, acks: list[Ack]) -> None:
         """End an accepted epoch, with a checkpoint if one is due or requested."""

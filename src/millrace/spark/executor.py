@@ -177,6 +177,9 @@ class SparkExecutor:
         """Alternating targets and buffers as pairs, for a shuffle."""
         return self._jvm.PairwiseRDD(output.rdd()).asJavaPairRDD()
 
+    def begin_epoch(self, plan: EpochPlan) -> None:
+        """Do nothing: `run_epoch` begins and ends an epoch."""
+
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         """Run one epoch as one Spark job."""
         if self._context._jsc is None:  # stopped by the program

@@ -77,6 +77,9 @@ class LocalExecutor:
         """Do nothing: nothing has to be started."""
         return CompletableFuture.completed(None)
 
+    def begin_epoch(self, plan: EpochPlan) -> None:
+        """Do nothing: `run_epoch` begins and ends an epoch."""
+
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         """Run one epoch. Raises ExecutorError when an injected fault loses it."""
         directory = self._directory

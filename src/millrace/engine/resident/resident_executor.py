@@ -42,6 +42,8 @@ WIRE_PATIENCE = 10.0
 user is killed then."""
 REQUEST_DELAY_MS = 5
 """Milliseconds from the first request of an operator to the barrier, so that others join."""
+MOST_STRETCHED = 1000.0
+"""Milliseconds to which epochs are stretched at most."""
 PEER_PATIENCE = 0.3
 """Seconds to wait for the end of a worker to which another one has lost its connection."""
 MOST_UNKNOWN = 64
@@ -72,12 +74,20 @@ class _OpenEpoch:
 
     plan: EpochPlan
     expected: int
+    wiring: int
+    """Number of the attempt of the connections."""
+    began: int
+    """Beginning in ms since the epoch."""
     acks: list[Ack] = field(default_factory=list)
     news: set[News] = field(default_factory=set)
     exhausted: set[int] = field(default_factory=set)
     """Tasks without more input."""
     is_closing: bool = False
     """Whether the barrier has been sent."""
+
+    def is_of(self, plan: EpochPlan) -> bool:
+        """Whether this is the epoch of a plan, and the same attempt."""
+        return (self.plan.epoch, self.plan.attempt) == (plan.epoch, plan.attempt)
 
     @property
     def has_failed(self) -> bool:
@@ -124,6 +134,8 @@ class ResidentExecutor:
         self._open: _OpenEpoch | None = None
         self._cancelled = False
         self._end_wanted = False
+        self._rounds_ms = 0.0
+        """Shortest useful time between two barriers in ms, by the duration of the last ones."""
 
     # -- the executor's interface --------------------------------------------------------------
 
@@ -141,6 +153,12 @@ class ResidentExecutor:
         """Do nothing: a rescaled job starts its tasks in `deploy`."""
         return CompletableFuture.completed(None)
 
+    def begin_epoch(self, plan: EpochPlan) -> None:
+        """Let the tasks begin an epoch, if they are ready."""
+        if self._is_wired and self._are_all_here():
+            self._open = self._begun(plan)
+            self._push_all()
+
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         """Run one epoch until its barrier has passed all subtasks. ``closing`` is called when the
         barrier is sent.
@@ -148,7 +166,8 @@ class ResidentExecutor:
         Raises:
             ExecutorError: a task was lost.
         """
-        self._cancelled = self._end_wanted = False
+        if self._open is None or not self._open.is_of(plan):
+            self._cancelled = self._end_wanted = False
         try:
             self._ensure_tasks()
             self._ensure_wired()
@@ -232,6 +251,7 @@ class ResidentExecutor:
         """Connect the workers anew, unless the connections of the last epoch are sound."""
         if self._is_wired:
             return
+        self._open = None  # an epoch that was begun is lost
         self._attempt += 1
         places = tuple(self._tasks[task].hello.place for task in range(self._width))  # type: ignore[union-attr]
         wiring = Wiring(self._attempt, self._code, places, self._settings.buffer_timeout)
@@ -282,11 +302,12 @@ class ResidentExecutor:
     # -- an epoch ------------------------------------------------------------------------------
 
     def _run(self, plan: EpochPlan, closing: Callable[[], None]) -> list[Ack]:
-        opened = self._open = _OpenEpoch(plan, len(plan.subtasks))
-        for number, task in self._tasks.items():
-            part = _part_of(plan, number, self._width)
-            task.control.send(FrameKind.EPOCH, encode_plan(part))
-        began = self._clock.now()
+        opened = self._open
+        if opened is None or not opened.is_of(plan):
+            opened = self._begun(plan)
+        opened.plan = plan  # its end may have been set anew
+        self._open, began = opened, opened.began
+        closed_at = time.monotonic()
         while len(opened.acks) < opened.expected:
             if opened.has_failed:
                 self._is_wired = False  # drops what is on its way
@@ -296,10 +317,19 @@ class ResidentExecutor:
             if not opened.is_closing and due is not None and due <= now:
                 opened.is_closing = True
                 closing()
+                closed_at = time.monotonic()
                 self._send_all(FrameKind.BARRIER, b"")
             waits = None if due is None or opened.is_closing else (due - now) / 1000
             self._poll(0.5 if waits is None else min(0.5, max(0.0, waits)))
+        self._measure_round(time.monotonic() - closed_at)
         return opened.acks
+
+    def _begun(self, plan: EpochPlan) -> _OpenEpoch:
+        """Send a plan to the tasks."""
+        for number, task in self._tasks.items():
+            part = _part_of(plan, number, self._width)
+            task.control.send(FrameKind.EPOCH, encode_plan(part))
+        return _OpenEpoch(plan, len(plan.subtasks), self._attempt, self._clock.now())
 
     def _barrier_due(self, opened: _OpenEpoch, began: int) -> int | None:
         """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
@@ -309,8 +339,13 @@ class ResidentExecutor:
         if News.REQUEST in opened.news:
             times.append(began + REQUEST_DELAY_MS)
         if News.RECORDS in opened.news:
-            times.append(began + self._settings.barrier_interval)
+            times.append(began + max(self._settings.barrier_interval, int(self._rounds_ms)))
         return min(times, default=None)
+
+    def _measure_round(self, seconds: float) -> None:
+        """Measure how long a barrier takes to pass all subtasks. Under load the epochs become
+        longer, so that at most a fifth of the time is spent on barriers."""
+        self._rounds_ms += 0.3 * (min(4000 * seconds, MOST_STRETCHED) - self._rounds_ms)
 
     def _send_all(self, kind: FrameKind, body: bytes) -> None:
         for task in self._tasks.values():
@@ -324,7 +359,7 @@ class ResidentExecutor:
         Raises:
             ExecutorError: a task was lost, or the epoch is cancelled.
         """
-        self._push()
+        self._push_all()
         for key, events in self._selector.select(wait):
             if key.fileobj is self._wake_reader:
                 with suppress(OSError):
@@ -337,8 +372,8 @@ class ResidentExecutor:
             raise ExecutorError("the job's tasks were cancelled")
         self._check_tasks()
 
-    def _push(self) -> None:
-        for task in self._tasks.values():
+    def _push_all(self) -> None:
+        for task in list(self._tasks.values()):
             if task.control.has_waiting:
                 if not task.control.push():
                     raise self._loss(task)

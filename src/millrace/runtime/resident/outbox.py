@@ -34,6 +34,9 @@ class Outbox:
             for edge, count in targets.items()
             for target in range(count)
         }
+        self._windows = dict(self._credits)
+        """Credit of each target after its last grant."""
+        self._room = FIRST_CREDIT if self._windows else UNLIMITED
         self._width = width
         self._deliver = deliver
         self._lanes: dict[tuple[int, int], deque[Buffer]] = {}
@@ -45,8 +48,9 @@ class Outbox:
         return bool(self._lanes)
 
     def room(self) -> int:
-        """Records that fit into the smallest window of a target."""
-        return max(1, min(self._credits.values(), default=UNLIMITED))
+        """Records of the smallest window of a target: what one piece of input should give at
+        most."""
+        return self._room
 
     def put(self, buffers: Iterable[Buffer]) -> None:
         """Send buffers, or keep them until there is credit."""
@@ -60,7 +64,9 @@ class Outbox:
 
     def add_credit(self, edge: int, target: int, records: int) -> None:
         """Take a grant of a target, and send what has waited for it."""
-        self._credits[edge, target] += records
+        place = edge, target
+        self._credits[place] = self._windows[place] = self._credits[place] + records
+        self._room = max(1, min(self._windows.values()))
         task = target % self._width
         lane = self._lanes.get((edge, task))
         while lane and self._send(task, lane[0]):
