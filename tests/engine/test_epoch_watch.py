@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ class HangingExecutor(LocalExecutor):
         self._hangs = hangs
         self._cancelled = threading.Event()
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         if plan.attempt < self._hangs:
             self._cancelled.clear()
             assert self._cancelled.wait(20)

@@ -88,7 +88,7 @@ class Double(LocalExecutor):
         super().deploy(program)
         self.deployed += 1
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         self.plans.append(plan)
         self.script(plan)
         return super().run_epoch(plan)

@@ -487,7 +487,7 @@ class AskedInAnEpoch(LocalExecutor):
         self.read: list[int] = []
         self.end_files: list[str] = []
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         assert plan.end_file is not None
         self.end_files.append(plan.end_file)
         if plan.epoch == 2:

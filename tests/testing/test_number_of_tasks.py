@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -37,7 +38,7 @@ class GrowingExecutor(LocalExecutor):
         self._of_task = [Worker(f"w{number}") for number in range(max(before, after))]
         self.found: Counter[str] = Counter()
 
-    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         if plan.epoch >= 2:
             self.tasks = self._after
         assert self._program is not None

@@ -441,8 +441,8 @@ class ResidentExecutor:
             raise TransportError(f"a task sent a frame of kind {kind}")
 
     def _take_loss(self, task: _Task, attempt: int, peer: int) -> None:
-        """Process the message that a worker has lost its connection to another one. Mostly the other
-        one has died, which says more."""
+        """Process the message that a worker has lost its connection to another one. Mostly the
+        other one has died, which says more."""
         if attempt != self._attempt:
             return
         other = self._tasks.get(peer)

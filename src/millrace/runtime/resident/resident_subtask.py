@@ -91,6 +91,8 @@ class ResidentSubtask:
         self._wakeup: int | None = None
         self._unflushed: float | None = None
         """Time since which something may wait to be sent. None if nothing does."""
+        self._unsent = 0
+        """Records processed since the last flush."""
         self._reading: _Reading | None = None
         self.busy = self.blocked = 0.0
         """Seconds of this epoch in which the subtask worked, and in which it was back-pressured."""
@@ -239,7 +241,7 @@ class ResidentSubtask:
                 break
             worked = self.has_news = True
             self._pace.observe(count, time.perf_counter() - started)
-            self._note_output()
+            self._note_output(count)
             if intake.is_empty:
                 self._give_credit()
         if worked:
@@ -284,9 +286,9 @@ class ResidentSubtask:
             started, before = time.perf_counter(), self._records_read
             if next(reading.batches, _END) is _END:
                 self._finish_round(reading)
-            else:
-                self._pace.observe(self._records_read - before, time.perf_counter() - started)
-            self._note_output()
+            count = self._records_read - before
+            self._pace.observe(count, time.perf_counter() - started)
+            self._note_output(count)
             worked = True
             if time.perf_counter() >= until or reading.is_end_wanted:
                 break
@@ -322,8 +324,15 @@ class ResidentSubtask:
 
     # -- output --------------------------------------------------------------------------------
 
-    def _note_output(self) -> None:
-        """Pass on full buffers, and remember that others may wait."""
+    def _note_output(self, records: int = 0) -> None:
+        """Pass on full buffers after a piece of input with so many records, and remember that
+        others may wait. What fills the smallest window of a target is sent at once: records that wait here
+        have taken no credit yet."""
+        self._unsent += records
+        if self._unsent >= self.outbox.room():
+            self._unsent = 0
+            for exchange in self.subtask.chain.exchanges.values():
+                exchange.flush()
         self.outbox.put(self.subtask.fetched())
         if self._unflushed is None:
             self._unflushed = self._turn_began
@@ -334,6 +343,7 @@ class ResidentSubtask:
         idle = not self._has_work()
         if idle or time.perf_counter() - self._unflushed >= self._buffer_timeout:
             self.subtask.flush_within_epoch()
+            self._unsent = 0
             self.outbox.put(self.subtask.fetched())
             self._unflushed = None
             if self._reading is None:

@@ -310,7 +310,7 @@ class ResidentWorker:
             else:
                 connection.close()
         try:
-            for peer, place in enumerate(wiring.places[:task]):  # noqa: B007 (for the error)
+            for peer, place in enumerate(wiring.places[:task]):
                 self._connect(peer, place)
         except OSError:
             self._tell_loss(peer)
