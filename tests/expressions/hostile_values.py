@@ -186,8 +186,8 @@ OPTIONS: dict[str, tuple[CallOptions | None, ...]] = {
 
 
 def value(kind: LogicalType, random: Random, depth: int = 0) -> Any:
-    """A hostile value of a type, None among them, in what Arrow takes for it."""
-    if random.random() < 0.12:
+    """A hostile value of a type, None among them if it is nullable, in what Arrow takes for it."""
+    if random.random() < 0.12 and kind.is_nullable:
         return None
     if isinstance(kind, RowType):
         return {field.name: value(field.type, random, depth + 1) for field in kind.fields}
@@ -364,6 +364,8 @@ class HostileCall:
         kind = self.expression.output_type
         # decimals that are too great are NULL in Flink, too, whatever their type says
         nullable = kind.is_nullable or isinstance(kind, logical.DecimalType)
+        # blanks are no JSON, and JSON is only an argument of JSON_OBJECT and JSON_ARRAY
+        nullable = nullable or str(self.expression).startswith("JSON(")
         assert nullable or not made.null_count, f"{where} is NOT NULL and gives NULL"
         try:
             made.validate(full=True)
@@ -437,10 +439,12 @@ class Calls:
         fields: list[tuple[str, LogicalType]] = []
         arguments: list[ResolvedExpression] = []
         all_constant = random.random() < 0.15
+        required = random.random() < 0.3
         for kind in kinds:
             if all_constant or random.random() < 0.3 or isinstance(kind, logical.NullType):
                 arguments.append(constant(value(kind, random), kind))
                 continue
+            kind = kind.with_nullable(not required)
             arguments.append(FieldReference(len(columns), kind, f"c{len(columns)}"))
             fields.append((f"c{len(columns)}", kind))
             columns.append([value(kind, random) for _ in range(length)])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millrace.common import Row
-from millrace.common.errors import ConfigurationError, JobDefinitionError
+from millrace.common.errors import ConfigurationError, JobDefinitionError, MillraceError
 from millrace.table import (
     DataTypes,
     EnvironmentSettings,
@@ -117,7 +117,10 @@ def test_elements_are_verified(
 
 def test_none_passes_where_nothing_is_verified(t_env: TableEnvironment) -> None:
     schema = DataTypes.ROW([DataTypes.FIELD("f", DataTypes.STRING(nullable=False))])
-    assert rows(t_env.from_elements([(None,)], schema, verify_schema=False)) == [(None,)]
+    table = t_env.from_elements([(None,), ("a",)], schema, verify_schema=False)
+    assert rows(table.select(col("f").cast("STRING").if_null("-").alias("f"))) == [("-",), ("a",)]
+    with pytest.raises(MillraceError, match="Column 'f' of the query is NOT NULL"):
+        rows(table)
 
 
 def test_types_of_a_frame_keep_its_names(t_env: TableEnvironment) -> None:

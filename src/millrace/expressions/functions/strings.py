@@ -184,6 +184,13 @@ def _padded(left: bool) -> Callable[..., str | None]:
     return in_code_units(pad)
 
 
+def _padded_type(context: CallContext) -> LogicalType:
+    """STRING; NOT NULL only if length and filler are constants that give a value."""
+    length, filler = (*context.literals, None, None, None)[1:3]
+    gives_value = isinstance(length, int) and length >= 0 and isinstance(filler, str) and filler
+    return logical.VarCharType(nullable=context.any_nullable or not gives_value)
+
+
 def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
     count = len(new) if length is None else length
     if start <= 0 or start > len(text):
@@ -411,7 +418,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
     string_function(
         "LPAD",
         ((TEXT, "INT", TEXT),),
-        _STRING,
+        _padded_type,
         python(_padded(True)),
         "Filled at the left, or cut, to a length.",
         ("LPAD('hi', 5, '??')", "???hi"),
@@ -420,7 +427,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
     string_function(
         "RPAD",
         ((TEXT, "INT", TEXT),),
-        _STRING,
+        _padded_type,
         python(_padded(False)),
         "Filled at the right, or cut, to a length.",
         ("RPAD('hi', 5, '??')", "hi???"),
