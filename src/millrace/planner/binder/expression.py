@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from sqlglot import exp
 
@@ -30,13 +30,37 @@ from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.literals import LiteralError, bind_literal, negative_literal
-from millrace.planner.binder.operators import BINARY
 from millrace.planner.binder.scope import AmbiguousNameError, Scope
 from millrace.planner.relational.rel_node import RelNode, Subquery, SubqueryKind
 from millrace.sql.dialect import nodes
 from millrace.sql.dialect.nodes import names_of
 
 __all__ = ["ExpressionBinder"]
+
+_COMPARISONS: Final[dict[type[exp.Expr], FunctionDefinition]] = {
+    exp.EQ: built_in.EQUALS,
+    exp.NEQ: built_in.NOT_EQUALS,
+    exp.LT: built_in.LESS_THAN,
+    exp.LTE: built_in.LESS_THAN_OR_EQUAL,
+    exp.GT: built_in.GREATER_THAN,
+    exp.GTE: built_in.GREATER_THAN_OR_EQUAL,
+}
+_BINARY: Final[dict[type[exp.Expr], FunctionDefinition]] = {
+    **_COMPARISONS,
+    exp.Add: built_in.PLUS,
+    nodes.Plus: built_in.PLUS,
+    exp.Sub: built_in.MINUS,
+    exp.Mul: built_in.TIMES,
+    exp.Div: built_in.DIVIDE,
+    exp.Mod: built_in.MOD,
+    exp.DPipe: built_in.CONCAT_OPERATOR,
+    exp.And: built_in.AND,
+    exp.Or: built_in.OR,
+    exp.NullSafeEQ: built_in.IS_NOT_DISTINCT_FROM,
+    exp.NullSafeNEQ: built_in.IS_DISTINCT_FROM,
+    exp.Like: built_in.LIKE,
+    exp.SimilarTo: built_in.SIMILAR,
+}
 
 _TEXTS = (CharType, VarCharType)
 JSON_MAKERS = ("JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG")
@@ -203,8 +227,8 @@ class ExpressionBinder:
     def _binary(self, node: exp.Expr) -> ResolvedExpression:
         right = node.expression
         if isinstance(right, exp.Any | exp.All):
-            return self._quantified(node, BINARY[type(node)])
-        return self._compared(node, BINARY[type(node)], self.bind(node.this), self.bind(right))
+            return self._quantified(node, _BINARY[type(node)])
+        return self._compared(node, _BINARY[type(node)], self.bind(node.this), self.bind(right))
 
     def _compared(
         self,
@@ -236,7 +260,7 @@ class ExpressionBinder:
         return self.call(node, built_in.CONCAT_OPERATOR, *texts)
 
     def _logical(self, node: exp.Expr) -> ResolvedExpression:
-        kind, function = type(node), BINARY[type(node)]
+        kind, function = type(node), _BINARY[type(node)]
         operands: list[exp.Expr] = []
         pending = [node]
         while pending:
@@ -319,7 +343,7 @@ class ExpressionBinder:
             raise self.context.refusal(
                 node.expression, f"Invalid escape character {sign.value!r}: it is one character"
             )
-        return self.call(node, BINARY[type(like)], *arguments)
+        return self.call(node, _BINARY[type(like)], *arguments)
 
     def _between(self, node: exp.Expr) -> ResolvedExpression:
         value = self.bind(node.this)
@@ -511,7 +535,7 @@ class ExpressionBinder:
         nodes.Unknown: _literal,
         nodes.TypedLiteral: _literal,
         nodes.IntervalLiteral: _literal,
-        **dict.fromkeys(BINARY, _binary),
+        **dict.fromkeys(_BINARY, _binary),
         nodes.Plus: _plus,
         exp.And: _logical,
         exp.Or: _logical,

@@ -14,7 +14,7 @@ from millrace.expressions.resolved import (
     SortKey,
     ValueLiteral,
 )
-from millrace.planner.binder.aggregate_calls import bind_order
+from millrace.planner.binder.aggregate_calls import CallBinder, bind_order, bind_specification
 from millrace.planner.binder.aggregation import Aggregation, UngroupedError
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
@@ -27,7 +27,6 @@ from millrace.planner.binder.grouping import (
     window_property,
 )
 from millrace.planner.binder.hints import query_hints, require_tables
-from millrace.planner.binder.named_windows import check_windows, named_windows
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.over_clause import over_aggregate
 from millrace.planner.binder.placeholders import (
@@ -40,6 +39,7 @@ from millrace.planner.binder.qualify_clause import QualifyNames
 from millrace.planner.binder.scope import Scope
 from millrace.planner.binder.state_ttl import StateTtlHint, state_ttl_hint
 from millrace.planner.relational.rel_node import Aggregate, Filter, Project, RelNode, Sort, Values
+from millrace.sql.dialect import nodes
 from millrace.sql.dialect.nodes import names_of
 
 __all__ = ["BoundSelect", "bind_select"]
@@ -97,12 +97,12 @@ class _Select:
         self.window_call: exp.Expr | None = None
         self.written: tuple[str, ...] = ()
         self._state_ttl = StateTtlHint()
-        self.windows = named_windows(context, node.args.get("windows") or ())
+        self.windows = _named_windows(context, node.args.get("windows") or ())
 
     def bind(self) -> RelNode:
         self._from()
         keys = self._group_keys()
-        check_windows(self._expressions("WINDOW", over=False), self.windows)
+        _check_windows(self._expressions("WINDOW", over=False), self.windows)
         items = [item for each in self.node.expressions for item in self._items(each)]
         having = self.node.args.get("having")
         condition = None
@@ -346,3 +346,38 @@ def _name(node: exp.Expr) -> str | None:
     if isinstance(node, exp.Dot):
         return str(node.expression.name)
     return None
+
+
+def _named_windows(
+    context: BindingContext, clauses: Sequence[exp.Expr]
+) -> dict[str, nodes.WindowSpecification]:
+    """Windows of a WINDOW clause by name.
+
+    Raises:
+        SqlValidationError: two have the same name, or are the same.
+    """
+    found: dict[str, nodes.WindowSpecification] = {}
+    for clause in clauses:
+        name, window = clause.this.name, clause.expression
+        if name.upper() in map(str.upper, found):
+            raise context.refusal(
+                clause.this, f"Duplicate window names not allowed: there is a window {name!r} above"
+            )
+        if window in found.values():
+            raise context.refusal(
+                window, "Duplicate window specification not allowed in the same window clause"
+            )
+        found[name] = window
+    return found
+
+
+def _check_windows(binder: CallBinder, windows: dict[str, nodes.WindowSpecification]) -> None:
+    """Bind each window of a WINDOW clause; a window may extend earlier ones.
+
+    Raises:
+        SqlValidationError: a window has a column, function or window that does not exist.
+    """
+    before: dict[str, nodes.WindowSpecification] = {}
+    for name, window in windows.items():
+        bind_specification(binder, window, before)
+        before[name] = window

@@ -1,4 +1,5 @@
-"""Functions in FROM: windows (TUMBLE, HOP, CUMULATE, SESSION), UNNEST, and user functions."""
+"""Functions in FROM: windows (TUMBLE, HOP, CUMULATE, SESSION), UNNEST, user functions, and temporal
+table functions (``LATERAL TABLE (rates(o.ts))``)."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ from sqlglot import exp
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
-from millrace.expressions.function_definition import FunctionKind
+from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.registry import find, nearest
-from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
+from millrace.expressions.resolved import OuterReference, ResolvedExpression, ValueLiteral
 from millrace.planner.binder.calls import definition_of, resolved_call
 from millrace.planner.binder.changelog_functions import (
     CHANGELOG_FUNCTIONS,
@@ -25,15 +26,16 @@ from millrace.planner.binder.model_predict import ML_PREDICT, bind_model_predict
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.process_tables import bind_process_table
 from millrace.planner.binder.scope import Scope, table_of
-from millrace.planner.binder.temporal_tables import bind_temporal_table
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.relational.rel_node import RelNode, TableFunctionKind, TableFunctionScan
 from millrace.planner.relational.stream_rel_nodes import (
+    LogicalSnapshot,
     TimeAttribute,
     WindowingStrategy,
     WindowKind,
     WindowTableFunction,
 )
+from millrace.planner.relational.temporal_tables import TemporalTable
 from millrace.sql.dialect import nodes
 
 __all__ = ["bind_function_table", "bind_unnest", "milliseconds", "windowed"]
@@ -62,7 +64,7 @@ def bind_function_table(
     if user_defined is not None and user_defined.kind is FunctionKind.PROCESS_TABLE:
         return bind_process_table(binder, call, user_defined), ()
     if user_defined is not None and user_defined.temporal is not None:
-        return bind_temporal_table(binder, call, user_defined, left), ()
+        return _bind_temporal_table(binder, call, user_defined, left), ()
     expressions = binder.expressions(Scope(parent=left or binder.outer), "LATERAL TABLE")
     if name == "UNNEST":
         return _unnest(binder, call, [expressions.bind(a) for a in call.arguments], False), ()
@@ -208,3 +210,35 @@ def windowed(rows: RelNode, time: int, window: WindowingStrategy) -> WindowTable
     processing = time_attributes(rows).get(time) is TimeAttribute.PROCTIME
     window = replace(window, local=local, processing=processing)
     return WindowTableFunction(rows, time, window, row)
+
+
+def _bind_temporal_table(
+    binder: FromContext,
+    call: nodes.FunctionCall,
+    definition: FunctionDefinition,
+    left: Scope | None,
+) -> RelNode:
+    """The versions of the function's table as of a time of the left row.
+
+    Raises:
+        SqlValidationError: the argument is no column of the tables before it.
+    """
+    table: TemporalTable = definition.temporal
+    name = call.name
+    if len(call.arguments) != 1:
+        raise binder.context.refusal(
+            call,
+            f"{name} is a temporal table function: it takes one argument, the time attribute of "
+            f"the left table, not {len(call.arguments)}",
+        )
+    scope = Scope(parent=left or binder.outer)
+    period = binder.expressions(scope, "LATERAL TABLE").bind(call.arguments[0])
+    if left is None or not isinstance(period, OuterReference) or period.level != 1:
+        raise binder.context.refusal(
+            call,
+            f"{name} is a temporal table function: its argument is a column of a table before it "
+            "in FROM, the time attribute of its rows: FROM orders AS o, "
+            f"LATERAL TABLE({name}(o.ts))",
+        )
+    rows = LogicalSnapshot(table.rows, period, definition.name, table.versions)
+    return binder.context.placed(rows, call)

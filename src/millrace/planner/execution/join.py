@@ -1,4 +1,7 @@
-"""Regular joins: an operator keeps the rows of both sides by key. Flink: ``Join``."""
+"""Joins of two inputs: regular joins, window joins and interval joins.
+
+Flink: ``Join``, ``WindowJoin``, ``IntervalJoin``.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,23 @@ from millrace.expressions.resolved import Call, OuterReference
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.correlate import correlate
-from millrace.planner.execution.interval_join import interval_join
 from millrace.planner.execution.join_spec import join_spec, state_signature
 from millrace.planner.execution.lookup_join import lookup_join
+from millrace.planner.execution.state_signature import clock_identity
 from millrace.planner.execution.temporal_function_join import temporal_function_join
 from millrace.planner.execution.temporal_join import temporal_join
 from millrace.planner.execution.translation import Translator, translates
-from millrace.planner.execution.window_join import window_join
+from millrace.planner.execution.window_clock import clock_of
+from millrace.planner.inference.interval_bounds import IntervalBounds
 from millrace.planner.inference.time_attributes import interval_of, time_attributes
 from millrace.planner.relational.rel_node import Join, JoinKind
 from millrace.planner.relational.snapshots import snapshot_side
 from millrace.planner.relational.stream_rel_nodes import TimeAttribute
-from millrace.planner.relational.windows import window_join_columns
+from millrace.planner.relational.windows import WindowJoinColumns, window_join_columns
 from millrace.planner.rules.table_functions import function_rows
 from millrace.table_runtime.streaming_join import StreamingJoinOperator, StreamingJoinSpec
+from millrace.table_runtime.time_interval_join import TimeIntervalJoinOperator, TimeIntervalJoinSpec
+from millrace.table_runtime.window_join import WindowJoinOperator, WindowJoinSpec
 
 __all__ = ["translate_join"]
 
@@ -40,9 +46,9 @@ def translate_join(node: Join, translator: Translator) -> Transformation:
     if not translator.settings.batch:  # there no row waits for time
         windows, bounds = window_join_columns(node), interval_of(node)
         if windows is not None:
-            return window_join(node, windows, translator)
+            return _window_join(node, windows, translator)
         if bounds is not None:
-            return interval_join(node, bounds, translator)
+            return _interval_join(node, bounds, translator)
     join = join_spec(node)
     left, right = join.keys
     spec = StreamingJoinSpec(
@@ -99,3 +105,54 @@ def _lateral(node: Join, translator: Translator) -> Transformation:
             snapshot.place,
         )
     return lookup_join(node, side, snapshot.name, translator)
+
+
+def _window_join(node: Join, windows: WindowJoinColumns, translator: Translator) -> Transformation:
+    """The operator of a window join; rows of both sides go to the subtask of their key and
+    window."""
+    join = join_spec(node)
+    left, right = join.keys
+    ends = (min(windows.left.end), min(windows.right.end))
+    clock = clock_of(windows.left.window, translator)
+    return translator.stateful(
+        "WindowJoin",
+        partial(
+            WindowJoinOperator,
+            WindowJoinSpec(join, ends, clock),
+            translator.settings.session or SessionSettings(),
+        ),
+        [translator.keyed(node.left, left, 0), translator.keyed(node.right, right, 1)],
+        signature=state_signature(node, join, translator, clock=clock_identity(clock)),
+        description=(
+            f"WindowJoin(joinType=[{node.kind.value}], "
+            f"window=[{windows.left.window.kind.value}(size=[{windows.left.window.size} ms])], "
+            f"where=[{node.condition}])"
+        ),
+    )
+
+
+def _interval_join(node: Join, bounds: IntervalBounds, translator: Translator) -> Transformation:
+    """The operator of an interval join; rows of both sides go to the subtask of their key, or
+    all to one without a key."""
+    join = join_spec(node, bounds.parts)
+    spec = TimeIntervalJoinSpec(
+        join, (bounds.left, bounds.right), bounds.lower, bounds.upper, bounds.rowtime
+    )
+    left, right = join.keys
+    return translator.stateful(
+        "IntervalJoin",
+        partial(TimeIntervalJoinOperator, spec, translator.settings.session or SessionSettings()),
+        [translator.keyed(node.left, left, 0), translator.keyed(node.right, right, 1)],
+        signature=state_signature(
+            node,
+            join,
+            translator,
+            bounds=(bounds.left, bounds.right, bounds.lower, bounds.upper, bounds.rowtime),
+        ),
+        description=(
+            f"IntervalJoin(joinType=[{node.kind.value}], windowBounds=[isRowTime={bounds.rowtime}, "
+            f"leftLowerBound={bounds.lower}, leftUpperBound={bounds.upper}, "
+            f"leftTimeIndex={bounds.left}, rightTimeIndex={bounds.right}], "
+            f"where=[{node.condition}])"
+        ),
+    )
