@@ -93,12 +93,20 @@ def test_a_slow_task_holds_up_no_other_and_no_other_edge() -> None:
 
 
 def test_room_is_that_of_the_smallest_window() -> None:
+    """A window is the credit after a grant: what was sent since does not make it smaller."""
     outbox = Outbox({EDGE: 2}, 2, Sent())
     assert outbox.room() == FIRST_CREDIT
     outbox.put([records(1, 60)])
-    assert outbox.room() == FIRST_CREDIT - 60
-    outbox.put([records(1, 60)])
-    assert outbox.room() == 1  # a piece has a record at least
-    outbox.add_credit(EDGE, 1, 100)
-    assert outbox.room() == FIRST_CREDIT - 20
+    assert outbox.room() == FIRST_CREDIT
+    outbox.add_credit(EDGE, 1, 40)
+    outbox.add_credit(EDGE, 0, 100)
+    assert outbox.room() == FIRST_CREDIT - 60 + 40
     assert Outbox({}, 2, Sent()).room() == UNLIMITED
+
+
+def test_room_is_a_record_at_least() -> None:
+    """A grant may leave a target that was sent too much without credit."""
+    outbox = Outbox({EDGE: 1}, 1, Sent())
+    outbox.put([records(0, 1000)])
+    outbox.add_credit(EDGE, 0, 1)
+    assert outbox.room() == 1
