@@ -43,6 +43,11 @@ STACK_BYTES = 16_000
 IDLE = 60.0
 """Seconds without a subtask after which the thread rests."""
 _MAX_BYTES = 64 * 1024
+_WORKERS = (
+    os.path.join("millrace", "runtime", "worker.py"),
+    os.path.join("millrace", "runtime", "resident", "resident_worker.py"),
+)
+"""Ends of the paths of the modules that call a subtask."""
 
 
 class SubtaskReport(msgspec.Struct, frozen=True):
@@ -67,7 +72,7 @@ class SubtaskReport(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class _Watched:
+class WatchedSubtask:
     """Stage and subtasks that a thread runs."""
 
     job_dir: str
@@ -101,7 +106,7 @@ class Watchdog:
         self._first = first
         self._period = period
         self._dumps = dumps
-        self._watched: dict[int, _Watched] = {}
+        self._watched: dict[int, WatchedSubtask] = {}
         self._busy = Event()
         self._starting = Lock()
         self._thread: Thread | None = None
@@ -116,11 +121,23 @@ class Watchdog:
     ) -> None:
         """Note that this thread begins a subtask: the first of the task's remaining subtasks
         ``left``. ``epoch`` is the epoch's number and attempt."""
+        watched = self.watch(job_dir, run_id, epoch, left, stage_name)
+        if watched is not None:
+            self.resume(watched)
+
+    def watch(
+        self,
+        job_dir: str | None,
+        run_id: str,
+        epoch: tuple[int, int],
+        left: tuple[tuple[int, int], ...],
+        stage_name: str,
+    ) -> WatchedSubtask | None:
+        """The subtask that this thread is about to run, once or in many turns; see `begin`. None if
+        there are no reports."""
         if job_dir is None or not is_local(job_dir):
-            return
-        watched = _Watched(job_dir, run_id, *epoch, left, stage_name, time.monotonic())
-        self._watched[get_ident()] = watched
-        self._busy.set()
+            return None
+        watched = WatchedSubtask(job_dir, run_id, *epoch, left, stage_name, time.monotonic())
         if self._dumps is not None:
             path = os.path.join(job_dir, REPORTS, f"{self._file_name}{SUFFIX}")
             header = DumpedSubtask(run_id, *epoch, left, stage_name, self._worker, time.time())
@@ -130,6 +147,13 @@ class Watchdog:
                 if self._thread is None:
                     self._thread = Thread(target=self._run, name="millrace-watchdog", daemon=True)
                     self._thread.start()
+        return watched
+
+    def resume(self, watched: WatchedSubtask) -> None:
+        """Note that this thread begins a turn of the subtask. Takes about a microsecond."""
+        watched.started = time.monotonic()
+        self._watched[get_ident()] = watched
+        self._busy.set()
 
     def end(self) -> None:
         """Note that this thread no longer runs a subtask."""
@@ -168,7 +192,7 @@ class Watchdog:
             self._dumps.close(unless=self._busy.is_set)
         self._busy.wait()
 
-    def _report(self, thread: int, watched: _Watched) -> None:
+    def _report(self, thread: int, watched: WatchedSubtask) -> None:
         frame = sys._current_frames().get(thread)
         if frame is None or self._watched.get(thread) is not watched:
             return
@@ -199,8 +223,7 @@ def stack_of(frame: FrameType) -> str:
     to `STACK_BYTES`."""
     lines = traceback.StackSummary.extract(traceback.walk_stack(frame), limit=None)
     lines.reverse()
-    worker = os.path.join("millrace", "runtime", "worker.py")
-    within = [index for index, line in enumerate(lines) if line.filename.endswith(worker)]
+    within = [index for index, line in enumerate(lines) if line.filename.endswith(_WORKERS)]
     inner = lines[within[-1] + 1 :] if within else list(lines)
     return shortened_stack("".join(traceback.StackSummary.from_list(inner).format()))
 

@@ -54,7 +54,7 @@ class Worker:
         """Per run, the number of tasks of its widest level when it last ran here."""
         self._source_clock = source_clock
         self._interruptible = interruptible
-        self._watchdog = watchdog or _watchdog
+        self.watchdog = watchdog or _watchdog
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
 
     def run_level(
@@ -93,7 +93,7 @@ class Worker:
         try:
             for number, (stage, index) in enumerate(carried):
                 of = (plan.epoch, plan.attempt)
-                self._watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
+                self.watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
                 enter_place(LogPlace(program.job_name, stage.name, index))
                 subtask = self.subtask(program, stage, index)
                 buffers = inbox.pop((stage.id, index)) + ends[stage.id]
@@ -104,7 +104,7 @@ class Worker:
                     del self._subtasks[program.run_id, stage.id, index]
                     subtask.subtask.close()
         finally:
-            self._watchdog.end()
+            self.watchdog.end()
             enter_place(before)
 
     def change_width(self, program: Program, task: int) -> None:

@@ -40,7 +40,8 @@ from millrace.state.serialization.payload import dump_code
 
 log = logging.getLogger(__name__)
 
-_closed_runs: deque[str] = deque(maxlen=256)
+closed_runs: deque[str] = deque(maxlen=256)
+"""Runs of this process that have ended. Workers drop what they hold of them."""
 
 
 class SparkExecutor:
@@ -88,7 +89,7 @@ class SparkExecutor:
     def deploy(self, program: Program) -> None:
         """Ship the program and build the parts that are the same in every epoch."""
         if self._program is not None:  # the job goes on with another parallelism
-            _closed_runs.append(self._program.run_id)
+            closed_runs.append(self._program.run_id)
         self._cores.wait_until_known()
         try:
             self._deploy(program)
@@ -100,7 +101,7 @@ class SparkExecutor:
         self._program = program = replace(
             program,
             tasks=tasks,
-            closed_runs=tuple(_closed_runs),
+            closed_runs=tuple(closed_runs),
             log=worker_log(program.log, str(self._context.master)),
         )
         data = dump_code(program, lambda: f"job '{program.job_name}'")
@@ -313,7 +314,7 @@ class SparkExecutor:
         """Release the application's resources of this job."""
         self._cleaner.close()
         if self._program is not None:
-            _closed_runs.append(self._program.run_id)
+            closed_runs.append(self._program.run_id)
         with contextlib.suppress(Exception):
             self._properties.apply()  # the thread may be the user's
             self._anchors.close()

@@ -43,6 +43,10 @@ class ThreadStarter:
             workers.append(ResidentWorker(assignment, held, _loaded, _storage, self._clock))
         return ThreadTasks(workers)
 
+    def adapted(self, program: Program) -> Program:
+        """The program itself."""
+        return program
+
     def require_running(self) -> None:
         """Do nothing: this process runs."""
 

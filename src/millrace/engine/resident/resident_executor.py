@@ -42,6 +42,8 @@ WIRE_PATIENCE = 10.0
 user is killed then."""
 REQUEST_DELAY_MS = 5
 """Milliseconds from the first request of an operator to the barrier, so that others join."""
+LONG_TURN = 1.0
+"""Seconds of one turn after which a task is known to be busy."""
 MOST_STRETCHED = 1000.0
 """Milliseconds to which epochs are stretched at most."""
 PEER_PATIENCE = 0.3
@@ -142,7 +144,7 @@ class ResidentExecutor:
     def deploy(self, program: Program) -> None:
         """Make the program known. Tasks of a program with the same width stay."""
         before = self._program
-        program = replace(program, tasks=self._most_tasks)
+        program = self._starter.adapted(replace(program, tasks=self._most_tasks))
         self._code = dump_code(program, lambda: f"job '{program.job_name}'")
         self._program = program
         self._is_wired = False
@@ -427,6 +429,8 @@ class ResidentExecutor:
         """Process a message of a task."""
         if kind is FrameKind.HEARTBEAT:
             task.beat_at = time.monotonic()
+            if float(body or 0) > LONG_TURN and self._open is not None:
+                self._open.news.add(News.RECORDS)  # of which it cannot tell itself at present
         elif kind is FrameKind.GREETING:
             task.hello = Hello.decode(body)
         elif kind is FrameKind.WIRED:

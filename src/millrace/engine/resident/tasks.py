@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from millrace.runtime.program import Program
+
 __all__ = ["ResidentSettings", "RunningTasks", "TaskStarter"]
 
 
@@ -58,6 +60,9 @@ class TaskStarter(Protocol):
         Raises:
             ExecutorError: there are too few slots, or Spark does not run.
         """
+
+    def adapted(self, program: Program) -> Program:
+        """The program with the settings of the processes in which the tasks run."""
 
     def require_running(self) -> None:
         """Raise if the application has ended.

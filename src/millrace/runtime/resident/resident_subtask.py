@@ -16,6 +16,7 @@ from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
 from millrace.runtime.resident.outbox import Outbox
 from millrace.runtime.subtask import SegmentWriter
+from millrace.runtime.watchdog import Watchdog, WatchedSubtask
 from millrace.runtime.watermark_valve import Channel
 from millrace.state.delta_payload import Loader
 
@@ -60,6 +61,7 @@ class ResidentSubtask:
         acknowledge: function that sends an acknowledgement to the driver.
         clock: processing time in ms since the epoch.
         buffer_timeout: seconds that records wait at most for a buffer to fill.
+        watchdog: watchdog for long turns.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class ResidentSubtask:
         acknowledge: Callable[[bytes], None],
         clock: Callable[[], int],
         buffer_timeout: float = 0.005,
+        watchdog: Watchdog | None = None,
     ) -> None:
         self.held = held
         self.subtask = held.subtask
@@ -86,6 +89,8 @@ class ResidentSubtask:
         self._acknowledge = acknowledge
         self._clock = clock
         self._buffer_timeout = buffer_timeout
+        self._watchdog = watchdog
+        self._watched: WatchedSubtask | None = None
         self.is_source = not self.subtask.stage.inputs
         self.phase = Phase.WAITING
         self._wakeup: int | None = None
@@ -114,6 +119,14 @@ class ResidentSubtask:
         self._plan, self._storage = plan, storage
         self._began_at, self.busy, self.blocked = time.time() * 1000, 0.0, 0.0
         self._turn_began = time.perf_counter()
+        if self._watchdog is not None:
+            self._watched = self._watchdog.watch(
+                plan.job_dir,
+                self.subtask.program.run_id,
+                (plan.epoch, plan.attempt),
+                (self.place,),
+                self.subtask.stage.name,
+            )
         self._origin: StateOrigin = "current"
         self.has_news = False
         self._guarded(self._begin)
@@ -181,19 +194,17 @@ class ResidentSubtask:
 
     def turn(self, until: float) -> bool:
         """Work until the time ``until`` (`time.perf_counter`), or until nothing is left to do.
-        Returns whether anything was done."""
-        if self.phase is not Phase.OPEN:
-            return False
+        Returns whether anything was done. Called if `due_at` has returned 0."""
         started = self._turn_began = time.perf_counter()
-        if self.outbox.is_blocked:
-            if self._blocked_since is None:
-                self._blocked_since = started
-            return False
         if self._blocked_since is not None:
             self.blocked += started - self._blocked_since
             self._blocked_since = None
+        if self._watched is not None and self._watchdog is not None:
+            self._watchdog.resume(self._watched)
         worked = self._guarded(lambda: self._work(until))
-        self.busy += time.perf_counter() - started
+        ended = time.perf_counter()
+        self._blocked_since = ended if self.outbox.is_blocked else None
+        self.busy += ended - started
         return worked
 
     def _guarded(self, step: Callable[[], bool | None]) -> bool:
@@ -326,8 +337,8 @@ class ResidentSubtask:
 
     def _note_output(self, records: int = 0) -> None:
         """Pass on full buffers after a piece of input with so many records, and remember that
-        others may wait. What fills the smallest window of a target is sent at once: records that wait here
-        have taken no credit yet."""
+        others may wait. What fills the smallest window of a target is sent at once: records that
+        wait here have taken no credit yet."""
         self._unsent += records
         if self._unsent >= self.outbox.room():
             self._unsent = 0

@@ -124,6 +124,8 @@ class ResidentWorker:
         """Producing subtasks of this task, by edge and index."""
         self._plan: EpochPlan | None = None
         self._told: set[News] = set()
+        self._turn_since: float | None = None
+        """Beginning of the running turn of a subtask (`time.perf_counter`)."""
         self._has_returned = False
 
     # -- life ----------------------------------------------------------------------------------
@@ -152,9 +154,10 @@ class ResidentWorker:
         try:
             link = connect(self._assignment.driver)
             greet(link, self._greeting("heartbeat"))
-            beat = b"".join(framed(FrameKind.HEARTBEAT))
             while not over.wait(self._assignment.heartbeat):
-                link.sendall(beat)
+                since = self._turn_since
+                seconds = 0.0 if since is None else time.perf_counter() - since
+                link.sendall(b"".join(framed(FrameKind.HEARTBEAT, b"%.3f" % seconds)))
             link.close()
         except OSError:
             pass  # the driver has gone, as the loop finds out
@@ -215,10 +218,17 @@ class ResidentWorker:
     def _run_subtasks(self) -> None:
         """Give every subtask a turn. Producers come first, so that a record passes the whole task
         in one step."""
+        now, clock = self._clock(), time.perf_counter()
         for subtask in self._subtasks:
-            if subtask.phase is Phase.OPEN:
-                enter_place(subtask.log_place)
-                subtask.turn(time.perf_counter() + TURN)
+            due = subtask.due_at(now, clock)
+            if due is None or due > 0:
+                continue
+            enter_place(subtask.log_place)
+            self._turn_since = clock = time.perf_counter()
+            subtask.turn(clock + TURN)
+        if self._turn_since is not None:
+            self._turn_since = None
+            self._held.watchdog.end()
 
     def _receive(self, connection: FrameConnection) -> None:
         try:
@@ -395,6 +405,7 @@ class ResidentWorker:
             lambda payload: self._control.send(FrameKind.ACK, payload),
             self._clock,
             wiring.buffer_timeout,
+            self._held.watchdog,
         )
         self._subtasks.append(subtask)
         self._by_place[subtask.place] = subtask

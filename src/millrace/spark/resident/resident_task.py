@@ -63,6 +63,7 @@ class ResidentTask:
             return worker_program(code, self._environment)
 
         ResidentWorker(assignment, worker(), load, _storage, tidy=tidy).run()
+        worker().close_ended()
         tidy()
         return iter(())
 

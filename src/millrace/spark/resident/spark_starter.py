@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from threading import Thread
 from typing import Any
 
@@ -17,15 +18,17 @@ from pyspark.errors import PySparkException
 
 from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import ExecutorError
+from millrace.runtime.program import Program
 from millrace.spark.application import require_application
 from millrace.spark.cluster_cores import ClusterCores, in_driver
-from millrace.spark.executor import message_of, reason_of
+from millrace.spark.executor import closed_runs, message_of, reason_of
 from millrace.spark.local_properties import LocalProperties
 from millrace.spark.resident.free_slots import require_free_slots
 from millrace.spark.resident.resident_task import ResidentTask
 from millrace.spark.slots import SLOT_VARIABLE, WRAPPING
 from millrace.spark.worker_death import worker_death
 from millrace.spark.worker_environment import WorkerEnvironment, variable_of_functions
+from millrace.spark.worker_log_settings import worker_log
 from millrace.spark.worker_start import start_failure
 
 __all__ = ["SparkStarter"]
@@ -56,6 +59,7 @@ class SparkStarter:
         self._heartbeat = heartbeat
         self._properties = LocalProperties(context)
         self._cores = ClusterCores(context)
+        self._run_id = ""
 
     @property
     def host(self) -> str:
@@ -97,6 +101,15 @@ class SparkStarter:
         ):
             rdd._jrdd  # noqa: B018 (wraps the function, with these variables)
         return rdd
+
+    def adapted(self, program: Program) -> Program:
+        """The program with the log of this application's workers. Other programs that ran here are
+        forgotten."""
+        if self._run_id not in ("", program.run_id):
+            closed_runs.append(self._run_id)
+        self._run_id = program.run_id
+        log_settings = worker_log(program.log, str(self._context.master))
+        return replace(program, closed_runs=tuple(closed_runs), log=log_settings)
 
     def require_running(self) -> None:
         """Raise an ApplicationLostError if the application has ended."""
