@@ -1,9 +1,13 @@
-"""The grammar of the ``millrace`` command: one module per command adds its own part."""
+"""The grammar of the ``millrace`` command, to which each command's module adds its own part, and a
+parser that suggests the nearest name."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
 
 from millrace import __version__
 from millrace.cli.commands import (
@@ -23,7 +27,6 @@ from millrace.cli.commands import (
     stop,
     top,
 )
-from millrace.cli.helpful_parser import HelpfulParser
 
 COMMANDS = (
     run,
@@ -68,3 +71,55 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if unknown:
         named.parser.refuse(unknown)
     return named
+
+
+WRONG_USAGE = 2
+_CHOICE = re.compile(r"argument (?P<what>\S+): invalid choice: '(?P<word>.*)' \(choose from (.*)\)")
+_MISSING = "the following arguments are required: "
+_MISSING_JOB = "which job file? write 'millrace run job.py'"
+
+
+class HelpfulParser(argparse.ArgumentParser):
+    """An `argparse.ArgumentParser` that reports a mistake in one line. Parsers of subcommands
+    have this class, too; ``parser`` in the namespace is the innermost parser."""
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self._options: list[str] = []
+        super().__init__(*args, **keywords)
+        self.set_defaults(parser=self)
+
+    def add_argument(self, *args: Any, **keywords: Any) -> argparse.Action:
+        """Add an option or a positional argument."""
+        action = super().add_argument(*args, **keywords)
+        self._options += action.option_strings
+        return action
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Exit with a message about words that are no arguments of this parser."""
+        word = next((word for word in unknown if word.startswith("-")), unknown[0])
+        self.error(f"there is no option {word}{_nearest(word.partition('=')[0], self._options)}")
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with a message and the exit code for wrong usage."""
+        choice = _CHOICE.match(message)
+        if choice is not None:
+            words = re.findall(r"'([^']*)'", choice[3])
+            kind = "command" if choice["what"] == "COMMAND" else f"value of {choice['what']}"
+            message = f"there is no {kind} {choice['word']!r}" + (
+                _nearest(choice["word"], words) or f"; there is {', '.join(words)}"
+            )
+        elif message.startswith(_MISSING):
+            left = message.removeprefix(_MISSING)
+            message = _MISSING_JOB if left.startswith("job.py") else f"{left} is missing"
+        self.exit(WRONG_USAGE, f"millrace: {message}\nsee '{self.prog} --help'\n")
+
+
+def _nearest(word: str, words: Sequence[str]) -> str:
+    """A question with the nearest word, for a message; empty if none is near.
+
+    Example:
+        >>> _nearest("stauts", ["run", "status"])
+        "; did you mean 'status'?"
+    """
+    found = get_close_matches(word, words, n=1)
+    return f"; did you mean {found[0]!r}?" if found else ""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from millrace.common.errors import SerializationError
 from millrace.common.sink import SinkWriter, WriterContext, WriterEpoch
-from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.connectors.committed_runs import origin
 from millrace.connectors.last_rows import require_equals, require_keys, with_kinds
 from millrace.connectors.partitioned_files import PartitionedFiles
-from millrace.connectors.table_columns import table_columns
 
 if TYPE_CHECKING:
     import pyarrow
@@ -58,7 +58,7 @@ class TableWriter(SinkWriter[Any]):
         self._files = PartitionedFiles(self._directory, f"{epoch.attempt}.parquet", *self._columns)
 
     def write_columns(self, batch: ColumnBatch) -> None:
-        data = table_columns(batch, self._schema, self._table)
+        data = _table_columns(batch, self._schema, self._table)
         if self._keys is not None:
             require_keys(data, self._keys, self._table)
             data = with_kinds(data, batch.row_kinds)
@@ -84,3 +84,49 @@ class TableWriter(SinkWriter[Any]):
     def close(self) -> None:
         if self._files is not None:
             self._files.discard()
+
+
+def _table_columns(batch: Batch, schema: pyarrow.Schema, table: str) -> pyarrow.RecordBatch:
+    """Fields of records as the columns of a table.
+
+    Fields are found by name, those of tuples by position.
+
+    Raises:
+        SerializationError: the table has no such column, needs one that the records do not have,
+            or a value is not of its column's type.
+    """
+    import pyarrow as pa
+
+    data = batch.to_columns().data
+    names = data.schema.names
+    if names == [f"f{place}" for place in range(len(names))] and len(names) == len(schema):
+        data, names = data.rename_columns(schema.names), schema.names
+    unknown = [name for name in names if name not in schema.names]
+    if unknown:
+        raise SerializationError(
+            f"table {table} has no column {unknown[0]!r}; it has {', '.join(schema.names)}"
+        )
+    arrays = [_column(data, field, table) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _column(data: pyarrow.RecordBatch, field: Any, table: str) -> Any:
+    import pyarrow as pa
+
+    if field.name not in data.schema.names:
+        if field.nullable:
+            return pa.nulls(data.num_rows, field.type)
+        raise SerializationError(
+            f"column {field.name!r} of table {table} must have a value, and the records have no "
+            "such field"
+        )
+    column = data.column(field.name)
+    if column.null_count and not field.nullable:
+        raise SerializationError(f"column {field.name!r} of table {table} must not be null")
+    try:
+        return column if column.type == field.type else column.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SerializationError(
+            f"column {field.name!r} of table {table} is {field.type}; the records have "
+            f"{column.type}: {error}"
+        ) from None
