@@ -34,6 +34,14 @@ def test_settings_from_the_configuration() -> None:
     assert env.set_max_parallelism(256).get_max_parallelism() == 256
 
 
+def test_a_changelog_of_state_is_kept_as_set() -> None:
+    env = new_env()
+    assert env.is_changelog_state_backend_enabled() is None
+    assert env.enable_changelog_state_backend(True).is_changelog_state_backend_enabled() is True
+    env.configure(Configuration({"state.backend.changelog.enabled": "false"}))
+    assert env.is_changelog_state_backend_enabled() is False
+
+
 def test_an_unknown_key_suggests_the_nearest() -> None:
     with pytest.raises(ConfigurationError, match=r"paralelism.*parallelism\.default"):
         StreamExecutionEnvironment.get_execution_environment(
@@ -208,6 +216,8 @@ def test_a_configuration_of_flink_is_taken_over() -> None:
     assert env.get_buffer_timeout() == 60_000
     assert env.get_checkpoint_config().get_checkpoint_timeout() == 12_000
     assert env.get_checkpoint_config().is_unaligned_checkpoints_enabled()
+    assert env.is_unaligned_checkpoints_enabled()
+    assert not env.is_force_unaligned_checkpoints()
     assert env.get_checkpoint_config().get_checkpoint_storage_dir() == "/checkpoints"
     assert env.get_config().is_object_reuse_enabled()
     assert env.set_buffer_timeout(-1).get_buffer_timeout() == -1

@@ -151,6 +151,23 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         """Guarantee for state after a failure: exactly once or at least once."""
         return self._checkpoint_config.get_checkpointing_mode()
 
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Whether the program enabled unaligned checkpoints; the setting has no effect."""
+        return self._checkpoint_config.is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Whether the program forced unaligned checkpoints; the setting has no effect."""
+        return self._checkpoint_config.is_force_unaligned_checkpoints()
+
+    def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
+        """Kept, without effect: every epoch writes the changes of its state in any case."""
+        self._configuration.set(flink_options.CHANGELOG, enabled)
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """What the program has set, which has no effect; None if it has set nothing."""
+        return self._configuration.get(flink_options.CHANGELOG)
+
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
         """Set the directory of savepoints that are requested without one."""
         self._configuration.set(options.SAVEPOINT_DIR, directory)

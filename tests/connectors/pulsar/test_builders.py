@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from millrace.common import SimpleStringSchema
+from millrace.common import ConfigOptions, SimpleStringSchema
 from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import DeliveryGuarantee
 from millrace.connectors.pulsar import PulsarError, PulsarSource, StartCursor, StopCursor
@@ -60,6 +60,8 @@ def test_what_cannot_be(make: Callable[[], Any], said: str) -> None:
 def test_flinks_properties_about_acknowledging_and_fetching_change_nothing() -> None:
     made = source().set_topics("a").set_consumer_name("reader-1")
     made.set_config("pulsar.source.enableAutoAcknowledgeMessage", True)
+    milliseconds = ConfigOptions.key("pulsar.source.maxFetchTime").int_type().no_default_value()
+    made.set_config(milliseconds, 500)
     made.set_config_with_dict({"pulsar.source.autoCommitCursorInterval": "1000"})
     values = made.build()._reading.properties.values
     assert values["pulsar.consumer.consumerName"] == "reader-1"

@@ -124,6 +124,10 @@ INCREMENTAL = known(
     ConfigOptions.key("execution.checkpointing.incremental").boolean_type().default_value(True),
     "Kept for Flink programs, without effect: every checkpoint is incremental.",
 )
+CHANGELOG = known(
+    ConfigOptions.key("state.changelog.enabled").boolean_type().no_default_value(),
+    "Kept for Flink programs, without effect: every epoch writes the changes of its state.",
+)
 
 OTHER_NAMES: dict[str, str] = {
     "execution.buffer-timeout": BUFFER_TIMEOUT.key,
@@ -135,6 +139,7 @@ OTHER_NAMES: dict[str, str] = {
     "execution.checkpointing.force-unaligned": UNALIGNED_FORCED.key,
     "execution.checkpointing.unaligned": UNALIGNED.key,
     "high-availability": "high-availability.type",
+    "state.backend.changelog.enabled": CHANGELOG.key,
     "high-availability.storageDir": "high-availability.storage-dir",
     "execution.savepoint-restore-mode": "execution.state-recovery.claim-mode",
     "execution.savepoint.ignore-unclaimed-state": (

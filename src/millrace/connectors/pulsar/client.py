@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.common.config.config_options import ConfigOption
 from millrace.common.errors import JobDefinitionError
 from millrace.connectors.errors import ConnectorError
 
@@ -91,6 +92,7 @@ class PulsarProperties:
         """
         if not isinstance(properties, Mapping):
             raise JobDefinitionError(f"Pulsar properties are a dict, not {properties!r}")
+        properties = {_key(name): value for name, value in properties.items()}
         known = {*_OF_CLIENTS, *more}
         for name, value in properties.items():
             if name in _REFUSED:
@@ -110,6 +112,11 @@ class PulsarProperties:
         if isinstance(params, Mapping):
             params = ",".join(f"{name}:{value}" for name, value in params.items())
         return self.with_values({PLUGIN: plugin, PARAMS: params}, tuple(self.values))
+
+
+def _key(name: Any) -> Any:
+    """A property's name, which PyFlink programs also give as a `ConfigOption`."""
+    return name.key if isinstance(name, ConfigOption) else name
 
 
 def import_pulsar() -> Any:

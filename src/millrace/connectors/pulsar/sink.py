@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from millrace.common.config.config_options import ConfigOption
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import SerializationSchema
 from millrace.common.sink import (
@@ -209,7 +210,7 @@ class PulsarSinkBuilder:
         )
         return self
 
-    def set_config(self, key: str, value: Any) -> Self:
+    def set_config(self, key: str | ConfigOption[Any], value: Any) -> Self:
         """A property of the client, or, except with exactly-once, of its producers, with Flink's
         name.
 
@@ -218,7 +219,7 @@ class PulsarSinkBuilder:
         """
         return self.set_properties({key: value})
 
-    def set_properties(self, config: Mapping[str, Any]) -> Self:
+    def set_properties(self, config: Mapping[Any, Any]) -> Self:
         """Several properties.
 
         Raises:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from millrace.common.config.config_options import ConfigOption
 from millrace.common.error_policy import ErrorPolicy, require_error_policy
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import DeserializationSchema
@@ -261,7 +262,7 @@ class PulsarSourceBuilder(Generic[T]):
         )
         return self
 
-    def set_config(self, key: str, value: Any) -> PulsarSourceBuilder[T]:
+    def set_config(self, key: str | ConfigOption[Any], value: Any) -> PulsarSourceBuilder[T]:
         """A property with Flink's name, such as ``pulsar.source.partitionDiscoveryIntervalMs``
         (default 300000; 0 or less means never).
 
@@ -272,7 +273,7 @@ class PulsarSourceBuilder(Generic[T]):
 
     set_property = set_config
 
-    def set_properties(self, config: Mapping[str, Any]) -> PulsarSourceBuilder[T]:
+    def set_properties(self, config: Mapping[Any, Any]) -> PulsarSourceBuilder[T]:
         """Several properties.
 
         Raises:
