@@ -117,6 +117,12 @@ def ends_idle(end: Buffer) -> bool:
     return end.payload[0] == _IDLE
 
 
+def all_sent_before(end: Buffer) -> array[int]:
+    """Number of buffers that the producer sent before an END buffer, to each of the task's
+    subtasks."""
+    return array("I", bytes(end.payload[1:]))
+
+
 def sent_before(end: Buffer, position: int) -> int:
     """Number of buffers that the producer sent before an END buffer, to the task's subtask
     number ``position``."""

@@ -235,4 +235,4 @@ def test_a_barrier_is_left_to_the_gate() -> None:
     intake = Intake(head, gate)  # type: ignore[arg-type]
     assert intake.step(10) == 1
     assert intake.step(10) is None
-    assert list(gate.barriers) == [(0, 0)]
+    assert [channel for channel, _ in gate.statuses] == [(0, 0)]

@@ -30,13 +30,14 @@ class InputGate:
         """Channels with a buffer that may be taken, in the order in which they get their turn."""
         self._taken: dict[Channel, int] = {}
         """Number of buffers of each channel in this epoch."""
-        self.barriers: dict[Channel, Buffer] = {}
-        """Barrier of each blocked channel."""
+        self._blocked: set[Channel] = set()
+        self.statuses: list[tuple[Channel, Buffer]] = []
+        """Barriers of blocked channels that tell a new watermark or status."""
 
     @property
     def is_aligned(self) -> bool:
         """Whether the barriers of all channels have been taken."""
-        return len(self.barriers) == len(self._queues)
+        return len(self._blocked) == len(self._queues)
 
     @property
     def has_ready(self) -> bool:
@@ -47,12 +48,25 @@ class InputGate:
         """Add a buffer that has arrived."""
         queue = self._queues[channel]
         queue.append(buffer)
-        if len(queue) == 1 and channel not in self.barriers:
+        if len(queue) == 1 and channel not in self._blocked:
             self._ready.append(channel)
+
+    def put_barrier(self, channel: Channel, barrier: Buffer, sent: int, is_news: bool) -> None:
+        """Add a barrier that has arrived. Most channels have nothing before it, and are blocked at
+        once: with many subtasks there are thousands.
+
+        Args:
+            sent: number of buffers that the producer has sent to this subtask before it.
+            is_news: whether the producer's watermark or status differs from what it told last.
+        """
+        if self._queues[channel] or channel in self._blocked:
+            self.put(channel, barrier)
+        else:
+            self._block(channel, sent, barrier if is_news else None)
 
     def take(self) -> tuple[Channel, Buffer] | None:
         """The next buffer. None if there is none, or all channels with buffers are blocked.
-        Barriers are kept in `barriers`, and not returned.
+        Barriers block their channels, and are not returned.
 
         Raises:
             TransportError: buffers are missing before a barrier.
@@ -62,7 +76,7 @@ class InputGate:
             queue = self._queues[channel]
             buffer = queue.popleft()
             if buffer.kind == BufferKind.END:
-                self._block(channel, buffer)
+                self._block(channel, sent_before(buffer, self._position), buffer)
                 continue
             if queue:
                 self._ready.append(channel)
@@ -71,13 +85,16 @@ class InputGate:
             return channel, buffer
         return None
 
-    def _block(self, channel: Channel, barrier: Buffer) -> None:
-        taken, sent = self._taken.pop(channel, 0), sent_before(barrier, self._position)
+    def _block(self, channel: Channel, sent: int, barrier: Buffer | None) -> None:
+        taken = self._taken.pop(channel, 0)
         if taken != sent:
             raise TransportError(f"{taken} of {sent} buffers of channel {channel} have arrived")
-        self.barriers[channel] = barrier
+        self._blocked.add(channel)
+        if barrier is not None:
+            self.statuses.append((channel, barrier))
 
     def open(self) -> None:
         """Unblock all channels, for the next epoch."""
-        blocked, self.barriers = self.barriers, {}
+        blocked, self._blocked = self._blocked, set()
+        self.statuses = []
         self._ready.extend(channel for channel in blocked if self._queues[channel])

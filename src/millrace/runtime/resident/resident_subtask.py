@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from enum import Enum
 
@@ -82,6 +83,9 @@ class ResidentSubtask:
         channels = self.subtask.channels()
         self.gate = InputGate(channels, position)
         self._intake = Intake(self.subtask, self.gate)
+        producers = Counter(edge for edge, _ in channels)
+        # all buffers are of this attempt, as connections of others are refused
+        self._consumed = {edge: (attempt,) * count for edge, count in producers.items()}
         self._window = CreditWindow(channels)
         self._pace = Pace()
         self._attempt = attempt
@@ -275,12 +279,11 @@ class ResidentSubtask:
                 self._grant(channel, self.subtask.index, granted)
 
     def _align(self) -> None:
-        consumed: dict[int, list[int]] = {}
-        for channel, end in sorted(self.gate.barriers.items()):
+        """End the epoch, as the barriers of all channels are here."""
+        for channel, end in sorted(self.gate.statuses):
             if self.subtask.take_status(channel, end.watermark, ends_idle(end)):
                 self.subtask.pass_watermark()
-            consumed.setdefault(channel[0], []).append(end.attempt)
-        self._end({edge: tuple(attempts) for edge, attempts in consumed.items()})
+        self._end(self._consumed)
 
     # -- reading -------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Thread
 
-from millrace.runtime.buffer import Buffer
+from millrace.runtime.buffer import Buffer, BufferKind, all_sent_before, ends_idle
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.logs.log_place import current_place, enter_place
 from millrace.runtime.operator import wall_clock
@@ -122,6 +122,8 @@ class ResidentWorker:
         """Subtasks of this task that an edge leads to."""
         self._producers: dict[tuple[int, int], ResidentSubtask] = {}
         """Producing subtasks of this task, by edge and index."""
+        self._statuses: dict[Channel, tuple[int, bool]] = {}
+        """Last watermark and status that each producer has told this task."""
         self._plan: EpochPlan | None = None
         self._told: set[News] = set()
         self._turn_since: float | None = None
@@ -417,6 +419,7 @@ class ResidentWorker:
     def _drop_subtasks(self) -> None:
         self._subtasks = []
         self._by_place, self._targets, self._producers = {}, {}, {}
+        self._statuses = {}
         self._plan = None
 
     def _begin_epoch(self, plan: EpochPlan) -> None:
@@ -438,6 +441,13 @@ class ResidentWorker:
         channel = (buffer.edge, buffer.channel)
         targets = self._targets.get(buffer.edge, ())
         if buffer.is_for_task:
+            status = buffer.watermark, ends_idle(buffer)
+            is_news = self._statuses.get(channel) != status
+            self._statuses[channel] = status
+            if buffer.kind == BufferKind.END:
+                for subtask, sent in zip(targets, all_sent_before(buffer), strict=True):
+                    subtask.gate.put_barrier(channel, buffer, sent, is_news)
+                return
             for subtask in targets:
                 subtask.gate.put(channel, buffer)
             return
