@@ -28,7 +28,7 @@ class ThreadStarter:
         clock: processing time in ms since the epoch.
     """
 
-    host = "127.0.0.1"
+    host = bind = "127.0.0.1"
 
     def __init__(self, clock: Callable[[], int] = wall_clock) -> None:
         self._clock = clock

@@ -20,16 +20,16 @@ ELSEWHERE = WorkerAddress("two", "/tmp/a", "10.0.0.2:5")
 
 
 def test_workers_of_one_machine_connect_by_a_path() -> None:
-    assert HERE.address_from(BESIDE) == "unix:/tmp/a"
+    assert HERE.addresses_from(BESIDE)[0] == "unix:/tmp/a"
 
 
 def test_workers_of_two_machines_connect_by_a_port() -> None:
     """Even if a path of the same name exists on both."""
-    assert HERE.address_from(ELSEWHERE) == "10.0.0.1:5"
+    assert HERE.addresses_from(ELSEWHERE) == ["10.0.0.1:5"]
 
 
 def test_a_worker_without_a_path_is_reached_by_its_port() -> None:
-    assert WorkerAddress("one", "", "127.0.0.1:5").address_from(BESIDE) == "127.0.0.1:5"
+    assert WorkerAddress("one", "", "127.0.0.1:5").addresses_from(BESIDE) == ["127.0.0.1:5"]
 
 
 def test_messages_arrive_as_they_were_sent() -> None:

@@ -61,6 +61,8 @@ class _Task:
     heartbeat: FrameConnection | None = None
     beat_at: float = 0.0
     """Time of the last heartbeat (`time.monotonic`)."""
+    turn_seconds: float = 0.0
+    """Seconds of the running turn of a subtask, by the last heartbeat."""
     wired: int = -1
     """Last attempt whose connections are made."""
 
@@ -136,6 +138,10 @@ class ResidentExecutor:
         self._open: _OpenEpoch | None = None
         self._cancelled = False
         self._end_wanted = False
+        self._live_attempt = -1
+        """Attempt whose connections must hold. Negative after a loss, of which all survivors tell."""
+        self._broken: tuple[float, str] | None = None
+        """Time until which the end of a worker may explain a broken connection, and the error."""
         self._rounds_ms = 0.0
         """Shortest useful time between two barriers in ms, by the duration of the last ones."""
 
@@ -168,20 +174,19 @@ class ResidentExecutor:
         Raises:
             ExecutorError: a task was lost.
         """
-        if self._open is None or not self._open.is_of(plan):
-            self._cancelled = self._end_wanted = False
         try:
             self._ensure_tasks()
             self._ensure_wired()
             return self._run(plan, closing or _nothing)
         except (ExecutorError, TransportError, OSError) as error:
-            self._is_wired = False
+            self._is_wired, self._live_attempt, self._broken = False, -1, None
             self._starter.require_running()
             if isinstance(error, ExecutorError):
                 raise
             raise ExecutorError(str(error)) from error
         finally:
             self._open = None
+            self._cancelled = self._end_wanted = False
 
     def cancel(self) -> None:
         """Make the running epoch end with an ExecutorError. May be called in any thread."""
@@ -216,10 +221,10 @@ class ResidentExecutor:
         return self._program.max_width
 
     def _address(self) -> str:
-        host = self._starter.host
+        host, bind = self._starter.host, self._starter.bind
         if self._server is None:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self._server = socket.create_server((host, 0), family=family, backlog=512)
+            family = socket.AF_INET6 if ":" in bind else socket.AF_INET
+            self._server = socket.create_server((bind, 0), family=family, backlog=512)
             self._server.setblocking(False)
             self._selector.register(self._server, selectors.EVENT_READ)
         port = self._server.getsockname()[1]
@@ -258,14 +263,19 @@ class ResidentExecutor:
         places = tuple(self._tasks[task].hello.place for task in range(self._width))  # type: ignore[union-attr]
         wiring = Wiring(self._attempt, self._code, places, self._settings.buffer_timeout)
         self._send_all(FrameKind.WIRE, wiring.encode())
-        limit = time.monotonic() + WIRE_PATIENCE
+        self._live_attempt, self._broken = self._attempt, None
+        limit = time.monotonic() + self._settings.start_timeout
         while waiting := [t for t in self._tasks.values() if t.wired != self._attempt]:
+            # one that loads its program, or connects, is in no turn of a subtask
+            stuck = [task for task in waiting if task.turn_seconds > WIRE_PATIENCE]
             if time.monotonic() > limit:
-                for task in waiting:
-                    self._kill(task)
+                stuck = waiting
+            for task in stuck:
+                self._kill(task)
+            if stuck:
                 raise ExecutorError(
-                    f"{', '.join(task.name for task in waiting)} did not connect to the other "
-                    "workers in time, and was ended"
+                    f"{', '.join(task.name for task in stuck)} did not answer in time, and was "
+                    "ended"
                 )
             self._poll(0.2)
         self._is_wired = True
@@ -419,8 +429,11 @@ class ResidentExecutor:
         if purpose == "task" and number not in self._tasks:
             self._tasks[number] = _Task(connection, beat_at=time.monotonic())
         elif purpose == "heartbeat" and number in self._tasks:
-            self._tasks[number].heartbeat = connection
-        else:
+            task = self._tasks[number]
+            if task.heartbeat is not None:
+                self._drop(task.heartbeat)
+            task.heartbeat = connection
+        else:  # a heartbeat that is quicker than its task comes again
             raise TransportError("a second task of one number")
         self._unknown.remove(connection)
         connection.authenticated(number)
@@ -429,7 +442,8 @@ class ResidentExecutor:
         """Process a message of a task."""
         if kind is FrameKind.HEARTBEAT:
             task.beat_at = time.monotonic()
-            if float(body or 0) > LONG_TURN and self._open is not None:
+            task.turn_seconds = float(body or 0)
+            if task.turn_seconds > LONG_TURN and self._open is not None:
                 self._open.news.add(News.RECORDS)  # of which it cannot tell itself at present
         elif kind is FrameKind.GREETING:
             task.hello = Hello.decode(body)
@@ -447,15 +461,12 @@ class ResidentExecutor:
     def _take_loss(self, task: _Task, attempt: int, peer: int) -> None:
         """Process the message that a worker has lost its connection to another one. Mostly the
         other one has died, which says more."""
-        if attempt != self._attempt:
+        if attempt != self._live_attempt:
             return
         other = self._tasks.get(peer)
-        until = time.monotonic() + PEER_PATIENCE
-        while other is not None and peer in self._tasks and time.monotonic() < until:
-            self._poll(0.05)
-        raise ExecutorError(
-            f"the connection of {task.name} to {other.name if other else f'task {peer}'} broke"
-        )
+        name = other.name if other is not None else f"task {peer}"
+        message = f"the connection of {task.name} to {name} broke"
+        self._broken = self._broken or (time.monotonic() + PEER_PATIENCE, message)
 
     def _take_ack(self, body: bytes) -> None:
         ack = decode(body)
@@ -477,7 +488,10 @@ class ResidentExecutor:
         assert self._running is not None
         failure = self._running.failure()
         if failure is not None:
+            self._end_generation()  # at once: the processes of the other tasks stay if they return
             raise ExecutorError(failure or "the resident tasks have returned")
+        if self._broken is not None and time.monotonic() > self._broken[0]:
+            raise ExecutorError(self._broken[1])
         limit = time.monotonic() - self._settings.heartbeat_timeout
         for task in self._tasks.values():
             if task.beat_at < limit:

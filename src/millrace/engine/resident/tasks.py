@@ -54,6 +54,10 @@ class TaskStarter(Protocol):
     def host(self) -> str:
         """Address at which tasks reach the driver."""
 
+    @property
+    def bind(self) -> str:
+        """Address of this machine at which the driver listens."""
+
     def start(self, address: str, token: bytes, generation: int, tasks: int) -> RunningTasks:
         """Start ``tasks`` tasks. One that is lost is started again, and the others stay.
 

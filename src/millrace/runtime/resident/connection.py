@@ -34,8 +34,8 @@ DRIVER = -1
 UNKNOWN = -2
 _PIECES = 64
 """Number of pieces that are handed to the kernel at once."""
-USER_TIMEOUT_MS = 20_000
-"""Milliseconds after which sent bytes without an answer break a connection (a lost host)."""
+LINK_TIMEOUT = 20.0
+"""Seconds after which sent bytes without an answer break a connection (a lost host)."""
 
 
 class FrameConnection:
@@ -45,15 +45,18 @@ class FrameConnection:
         link: connected socket.
         peer: number of the other process's task, or `DRIVER`. `UNKNOWN` until its greeting has been
             read: it must then be short.
+        link_timeout: seconds without an answer after which the connection is broken.
     """
 
-    def __init__(self, link: socket.socket, peer: int) -> None:
+    def __init__(self, link: socket.socket, peer: int, link_timeout: float = LINK_TIMEOUT) -> None:
         link.setblocking(False)
         if link.family != socket.AF_UNIX:
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             with suppress(OSError, AttributeError):  # Linux
-                link.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, USER_TIMEOUT_MS)
+                link.setsockopt(
+                    socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * link_timeout)
+                )
         self.socket = link
         self.peer = peer
         self._reader = FrameReader(UNKNOWN_BYTES) if peer == UNKNOWN else FrameReader()
@@ -162,12 +165,21 @@ def parsed_greeting(kind: int, body: bytes, token: bytes) -> Greeting:
         raise TransportError("no greeting") from None
 
 
-def connect(address: str, patience: float = 10.0) -> socket.socket:
-    """A socket connected to ``unix:PATH`` or ``HOST:PORT``.
+def connect(*addresses: str, patience: float = 10.0) -> socket.socket:
+    """A socket connected to the first of the addresses (``unix:PATH`` or ``HOST:PORT``) at which
+    something answers.
 
     Raises:
-        OSError: nothing answers there.
+        OSError: nothing answers at any of them.
     """
+    *others, last = addresses
+    for address in others:
+        with suppress(OSError):
+            return _connected(address, patience)
+    return _connected(last, patience)
+
+
+def _connected(address: str, patience: float) -> socket.socket:
     if address.startswith("unix:"):
         link = socket.socket(socket.AF_UNIX)
         link.settimeout(patience)

@@ -54,11 +54,11 @@ class WorkerAddress(msgspec.Struct, frozen=True):
     """Path of a socket for workers on the same machine."""
     tcp: str = ""
 
-    def address_from(self, other: WorkerAddress) -> str:
-        """Address by which the worker at ``other`` connects."""
-        if self.unix and self.host == other.host:
-            return f"unix:{self.unix}"
-        return self.tcp
+    def addresses_from(self, other: WorkerAddress) -> list[str]:
+        """Addresses by which the worker at ``other`` connects. Containers may share a host's name
+        but no files, so a second one may be needed."""
+        here = [f"unix:{self.unix}"] if self.unix and self.host == other.host else []
+        return [*here, self.tcp] if self.tcp else here
 
 
 class Hello(msgspec.Struct, frozen=True):

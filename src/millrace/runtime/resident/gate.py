@@ -31,6 +31,8 @@ class InputGate:
         self._taken: dict[Channel, int] = {}
         """Number of buffers of each channel in this epoch."""
         self._blocked: set[Channel] = set()
+        self._later: list[Channel] = []
+        """Blocked channels with buffers of the next epoch."""
         self.statuses: list[tuple[Channel, Buffer]] = []
         """Barriers of blocked channels that tell a new watermark or status."""
 
@@ -48,8 +50,8 @@ class InputGate:
         """Add a buffer that has arrived."""
         queue = self._queues[channel]
         queue.append(buffer)
-        if len(queue) == 1 and channel not in self._blocked:
-            self._ready.append(channel)
+        if len(queue) == 1:
+            (self._later if channel in self._blocked else self._ready).append(channel)
 
     def put_barrier(self, channel: Channel, barrier: Buffer, sent: int, is_news: bool) -> None:
         """Add a barrier that has arrived. Most channels have nothing before it, and are blocked at
@@ -77,6 +79,8 @@ class InputGate:
             buffer = queue.popleft()
             if buffer.kind == BufferKind.END:
                 self._block(channel, sent_before(buffer, self._position), buffer)
+                if queue:
+                    self._later.append(channel)
                 continue
             if queue:
                 self._ready.append(channel)
@@ -95,6 +99,7 @@ class InputGate:
 
     def open(self) -> None:
         """Unblock all channels, for the next epoch."""
-        blocked, self._blocked = self._blocked, set()
+        self._blocked.clear()
         self.statuses = []
-        self._ready.extend(channel for channel in blocked if self._queues[channel])
+        self._ready.extend(self._later)
+        self._later.clear()

@@ -46,6 +46,8 @@ from millrace.runtime.worker import Worker
 
 __all__ = ["TaskAssignment", "ResidentWorker"]
 
+STEP = 0.01
+"""Seconds after which the loop looks at its sockets, although subtasks wait for a turn."""
 TURN = 0.005
 """Seconds that a subtask works before the loop looks at its sockets."""
 MOST_UNKNOWN = 64
@@ -68,6 +70,7 @@ class TaskAssignment:
         host: address at which other hosts reach this one. Empty if all tasks are on one host.
         heartbeat: seconds between two heartbeats.
         attempt: Spark's number of the task attempt.
+        link_timeout: seconds without an answer after which a connection between hosts is broken.
     """
 
     driver: str
@@ -77,6 +80,7 @@ class TaskAssignment:
     host: str = ""
     heartbeat: float = 1.0
     attempt: int = 0
+    link_timeout: float = 20.0
 
 
 class ResidentWorker:
@@ -126,6 +130,8 @@ class ResidentWorker:
         """Last watermark and status that each producer has told this task."""
         self._plan: EpochPlan | None = None
         self._told: set[News] = set()
+        self._first = 0
+        """Subtask with which the next step begins."""
         self._turn_since: float | None = None
         """Beginning of the running turn of a subtask (`time.perf_counter`)."""
         self._has_returned = False
@@ -153,16 +159,14 @@ class ResidentWorker:
 
     def _beat(self, over: Event) -> None:
         """Send heartbeats, in a thread: they stop if the process is frozen."""
-        try:
-            link = connect(self._assignment.driver)
-            greet(link, self._greeting("heartbeat"))
-            while not over.wait(self._assignment.heartbeat):
-                since = self._turn_since
-                seconds = 0.0 if since is None else time.perf_counter() - since
-                link.sendall(b"".join(framed(FrameKind.HEARTBEAT, b"%.3f" % seconds)))
-            link.close()
-        except OSError:
-            pass  # the driver has gone, as the loop finds out
+        while not over.is_set():
+            with suppress(OSError), connect(self._assignment.driver) as link:
+                greet(link, self._greeting("heartbeat"))
+                while not over.wait(self._assignment.heartbeat):
+                    since = self._turn_since
+                    seconds = 0.0 if since is None else time.perf_counter() - since
+                    link.sendall(b"".join(framed(FrameKind.HEARTBEAT, b"%.3f" % seconds)))
+            over.wait(self._assignment.heartbeat)
 
     def _connected_to_driver(self, purpose: str) -> FrameConnection:
         link = connect(self._assignment.driver)
@@ -221,13 +225,19 @@ class ResidentWorker:
         """Give every subtask a turn. Producers come first, so that a record passes the whole task
         in one step."""
         now, clock = self._clock(), time.perf_counter()
-        for subtask in self._subtasks:
+        ends = clock + STEP
+        first, self._first = self._first, 0
+        for number, subtask in enumerate(self._subtasks[first:], first):
+            if clock > ends:  # the others get their turn after a look at the sockets
+                self._first = number
+                break
             due = subtask.due_at(now, clock)
             if due is None or due > 0:
                 continue
             enter_place(subtask.log_place)
-            self._turn_since = clock = time.perf_counter()
+            self._turn_since = clock
             subtask.turn(clock + TURN)
+            clock = time.perf_counter()
         if self._turn_since is not None:
             self._turn_since = None
             self._held.watchdog.end()
@@ -332,10 +342,10 @@ class ResidentWorker:
     def _connect(self, peer: int, place: WorkerAddress) -> None:
         assert self._wiring is not None
         here = self._wiring.places[self._assignment.task]
-        link = connect(place.address_from(here))
+        link = connect(*place.addresses_from(here))
         greeting = (self._assignment.token, "peer", self._wiring.attempt, self._assignment.task)
         greet(link, greeting)
-        self._register_peer(FrameConnection(link, peer))
+        self._register_peer(FrameConnection(link, peer, self._assignment.link_timeout))
 
     def _register_peer(self, connection: FrameConnection) -> None:
         self._peers[connection.peer] = connection
@@ -343,7 +353,7 @@ class ResidentWorker:
 
     def _accept(self, server: socket.socket) -> None:
         with suppress(OSError):
-            connection = FrameConnection(server.accept()[0], UNKNOWN)
+            connection = FrameConnection(server.accept()[0], UNKNOWN, self._assignment.link_timeout)
             self._selector.register(connection, selectors.EVENT_READ, connection)
             self._unknown.append(connection)
             if len(self._unknown) > MOST_UNKNOWN:
@@ -451,8 +461,8 @@ class ResidentWorker:
             for subtask in targets:
                 subtask.gate.put(channel, buffer)
             return
-        width = len(self._peers) + 1
-        targets[buffer.target // width].gate.put(channel, buffer)
+        assert self._wiring is not None
+        targets[buffer.target // len(self._wiring.places)].gate.put(channel, buffer)
 
     def _grant(self, channel: Channel, target: int, records: int) -> None:
         """Grant records to a producer."""

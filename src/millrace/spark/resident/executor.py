@@ -14,6 +14,8 @@ from millrace.spark.worker_environment import WorkerEnvironment
 
 __all__ = ["resident_executor"]
 
+_LINK_TIMEOUT = 20.0
+"""Seconds without an answer after which a connection between hosts is broken at the latest."""
 _BEATS = 5
 """Heartbeats within the time after which a silent worker counts as lost."""
 
@@ -30,7 +32,8 @@ def resident_executor(
         tasks: largest number of tasks; None for the number of cores.
     """
     heartbeat = min(1.0, settings.heartbeat_timeout / _BEATS)
-    starter = SparkStarter(context, environment, heartbeat)
+    link_timeout = min(_LINK_TIMEOUT, settings.heartbeat_timeout)
+    starter = SparkStarter(context, environment, heartbeat, link_timeout)
     return ResidentExecutor(starter, tasks or _cores(context), settings)
 
 

@@ -5,6 +5,8 @@ Spark itself waits for slots that other jobs hold, for minutes and without a wor
 
 from __future__ import annotations
 
+import time
+
 from pyspark import SparkContext
 
 from millrace.common.errors import JobExecutionError
@@ -12,19 +14,24 @@ from millrace.common.errors import JobExecutionError
 __all__ = ["require_free_slots"]
 
 
-def require_free_slots(context: SparkContext, tasks: int) -> None:
-    """Raise unless ``tasks`` slots are free.
+def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0) -> None:
+    """Raise unless ``tasks`` slots are free within ``patience`` seconds.
 
     Raises:
         JobExecutionError: there are fewer. The message names the ways out.
     """
     application = context._jsc.sc()
     profile = application.resourceProfileManager().defaultResourceProfile()
-    slots = int(application.maxNumConcurrentTasks(profile))
-    busy = _busy(context)
-    free = slots - busy
-    if free >= tasks:
-        return
+    until = time.monotonic() + patience
+    while True:
+        slots = int(application.maxNumConcurrentTasks(profile))
+        busy = _busy(context)
+        free = slots - busy
+        if free >= tasks:
+            return
+        if time.monotonic() >= until:
+            break
+        time.sleep(0.1)
     holders = f", {busy} of them busy" if busy else ""
     raise JobExecutionError(
         f"the job needs {tasks} slots for its resident tasks, and the Spark application has "

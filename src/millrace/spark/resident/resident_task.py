@@ -26,6 +26,7 @@ class ResidentTask:
         generation: number of the Spark job.
         on_one_host: whether all tasks run on the driver's machine.
         heartbeat: seconds between two heartbeats.
+        link_timeout: seconds without an answer after which a connection between hosts is broken.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class ResidentTask:
         environment: WorkerEnvironment,
         on_one_host: bool,
         heartbeat: float,
+        link_timeout: float,
     ) -> None:
         self._driver = driver
         self._token = token
@@ -43,6 +45,7 @@ class ResidentTask:
         self._environment = environment
         self._on_one_host = on_one_host
         self._heartbeat = heartbeat
+        self._link_timeout = link_timeout
 
     def __call__(self, elements: Iterable[Any]) -> Iterator[bytes]:
         """Run until the driver ends the task. Returns nothing."""
@@ -57,6 +60,7 @@ class ResidentTask:
             host,
             self._heartbeat,
             context.taskAttemptId(),
+            self._link_timeout,
         )
 
         def load(code: bytes) -> Any:

@@ -35,6 +35,8 @@ __all__ = ["SparkStarter"]
 
 log = logging.getLogger(__name__)
 
+SLOT_PATIENCE = 10.0
+"""Seconds in which the slots of former tasks must become free."""
 LAST_WORDS = 1.0
 """Seconds to wait for the reason of a lost task."""
 MOST_TASKS = 10_000
@@ -49,14 +51,20 @@ class SparkStarter:
         context: the application's SparkContext.
         environment: environment in which workers find the job's dependencies.
         heartbeat: seconds between two heartbeats.
+        link_timeout: seconds without an answer after which a connection between hosts is broken.
     """
 
     def __init__(
-        self, context: SparkContext, environment: WorkerEnvironment, heartbeat: float = 1.0
+        self,
+        context: SparkContext,
+        environment: WorkerEnvironment,
+        heartbeat: float = 1.0,
+        link_timeout: float = 20.0,
     ) -> None:
         self._context = context
         self._environment = environment
         self._heartbeat = heartbeat
+        self._link_timeout = link_timeout
         self._properties = LocalProperties(context)
         self._cores = ClusterCores(context)
         self._run_id = ""
@@ -68,6 +76,14 @@ class SparkStarter:
             return "127.0.0.1"
         return str(self._context.getConf().get("spark.driver.host") or "127.0.0.1")
 
+    @property
+    def bind(self) -> str:
+        """Address of this machine at which the driver listens: Spark's own, such as in a container
+        whose name is that of a service."""
+        if in_driver(self._context):
+            return "127.0.0.1"
+        return str(self._context.getConf().get("spark.driver.bindAddress") or self.host)
+
     def start(self, address: str, token: bytes, generation: int, tasks: int) -> SparkTasks:
         """Start the Spark job, in a thread.
 
@@ -77,7 +93,9 @@ class SparkStarter:
         """
         self._cores.wait_until_known()
         try:
-            require_free_slots(self._context, tasks)
+            # tasks of a generation before may still be ending
+            patience = 0.0 if generation == 1 else SLOT_PATIENCE
+            require_free_slots(self._context, tasks, patience)
             task = ResidentTask(
                 address,
                 token,
@@ -85,13 +103,14 @@ class SparkStarter:
                 self._environment,
                 on_one_host=self.host == "127.0.0.1",
                 heartbeat=self._heartbeat,
+                link_timeout=self._link_timeout,
             )
             return SparkTasks(self._context, self._job(task, tasks), self._properties, generation)
         except (Py4JError, PySparkException) as error:
             raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
 
     def _job(self, task: ResidentTask, tasks: int) -> Any:
-        """The Spark job, as an RDD without elements."""
+        """The Spark job, as an RDD of the JVM without elements."""
         context = self._context
         rdd = context.parallelize(range(tasks), tasks).mapPartitions(task)
         with (
@@ -99,8 +118,7 @@ class SparkStarter:
             self._environment.of_functions(context),
             variable_of_functions(context, SLOT_VARIABLE, _SLOT),
         ):
-            rdd._jrdd  # noqa: B018 (wraps the function, with these variables)
-        return rdd
+            return rdd._jrdd  # wraps the function, with these variables
 
     def adapted(self, program: Program) -> Program:
         """The program with the log of this application's workers. Other programs that ran here are
@@ -134,7 +152,7 @@ class SparkTasks:
         try:
             self._properties.apply(self._name)
             self._context.setLocalProperty("spark.job.description", "millrace: resident tasks")
-            self._job.count()
+            self._job.rdd().count()  # not PySpark's count(), which wraps the function anew
         except (Py4JError, PySparkException, OSError, EOFError) as error:
             self._error = error
 
