@@ -43,9 +43,9 @@ def section(data: Data) -> Section:
             lines.append([variant, MEANING[what], len(run[what]), *points, run["checkpoints"]])
     text = (
         "Source, exchange, keyed function and sink without any record, in two tasks. Medians "
-        "count. A round is the message that begins an epoch, its barrier, and the "
-        "acknowledgements of all subtasks; from epoch to epoch, the driver's work comes on top: "
-        "plan, acceptance, and a checkpoint with fsync where there is one."
+        "count. A round is the message that begins an epoch (it may have been sent ahead), its "
+        "barrier, and the acknowledgements of all subtasks; from epoch to epoch, the driver's work "
+        "comes on top: plan, acceptance, and a checkpoint with fsync where there is one."
     )
     heads = ["parallelism", "from .. to", "epochs", "p50 ms", "p99 ms", "checkpoints"]
     return Section(rows, [text, table(heads, lines)])

@@ -28,7 +28,10 @@ class TimedBarriers:
         self.barrier_ms: list[float] = []
         """From the message that starts the barrier to the last acknowledgement."""
         self.round_ms: list[float] = []
-        """The same and the message that begins the epoch."""
+        """The same and the message that begins the epoch, unless that was sent ahead."""
+
+    def begin_epoch(self, plan: EpochPlan) -> None:
+        self._inner.begin_epoch(plan)
 
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         closed: list[float] = []
