@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from millrace.state.backend.state_backend import StateBackend, SubtaskId
+from millrace.state.budget import Budget
 from millrace.state.key_groups import KeyMemo, key_group_range
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.state_delta import StateDelta, live
@@ -178,6 +179,7 @@ class _History:
             self.state.begin_next()
             model = self._changed(self.state, ended)
             assert _content(self.state) == model, "while an epoch waits"
+            assert _scanned(self.state) == model, "in a scan while an epoch waits"
             if self.random.random() < 0.3:
                 self._undo(delta, ended)
                 model = self._model
@@ -286,6 +288,17 @@ def _add(total: Content, part: Content) -> None:
 def _content(state: SubtaskState) -> dict[TableId, Content]:
     """The contents of all tables, as plain dicts."""
     return {name: _plain(state.table(name, kind)) for name, kind in TABLES.items()}
+
+
+def _scanned(state: SubtaskState) -> _Model:
+    """The contents of all tables, as scans give them."""
+    found = {}
+    for name, kind in TABLES.items():
+        copied = kind.in_memory()
+        for step in state.table(name, kind).everything(Budget()):
+            copied.apply(step.table_delta)
+        found[name] = _plain(copied)
+    return found
 
 
 def _plain(table: Any) -> Content:

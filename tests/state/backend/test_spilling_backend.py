@@ -237,6 +237,72 @@ def test_memory_is_given_up_though_the_next_epoch_is_open(kind: TableKind) -> No
     assert {k: dict(v.items()) if nested else v for k, v in found} == expected.data
 
 
+def with_map(entries: dict[str, int]) -> tuple[SubtaskState, Any]:
+    """A store without memory, which has an accepted map on the disk below the outer key "o"."""
+    state = opened(Kept())
+    table = state.table(TableId("op", "m"), MAP)
+    for inner, value in entries.items():
+        table.put("o", inner, value)
+    state.snapshot(1, "v1")
+    state.commit()
+    assert not dict.__len__(table.data)
+    return state, table
+
+
+def begin_next(state: SubtaskState, number: int) -> None:
+    assert state.snapshot(number, f"v{number}") is not None
+    state.begin_next()
+
+
+def below(table: Any) -> dict[Any, Any]:
+    return dict(table.data.get("o", {}).items())
+
+
+def test_an_entry_that_was_absent_and_leaves_memory() -> None:
+    """It is found on the disk, though the open epoch keeps the rest of its map in memory."""
+    state, table = with_map({"a": 1, "b": 2})
+    table.prefetch_inner("o", ["new"])
+    table.put("o", "new", 3)
+    begin_next(state, 2)
+    table.put("o", "a", 9)
+    state.commit()
+    assert set(dict.keys(table.data["o"])) == {"a"}
+    assert table.data["o"].get("new") == 3
+
+
+def test_a_map_that_the_waiting_epoch_dropped_comes_back() -> None:
+    """With the entries that are only on the disk, one of which was set anew meanwhile."""
+    state, table = with_map({"a": 1, "b": 2})
+    table.drop("o")
+    table.put("o", "a", 7)
+    begin_next(state, 2)
+    assert below(table) == {"a": 7}
+    state.roll_back()
+    assert below(table) == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("undone", [True, False])
+def test_a_map_that_both_epochs_dropped(undone: bool) -> None:
+    state, table = with_map({"a": 1, "b": 2})
+    table.drop("o")
+    table.put("o", "c", 3)
+    table.put("o", "d", 4)
+    begin_next(state, 2)
+    table.drop("o")
+    table.put("o", "e", 5)
+    state.commit()
+    assert below(table) == {"e": 5}
+    if undone:
+        state.roll_back()
+        assert below(table) == {"c": 3, "d": 4}
+    kept = {"c": 3, "d": 4} if undone else {}
+    table.put("o", "e", 6)
+    begin_next(state, 3)
+    table.put("o", "f", 7)
+    state.commit()  # the others leave memory
+    assert below(table) == {**kept, "e": 6, "f": 7}
+
+
 def test_the_marker_tells_the_version() -> None:
     """It is there with the changes that make it true, and goes before anything else is written."""
     stores = Kept()

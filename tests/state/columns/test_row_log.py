@@ -91,6 +91,27 @@ class Model:
         self.log.roll_back()
         self.rows = {key: list(rows) for key, rows in self.sealed.items()}
 
+    def begin_next(self) -> None:
+        self.log.begin_next()
+        self.accepted = self.sealed
+        self.sealed = {key: list(rows) for key, rows in self.rows.items()}
+
+    def roll_back_both(self) -> None:
+        self.roll_back()
+        self.log.roll_back_waiting()
+        self.sealed = self.accepted
+        self.rows = {key: list(rows) for key, rows in self.sealed.items()}
+
+    def play(self, chance: random.Random, names: list[str]) -> None:
+        """A random change."""
+        keys = chance.choices(names, k=chance.randrange(1, 12))
+        action, part = chance.random(), chance.randrange(1, 4)
+        if action < 0.5:
+            self.append(keys)
+        else:
+            self.change(keys, lambda n: n % 4 < part, action < 0.8)
+        assert contents(self.log) == self.rows
+
 
 @pytest.mark.parametrize("seed", range(20))
 def test_any_epochs_and_aborts_give_what_lists_have_and_deltas_bring_it_elsewhere(
@@ -101,13 +122,7 @@ def test_any_epochs_and_aborts_give_what_lists_have_and_deltas_bring_it_elsewher
     model, copy = Model(), new_log()
     for _ in range(40):
         for _ in range(chance.randrange(1, 4)):
-            keys = chance.choices(names, k=chance.randrange(1, 12))
-            action, part = chance.random(), chance.randrange(1, 4)
-            if action < 0.5:
-                model.append(keys)
-            else:
-                model.change(keys, lambda n, part=part: n % 4 < part, action < 0.8)
-            assert contents(model.log) == model.rows
+            model.play(chance, names)
         if chance.random() < 0.3:
             model.roll_back()
         else:
@@ -122,6 +137,97 @@ def test_any_epochs_and_aborts_give_what_lists_have_and_deltas_bring_it_elsewher
     for step in model.log.everything(budget(7)):
         restored.apply(step.table_delta)
     assert ordered(restored) == ordered(model.log)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_epochs_in_flight(seed: int) -> None:
+    """The waiting epoch is accepted amid the changes of the open one, or both are undone."""
+    chance = random.Random(seed)
+    names = [f"k{n}" for n in range(chance.choice((1, 5, 30)))]
+    model, copy = Model(), new_log()
+    for _ in range(40):
+        for _ in range(chance.randrange(3)):
+            model.play(chance, names)
+        deltas = [delta for delta, _ in model.log.changes_by(budget(chance.randrange(1, 9)))]
+        deltas = pickle.loads(pickle.dumps(deltas))
+        model.begin_next()
+        ended = model.sealed
+        for _ in range(chance.randrange(3)):
+            model.play(chance, names)
+        if chance.random() < 0.3:
+            model.roll_back_both()
+            assert contents(model.log) == model.rows
+            continue
+        model.log.accept()
+        for delta in deltas:
+            copy.apply(delta)
+        assert ordered(copy) == {key: sorted(rows) for key, rows in ended.items()}
+        if chance.random() < 0.3:
+            model.roll_back()
+        assert contents(model.log) == model.rows
+        model.play(chance, names)
+    model.seal()
+    assert model.log.entry_count() == sum(map(len, model.rows.values()))
+    assert len(model.log.keys.live_slots()) == len(model.rows)
+
+
+def test_the_number_of_rows_while_an_epoch_waits() -> None:
+    """The waiting epoch's removed rows are still there, for its roll-back, but do not count."""
+    log = new_log()
+    slots = log.slots_of([pa.array(["a"])], create=True)
+    log.append(slots, pa.record_batch({"n": [1], "t": ["x"]}))
+    log.seal()
+    log.remove(log.live_rows())
+    log.begin_next()
+    assert log.counts(slots).tolist() == [0]
+    log.roll_back_waiting()
+    assert log.counts(slots).tolist() == [1]
+
+
+def test_rows_that_are_undone_leave_no_gap_in_the_sequence() -> None:
+    log = new_log()
+    for undone in (True, False):
+        slots = log.slots_of([pa.array(["a"])], create=True)
+        rows = log.append(slots, pa.record_batch({"n": [1], "t": ["x"]}))
+        assert log.sequence_at(rows).tolist() == [0]
+        log.begin_next()
+        rows = log.append(slots, pa.record_batch({"n": [2], "t": ["x"]}))
+        assert log.sequence_at(rows).tolist() == [1]
+        log.roll_back()
+        if undone:
+            log.roll_back_waiting()
+
+
+def test_a_key_keeps_its_slot_while_the_open_epoch_may_use_it() -> None:
+    """The waiting epoch took its last row; the slot is given again when the open one ends."""
+    log, row = new_log(), pa.record_batch({"n": [1], "t": ["x"]})
+    log.append(log.slots_of([pa.array(["a"])], create=True), row)
+    log.seal()
+    log.remove(log.live_rows())
+    log.begin_next()
+    slots = log.slots_of([pa.array(["a"])], create=True)
+    log.accept()
+    assert log.slots_of([pa.array(["b"])], create=True).tolist() != slots.tolist()
+    log.append(slots, row)
+    log.seal()
+    assert set(contents(log)) == {"a"}
+
+
+def test_a_slot_of_an_undone_epoch_is_given_once() -> None:
+    """To a key without rows, and to another one after that is accepted."""
+    log = new_log()
+    log.append(
+        log.slots_of([pa.array(["a"])], create=True), pa.record_batch({"n": [1], "t": ["x"]})
+    )
+    log.begin_next()
+    log.roll_back()
+    log.roll_back_waiting()
+    log.slots_of([pa.array(["b"])], create=True)
+    log.begin_next()
+    log.accept()
+    log.seal()
+    assert len(set(log.slots_of([pa.array(["c", "d"])], create=True).tolist())) == 2
+    assert log.keys.live_slots().size == 2
 
 
 def ordered(log: RowLog) -> Rows:
