@@ -108,7 +108,7 @@ class SinkHarness:
         """The writer of a new attempt, after a failure."""
         self._attempts += 1
         attempt = f"{self.run_id}-{self.epoch}-{self._attempts}"
-        context = WriterContext(subtask, 2, self.run_id)
+        context = WriterContext(subtask, 2, self.run_id, current_time=self.clock)
         writer = self.sink.create_writer(context, self.states.get(subtask))
         writer.begin_epoch(WriterEpoch(self.epoch, attempt, self.clock()))
         return writer

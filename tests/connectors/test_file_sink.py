@@ -65,6 +65,23 @@ def test_nothing_is_visible_before_the_commit(sink_harness, output) -> None:
     assert output.lines() == ["a", "b"]
 
 
+def test_the_clock_goes_on_within_an_epoch(sink_harness, output) -> None:
+    """Resident tasks keep an epoch open while records arrive."""
+    policy = RollingPolicy.default_rolling_policy(rollover_interval=10_000)
+    buckets = BucketAssigner.date_time_bucket_assigner("ss", "UTC")
+    harness = sink_harness(text_sink(output.path, policy, buckets))
+    harness.clock.now = 0
+    writer = harness.writer()
+    writer.write(RowBatch(["first"]))
+    harness.clock.now = 5_000
+    writer.write(RowBatch(["second"]))
+    harness.clock.now = 10_000
+    committables = writer.prepare_commit(False)  # the first part is old enough, the second is not
+    assert len(committables) == 1
+    assert [part.bucket for part in writer.snapshot_state().parts] == ["05"]
+    assert writer.next_wakeup() == 15_000
+
+
 def test_a_part_grows_over_epochs_until_it_is_old(sink_harness, output) -> None:
     policy = RollingPolicy.default_rolling_policy(rollover_interval=10_000)
     harness = sink_harness(text_sink(output.path, policy))

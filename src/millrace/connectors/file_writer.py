@@ -66,7 +66,6 @@ class FileWriter(SinkWriter[Any]):
         self._prepared = True
 
     def begin_epoch(self, epoch: WriterEpoch) -> None:
-        self._now = epoch.now
         context = self._context
         self._names = PartNames(
             self._settings.output_file_config,
@@ -100,11 +99,11 @@ class FileWriter(SinkWriter[Any]):
     def _write(self, batch: Batch) -> None:
         if not len(batch):
             return
-        settings = self._settings
-        groups = settings.bucket_assigner.group(batch, self._now)
+        settings, now = self._settings, self._context.current_time()
+        groups = settings.bucket_assigner.group(batch, now)
         for bucket, group in groups.items():
-            part = self._parts.get(bucket) or self._open_part(bucket)
-            part.write(group, self._now)
+            part = self._parts.get(bucket) or self._open_part(bucket, now)
+            part.write(group, now)
             if settings.rolling_policy.should_roll_on_size(part.info):
                 self._roll(bucket)
 
@@ -112,8 +111,9 @@ class FileWriter(SinkWriter[Any]):
         for bucket, part in self._extra_parts:
             self._committables.append(part.close_for_commit())
             self._note_files(bucket, part)
+        now = self._context.current_time()
         for bucket in list(self._parts):
-            if end_of_input or self._is_due(self._parts[bucket]):
+            if end_of_input or self._is_due(self._parts[bucket], now):
                 self._roll(bucket)
             else:
                 self._persist(bucket)
@@ -157,18 +157,18 @@ class FileWriter(SinkWriter[Any]):
         paths = (chunk.path for part in parts for chunk in part.chunks)
         require_work_files(paths, self._settings.base_path)
 
-    def _open_part(self, bucket: str) -> PartWriter:
+    def _open_part(self, bucket: str, now: int) -> PartWriter:
         directory = self._directory(require_bucket_id(bucket))
         self._files.make_directory(directory, private=False)
         subtask, counter = self._names.subtask, self._next_counter
-        part = OpenPart(bucket, subtask, counter, (), self._now, self._now)
+        part = OpenPart(bucket, subtask, counter, (), now, now)
         self._next_counter += 1
         return self._parts.setdefault(bucket, self._part_writer(part))
 
-    def _is_due(self, part: PartWriter) -> bool:
+    def _is_due(self, part: PartWriter, now: int) -> bool:
         policy, info = self._settings.rolling_policy, part.info
         roll_time = policy.roll_time(info)
-        by_time = roll_time is not None and roll_time <= self._now
+        by_time = roll_time is not None and roll_time <= now
         return by_time or policy.should_roll_on_checkpoint(info)
 
     def _roll(self, bucket: str) -> None:

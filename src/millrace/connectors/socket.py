@@ -7,6 +7,7 @@ import queue
 import socket
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from millrace.common.errors import JobDefinitionError
@@ -83,7 +84,9 @@ class SocketTextSource(SplitSource[str]):
         position = position or SocketPosition(0, ended=False)
         if position.ended:
             return SocketTextReader(None, position)
-        connection = SocketConnection(self._host, self._port, self._delimiter, self._charset)
+        connection = SocketConnection(
+            self._host, self._port, self._delimiter, self._charset, context.wake_up
+        )
         return SocketTextReader(connection, position)
 
 
@@ -116,12 +119,19 @@ class SocketTextReader(SplitReader[str]):
 class SocketConnection:
     """A connection with a thread that receives into a bounded queue, so that reads never wait."""
 
-    def __init__(self, host: str, port: int, delimiter: str, charset: str) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        delimiter: str,
+        charset: str,
+        wake_up: Callable[[], None] | None = None,
+    ) -> None:
         self.ended = False
         self._end_seen = False
         self._pending: list[str] = []
         self._chunks: queue.Queue[list[str] | SocketSourceError | None] = queue.Queue(_CHUNKS_AHEAD)
-        receiver = _Receiver(host, port, delimiter, charset, self._chunks)
+        receiver = _Receiver(host, port, delimiter, charset, self._chunks, wake_up)
         # The thread knows only the receiver, so dropping the connection ends the thread.
         self._close = weakref.finalize(self, receiver.stop)
         threading.Thread(target=receiver.run, name=f"socket {host}:{port}", daemon=True).start()
@@ -158,7 +168,9 @@ class _Receiver:
         delimiter: str,
         charset: str,
         chunks: queue.Queue[list[str] | SocketSourceError | None],
+        wake_up: Callable[[], None] | None,
     ) -> None:
+        self._wake_up = wake_up
         self._address = (host, port)
         self._delimiter = delimiter.encode(charset)
         self._charset = charset
@@ -203,9 +215,12 @@ class _Receiver:
     def _put(self, chunk: list[str] | SocketSourceError | None) -> None:
         while not self._stopped.is_set():
             try:
-                return self._chunks.put(chunk, timeout=0.2)
+                self._chunks.put(chunk, timeout=0.2)
             except queue.Full:
                 continue
+            if self._wake_up is not None:
+                self._wake_up()
+            return
 
     def _explain(self, error: Exception) -> SocketSourceError:
         host, port = self._address

@@ -22,14 +22,25 @@ class Done(NamedTuple):
 
 
 class AsyncRequests:
-    """Starts requests and reports which ones have ended. Used by one thread."""
+    """Starts requests and reports which ones have ended. Used by one thread.
 
-    def __init__(self, function: Any, timeout: float, retry: AsyncRetryStrategy) -> None:
+    Args:
+        on_end: called in the event loop's thread whenever a request has ended.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        timeout: float,
+        retry: AsyncRetryStrategy,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
         is_object = isinstance(function, AsyncFunction)
         self._invoke: Callable[[Any], Any] = function.async_invoke if is_object else function
         self._on_timeout: Callable[[Any], Any] | None = function.timeout if is_object else None
         self._timeout = timeout
         self._retry = retry
+        self._on_end = on_end
         self._ended: SimpleQueue[tuple[int, Done]] = SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._generation = 0
@@ -90,6 +101,7 @@ class AsyncRequests:
         except BaseException as error:  # of whatever kind: the operator waits for this request
             done = Done(number, None, error)
         self._ended.put((generation, done))
+        self._on_end()
 
     def _timed_out(self, number: int, value: Any) -> Done:
         try:

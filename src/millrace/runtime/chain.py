@@ -18,6 +18,7 @@ from millrace.runtime.operator_input import OperatorInput, operator_input
 from millrace.runtime.output import Output, combined
 from millrace.runtime.program import Node, Program, Stage
 from millrace.runtime.runtime_context import StreamRuntimeContext
+from millrace.runtime.waker import Waker
 from millrace.state.store import SubtaskState
 
 
@@ -27,13 +28,14 @@ class OperatorChain:
     def __init__(
         self, program: Program, stage: Stage, subtask: int, state: SubtaskState,
         clock: Callable[[], int], attempt_number: int = 0,
-        source_clock: Callable[[], int] = wall_clock,
+        source_clock: Callable[[], int] = wall_clock, waker: Waker | None = None,
     ) -> None:  # fmt: skip
         self._program = program
         self._attempt_number = attempt_number
         self._stage = stage
         self._subtask = subtask
         self._source_clock = source_clock
+        self._waker = waker or Waker()
         self._tails: dict[str, LoopTail] = {}
         self.exchanges: dict[int, ExchangeOutput] = {}
         self._inputs: list[list[OperatorInput]] = [[] for _ in stage.nodes]
@@ -43,11 +45,19 @@ class OperatorChain:
         self.operators: list[Operator] = [_made(node) for node in stage.nodes]
         for index in reversed(range(len(self.operators))):
             self._setup(index, state, clock)
+        self._waiting = [op for op in self.operators if type(op).room is not Operator.room]
+        """Operators that may have to wait for something outside."""
 
     @property
     def head(self) -> Operator:
         """Operator that takes the subtask's input."""
         return self.operators[0]
+
+    def room(self) -> int | None:
+        """Records that all operators take without waiting. None if none of them ever waits."""
+        if not self._waiting:
+            return None
+        return min((room for op in self._waiting if (room := op.room()) is not None), default=None)
 
     def inputs(self) -> dict[int, Output]:
         """Input of the head operator for each incoming edge, by edge id."""
@@ -130,6 +140,7 @@ class OperatorChain:
             place=index,
             source_clock=self._source_clock,
             poll_interval=self._program.poll_interval,
+            waker=self._waker,
             tails=self._tails,
         )
         outputs = self._outputs(index, context)

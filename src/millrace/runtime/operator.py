@@ -18,6 +18,7 @@ from millrace.runtime.epoch import Ack, EpochContext, ReadPlan, ReadResult
 from millrace.runtime.metrics import MetricRegistry
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.output import Discard, Output
+from millrace.runtime.waker import Waker
 from millrace.state.store import SubtaskState
 
 
@@ -58,6 +59,8 @@ class OperatorContext:
     """Clock of source readers, in ms since the epoch."""
     poll_interval: int = 100
     """Milliseconds between two polls of a reader that does not know when it has records."""
+    waker: Waker = field(default_factory=Waker)
+    """Wakes the subtask's loop from another thread, such as one in which a request has ended."""
     tails: dict[str, LoopTail] = field(default_factory=dict)
     """Ends of loops in this chain. The operators of the chain share the dict, and tails add
     themselves when they are opened."""
@@ -172,6 +175,11 @@ class Operator:
     def flush(self) -> None:
         """Emit what waits within an epoch. Resident tasks call this when there is no more input for
         now, and when the buffer timeout is over."""
+
+    def room(self) -> int | None:
+        """Records that the operator takes without waiting for something outside. None if it never
+        waits. Asked by resident tasks, which keep back the rest."""
+        return None
 
     @property
     def wants_barrier(self) -> bool:

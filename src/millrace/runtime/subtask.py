@@ -37,6 +37,7 @@ from millrace.runtime.output import Output
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.runtime.state_owners import owners_of
+from millrace.runtime.waker import Waker
 from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve, reopened
 from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.delta_payload import Loader
@@ -76,6 +77,7 @@ class Subtask:
         self.ended = False
         """Whether all the input has been read."""
         self._source_clock = source_clock
+        self.waker = Waker()
         self._chain: OperatorChain | None = None
         self._now = 0
         self._valve = WatermarkValve([])
@@ -360,6 +362,7 @@ class Subtask:
                 lambda: self._now,
                 attempt_number,
                 self._source_clock,
+                self.waker,
             )
             self._chain = chain
             self._valve_generation = -1

@@ -31,7 +31,7 @@ from millrace.connectors import (
     HybridSource,
     NumberSequenceSource,
 )
-from millrace.connectors.hybrid.member import MemberEvent
+from millrace.connectors.hybrid.member import MemberEvent, MemberRequest
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.formats import StreamFormat
 from millrace.testing import CollectingSink, Faults, run_local
@@ -362,3 +362,16 @@ def test_a_function_that_gives_something_else_is_told_so() -> None:
     builder.add_source(lambda position: 7, Boundedness.BOUNDED)  # type: ignore[arg-type, return-value]
     with pytest.raises(Exception, match="factory of source 1 of the HybridSource must give"):
         run(builder.build(), CollectingSink())
+
+
+def test_a_reader_asks_once_which_source_is_current() -> None:
+    """However often it is looked at before the answer, which comes with the next epoch."""
+    context = ReaderContext(0, 1, lambda: 0)
+    reader = numbers(3, 6).create_reader(context)
+    for _ in range(3):
+        reader.begin_epoch(10)
+        assert reader.poll(10) == ()
+    assert context.events == [MemberRequest()]
+    reader.handle_source_event(MemberEvent(0, None))
+    reader.begin_epoch(10)
+    assert context.events == [MemberRequest()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -24,13 +25,17 @@ def reader(topics: Any) -> Any:
     made = []
 
     def make(
-        topic: str, position: int | None = None, starting_offset: int = 0, **properties: str
+        topic: str,
+        position: int | None = None,
+        starting_offset: int = 0,
+        wake_up: Callable[[], None] | None = None,
+        **properties: str,
     ) -> KafkaSourceReader:
         builder = KafkaSource.builder().set_bootstrap_servers(topics.bootstrap_servers)
         builder.set_topics(topic).set_value_only_deserializer(SimpleStringSchema())
         for name, value in properties.items():
             builder.set_property(name.replace("_", "."), value)
-        context = ReaderContext(0, 1, lambda: 0)
+        context = ReaderContext(0, 1, lambda: 0, wake_up=wake_up)
         opened = builder.build().create_reader(context)
         made.append(opened)
         split = KafkaPartitionSplit(f"{topic}-0", topic, 0, starting_offset)
@@ -87,6 +92,32 @@ def test_an_idle_reader_waits_to_be_told(topics: Any, reader: Make) -> None:
     assert opened.next_wakeup(5) == 10_005
     opened.handle_source_event(NewRecords())
     assert opened.next_wakeup(5) is None
+
+
+def test_an_idle_reader_wakes_the_loop(topics: Any, reader: Make) -> None:
+    """Messages that arrive while the reader rests come in order, and none is lost."""
+    woken = threading.Event()
+    topic = topics.create()
+    opened = reader(topic, wake_up=woken.set)
+    found: list[str] = []
+    until = time.monotonic() + 180
+    for number in range(3):
+        while opened.next_wakeup(5) != 10_005:  # after some empty rounds, a thread waits
+            assert time.monotonic() < until
+            opened.begin_epoch(10)
+            found += [v for batch in opened.poll(10) for v in batch.batch.to_rows().values]
+        topics.send(topic, [f"{number}a", f"{number}b"])
+        while len(found) < 2 * number + 2:
+            assert woken.wait(180)
+            woken.clear()
+            opened.begin_epoch(10)
+            while batches := opened.poll(10):
+                found += [v for batch in batches for v in batch.batch.to_rows().values]
+            opened.next_wakeup(5)
+            if len(found) < 2 * number + 2:  # it was woken by the end of the partition
+                woken.set()
+    assert found == ["0a", "0b", "1a", "1b", "2a", "2b"]
+    assert opened.snapshot_state() == {f"{topic}-0": 6}
 
 
 def test_an_offset_that_is_not_there_any_more(topics: Any, reader: Make) -> None:

@@ -98,6 +98,30 @@ class Job:
         self.start()
 
 
+class Pushed(QueueClient):
+    """Client to which a test delivers messages, as a client's thread does."""
+
+    def acknowledge(self, tags: Sequence[Any]) -> None:
+        raise AssertionError("no checkpoint is complete")
+
+    def close(self) -> None:
+        self.arrived.clear()
+
+
+def test_a_message_wakes_the_loop() -> None:
+    client, calls = Pushed(), []
+    reading = QueueReading(
+        "it", lambda _: client, deserialize, True, "no id", ErrorPolicy.fail(), ConnectorError
+    )
+    context = ReaderContext(0, 1, lambda: 0, wake_up=lambda: calls.append("woken"))
+    reader = AcknowledgingReader(reading, context)
+    reader.add_splits([AssignedSplit(SourceSplit(SPLIT), None)])
+    assert reader.poll(10) == []
+    client.deliver(Delivery(1, "id", b"7", None))
+    assert calls == ["woken"]
+    assert [value for r in reader.poll(10) for value in r.batch.to_rows().values] == [7]
+
+
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["epoch", "failed epoch", "checkpoint", "untold checkpoint", "crash"]),

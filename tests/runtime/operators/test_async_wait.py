@@ -154,6 +154,17 @@ def test_no_more_requests_than_the_capacity(ordered) -> None:
         assert most == 3
 
 
+def test_room_is_what_the_capacity_leaves(desk) -> None:
+    with harness(at_desk, capacity=3) as made:
+        assert made.operator.room() == 3
+        made.process_elements([1, 2, 3])
+        assert made.operator.room() == 0
+        desk.wait_for(3)
+        desk.answer(1)
+        until(made, 1)
+        assert made.operator.room() == 1
+
+
 def test_a_thousand_requests_are_under_way_at_once() -> None:
     """Each waits for the last one: with fewer at once this would never end."""
     everyone = None

@@ -247,6 +247,7 @@ def test_a_drained_split_is_polled_or_wakes_itself(wakeup, expected) -> None:
     rig.now = 1000
     rig.run({"a": None})
     assert rig.operator.next_wakeup() == expected
+    assert rig.operator.is_polled is (wakeup is None)
 
 
 def test_batch_mode_has_no_watermark_before_the_end() -> None:

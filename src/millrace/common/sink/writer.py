@@ -6,7 +6,8 @@ Flink: ``SinkWriter``, ``StatefulSinkWriter`` and ``CommittingSinkWriter`` (FLIP
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
@@ -29,6 +30,10 @@ class WriterEpoch(NamedTuple):
     """Processing time at the start of the epoch, ms since the epoch."""
 
 
+def _wall_clock() -> int:
+    return time.time_ns() // 1_000_000
+
+
 _OF_EPOCHS = {"attempt": "attempt", "epoch": "number", "now": "now"}
 
 
@@ -44,6 +49,9 @@ class WriterContext:
     """Directory of the job and its checkpoints, for files that wait for their commit."""
     metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
+    current_time: Callable[[], int] = _wall_clock
+    """Processing time in ms since the epoch (a manual clock in tests). It advances within an epoch
+    that is kept open while records arrive."""
     uid: str = ""
     """Uid of the operator, since several operators may share one `Sink` object."""
 

@@ -52,6 +52,10 @@ class ReaderContext:
     """Not yet sent; taken over at the end of each epoch."""
     outputs: dict[OutputTag[Any], list[Any]] = field(default_factory=dict)
     """For side outputs; taken over after each `SourceReader.poll`."""
+    wake_up: Callable[[], None] | None = None
+    """Function that has the reader polled at once. It may be called in any thread, such as one in
+    which a client receives records. None if readers are polled once per epoch. A reader that calls
+    it is still polled as `SourceReader.next_wakeup` tells."""
     delivered: dict[int, list[memoryview]] = field(default_factory=dict)
     """Data that the executor delivers in this epoch, in order, by number of the `Lane`."""
 

@@ -87,6 +87,18 @@ class SplitSource(Source[T_co]):
         return MultiplexSourceReader(self.create_split_reader, context)
 
 
+def earliest(times: Sequence[int | None], poll: int) -> int | None:
+    """Time at which the first of several readers may have records.
+
+    Args:
+        times: what each reader knows; None if it does not know.
+        poll: time of the next poll of readers that do not know. If it is the earliest, the result
+            is None, as for one such reader.
+    """
+    known = min((at for at in times if at is not None), default=None)
+    return known if known is not None and (known < poll or None not in times) else None
+
+
 class _OpenSplit(Generic[T]):
     """A split with its open reader."""
 
@@ -160,13 +172,13 @@ class MultiplexSourceReader(SourceReader[T]):
                 self._open[split_id].paused = split_id in pause
 
     def next_wakeup(self, now: int) -> int | None:
-        return min((self._due(s, now) for s in self._open.values() if not s.paused), default=None)
+        times = [self._due(split, now) for split in self._open.values() if not split.paused]
+        return earliest(times, now + self._context.poll_interval)
 
-    def _due(self, split: _OpenSplit[T], now: int) -> int:
+    def _due(self, split: _OpenSplit[T], now: int) -> int | None:
         if split.left <= 0 and not split.drained:
             return now
-        at = split.reader.next_wakeup(now)
-        return now + self._context.poll_interval if at is None else at
+        return split.reader.next_wakeup(now)
 
     def _close(self, split_id: str) -> None:
         self._open.pop(split_id).reader.close()

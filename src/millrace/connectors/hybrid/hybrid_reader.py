@@ -49,6 +49,8 @@ class HybridReader(SourceReader[Any]):
         self._context = context
         self._index = -1
         self._reader: SourceReader[Any] | None = None
+        self._has_asked = False
+        """Whether the enumerator has been asked which source is current."""
         self._no_more_splits = False
         """Whether no more splits will come, which may be known before the current reader is."""
 
@@ -78,7 +80,9 @@ class HybridReader(SourceReader[Any]):
 
     def begin_epoch(self, max_records_per_split: int) -> None:
         if self._reader is None:
-            self._context.send_source_event(MemberRequest())
+            if not self._has_asked:
+                self._context.send_source_event(MemberRequest())
+            self._has_asked = True
         else:
             self._reader.begin_epoch(max_records_per_split)
 

@@ -14,6 +14,7 @@ from millrace.common.source import (
     SourceReader,
     SplitRecords,
 )
+from millrace.common.source.split_source import earliest
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.kafka.dynamic_split import (
     ClusterEvent,
@@ -126,8 +127,7 @@ class DynamicKafkaReader(SourceReader[Any]):
 
     def next_wakeup(self, now: int) -> int | None:
         times = [reader.next_wakeup(now) for reader, _ in self._readers.values()]
-        poll = now + self._context.poll_interval
-        return min((poll if at is None else at for at in times), default=None)
+        return earliest(times, now + self._context.poll_interval)
 
     def close(self) -> None:
         for reader, _ in self._readers.values():

@@ -25,6 +25,7 @@ from millrace.connectors.kafka.client import (
     import_confluent_kafka,
     is_transient,
 )
+from millrace.connectors.kafka.message_waiter import MessageWaiter
 from millrace.connectors.kafka.offset_reset import OffsetReset
 from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
 from millrace.connectors.kafka.partition_watch import NewRecords
@@ -41,6 +42,9 @@ _BACKLOG = 1_000
 """Records that a partition must have in store for the reader to wait for them."""
 _FETCH_PATIENCE_S = 0.2
 """How long it waits for them in an epoch: the next epoch would cost more than the fetch."""
+_EMPTY_ROUNDS = 3
+"""Rounds without records after which a reader that can be woken waits in a thread. Until then it is
+polled within milliseconds, which costs less than a thread."""
 
 
 class _OpenPartition:
@@ -124,6 +128,8 @@ class KafkaSourceReader(SourceReader[Any]):
         """Topics of these partitions."""
         self._patience = 0.0
         """Seconds that the reader may still wait in this epoch."""
+        self._waiter: MessageWaiter | None = None
+        self._empty_rounds = 0
         self._create_metrics(context.metrics)
 
     def _create_metrics(self, metrics: MetricGroup) -> None:
@@ -174,8 +180,9 @@ class KafkaSourceReader(SourceReader[Any]):
     # -- reading -----------------------------------------------------------------------
 
     def begin_epoch(self, max_records_per_split: int) -> None:
+        self._empty_rounds = 0 if self._busy else self._empty_rounds + 1
         self._busy = False
-        self._patience = _FETCH_PATIENCE_S
+        self._patience = 0.0 if self._context.wake_up is not None else _FETCH_PATIENCE_S
         self._expectant = max(0, self._expectant - 1)
 
     def handle_source_event(self, event: SourceEvent) -> None:
@@ -185,10 +192,22 @@ class KafkaSourceReader(SourceReader[Any]):
     def next_wakeup(self, now: int) -> int | None:
         if self._busy:  # more come while the epoch ends
             return now
+        if self._context.wake_up is not None:
+            return now + _SAFETY if self._is_waiting(self._context.wake_up) else None
         watched = all(opened.stop is None for opened in self._open.values())
         if self._expectant or not watched or self._pending_records():
             return None
         return now + _SAFETY
+
+    def _is_waiting(self, wake_up: Callable[[], None]) -> bool:
+        """Whether a thread waits for the next message, which begins after a few empty rounds."""
+        if self._empty_rounds < _EMPTY_ROUNDS or not self._open:
+            return False
+        if self._waiter is None:
+            consumer = self._consumer
+            self._waiter = MessageWaiter(lambda patience: consumer.consume(1, patience), wake_up)
+        self._waiter.wait()
+        return True
 
     def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
         found = [self._finished(opened) for opened in self._ended]
@@ -206,8 +225,11 @@ class KafkaSourceReader(SourceReader[Any]):
 
     def _fetched(self, max_records: int) -> list[Any]:
         """Messages and errors that the consumer has fetched."""
+        if self._waiter is not None and self._waiter.is_waiting:
+            return []
         try:
-            messages: list[Any] = self._consumer.consume(max_records, timeout=0)
+            messages: list[Any] = [] if self._waiter is None else self._waiter.take()
+            messages += self._consumer.consume(max_records, timeout=0)
             if not messages and self._patience > 0 and self._backlog():
                 start = time.monotonic()
                 messages = self._consumer.consume(1, timeout=self._patience)
@@ -378,6 +400,8 @@ class KafkaSourceReader(SourceReader[Any]):
         return max(0, bounds[1] - opened.next_offset) if bounds is not None else 0
 
     def close(self) -> None:
+        if self._waiter is not None:
+            self._waiter.close()
         if self._consumer is not None:
             self._consumer.close()
 

@@ -99,6 +99,7 @@ class AcknowledgingReader(SourceReader[Any]):
     def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
         for split, position, _ in splits:
             client = self._reading.connect(split.split_id)
+            client.wake_up = self._context.wake_up
             now = self._context.current_time()
             self._consumers[split.split_id] = _Consumer(client, position, now)
 

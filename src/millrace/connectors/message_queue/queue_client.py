@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["Delivery", "QueueClient"]
@@ -31,8 +31,16 @@ class QueueClient(ABC):
     def __init__(self) -> None:
         self.arrived: deque[Delivery] = deque()
         """Filled by the client's thread."""
+        self.wake_up: Callable[[], None] | None = None
+        """Called in the client's thread when a message has arrived."""
         self.failure: Exception | None = None
         """Set by the client's thread when no more can arrive: of the connector's own kind."""
+
+    def deliver(self, delivery: Delivery) -> None:
+        """Add a message, in the client's thread."""
+        self.arrived.append(delivery)
+        if self.wake_up is not None:
+            self.wake_up()
 
     def take(self, count: int) -> list[Delivery]:
         """At most ``count`` of the received messages, oldest first.

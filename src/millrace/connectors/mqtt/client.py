@@ -56,7 +56,7 @@ class MqttSubscriber(QueueClient):
             return
         # what has quality of service 0 was sent so, and is not acknowledged
         tag = received.mid if received.qos else None
-        self.arrived.append(Delivery(tag, id, message.payload, message))
+        self.deliver(Delivery(tag, id, message.payload, message))
 
     def acknowledge(self, tags: Sequence[Any]) -> None:
         if self.failure is not None:

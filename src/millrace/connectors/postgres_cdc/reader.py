@@ -81,6 +81,8 @@ class PostgresCdcReader(SourceReader[Any]):
     def next_wakeup(self, now: int) -> int | None:
         if self._busy:  # more come while the epoch ends
             return now
+        if self._context.wake_up is not None:  # looks cost next to nothing there
+            return None
         bounded = self._changes is not None and self._changes.is_bounded
         if self._expectant or self._chunks or bounded:
             return None

@@ -150,7 +150,8 @@ class PulsarReader(SourceReader[Any]):
 
     def begin_epoch(self, max_records_per_split: int) -> None:
         self._busy = False
-        self._patience = _FETCH_PATIENCE_S
+        # a reader that is polled again at once has no need to wait
+        self._patience = 0.0 if self._context.wake_up is not None else _FETCH_PATIENCE_S
 
     def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
         readable = [opened for opened in self._open.values() if not opened.paused]

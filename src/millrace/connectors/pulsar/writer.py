@@ -45,14 +45,15 @@ class _Outlet(SinkWriter[Any]):
         self._writing = writing
         self._subtask = context.subtask_index
         self._run_id = context.run_id
-        self._epoch = self._now = 0
+        self._epoch = 0
+        self._current_time = context.current_time
         self._client = create_client(writing.properties)
         self._router = PartitionRouter(self._client, writing.topics, writing.router)
         self._turn = context.subtask_index
         self._sent = context.metrics.counter("numRecordsSend")
 
     def begin_epoch(self, epoch: WriterEpoch) -> None:
-        self._epoch, self._now = epoch.number, epoch.now
+        self._epoch = epoch.number
         self._turn = self._subtask
 
     def close(self) -> None:
@@ -60,7 +61,7 @@ class _Outlet(SinkWriter[Any]):
 
     def _outgoing(self, batch: RowBatch[Any]) -> Outgoing:
         writing = self._writing
-        at = None if writing.delay is None else self._now + writing.delay
+        at = None if writing.delay is None else self._current_time() + writing.delay
         route = self._router.route(writing.mode, self._turn)
         self._turn += len(batch.values)
         self._sent.inc(len(batch.values))

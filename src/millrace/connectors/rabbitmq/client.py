@@ -78,7 +78,7 @@ class RabbitMQClient(QueueClient):
 
     def _on_message(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
         id = properties.correlation_id if self._by_correlation_id else None
-        self.arrived.append(Delivery(method.delivery_tag, id, body, (method, properties)))
+        self.deliver(Delivery(method.delivery_tag, id, body, (method, properties)))
 
     def acknowledge(self, tags: Sequence[Any]) -> None:
         def tell() -> None:

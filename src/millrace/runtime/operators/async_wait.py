@@ -33,7 +33,7 @@ IDLE_WAIT_SECONDS = 0.02
 """Seconds that an epoch without records waits for a request to end, so that the driver does not run
 one empty epoch after the other."""
 WAKE_UP_INTERVAL_MS = 10
-"""Milliseconds until the next wake-up while requests are in flight."""
+"""Milliseconds until the next wake-up while requests are in flight, unless they wake the loop."""
 
 
 @dataclass
@@ -113,7 +113,8 @@ class AsyncWaitOperator(FunctionOperator):
     def restore(self) -> None:
         spec = self._spec
         if self._requests is None:
-            self._requests = AsyncRequests(self.function, spec.timeout_ms / 1000, spec.retry)
+            wake = self.context.waker.wake
+            self._requests = AsyncRequests(self.function, spec.timeout_ms / 1000, spec.retry, wake)
         self._requests.cancel_all()
         self._reset()
         self.watermark, watermarks = self._watermarks.get((self.watermark, ()))
@@ -181,7 +182,7 @@ class AsyncWaitOperator(FunctionOperator):
     def end_epoch(self, ended: bool) -> None:
         if self._spec.drain or self._ends_run:
             self._drain()
-        elif self._in_flight and not self._records_in_epoch:
+        elif self._in_flight and not (self._records_in_epoch or self.context.waker.is_heard):
             self._collect(IDLE_WAIT_SECONDS)
         self._snapshot()
         super().end_epoch(ended)
@@ -191,8 +192,13 @@ class AsyncWaitOperator(FunctionOperator):
         watermarks."""
         return input_idle and not self._queue
 
+    def room(self) -> int | None:
+        return max(0, self._spec.capacity - len(self._queue))
+
     def next_wakeup(self) -> int | None:
-        return self.context.clock() + WAKE_UP_INTERVAL_MS if self._queue else None
+        if not self._queue or self.context.waker.is_heard:
+            return None  # a request that ends wakes the loop
+        return self.context.clock() + WAKE_UP_INTERVAL_MS
 
     def _take_number(self) -> int:
         self._next_number += 1

@@ -150,6 +150,7 @@ class SinkOperator(Operator):
             directory=self._epoch.directory,
             metrics=self._metrics,
             logger=self._logger,
+            current_time=self.context.clock,
             uid=self.context.uid,
         )
         self._writer = self._sink.create_writer(context, state)

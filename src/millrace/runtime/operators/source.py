@@ -87,6 +87,7 @@ class SourceOperator(Operator):
             self.context.parallelism,
             self.context.source_clock,
             poll_interval=self.context.poll_interval,
+            wake_up=self.context.waker.wake if self.context.waker.is_heard else None,
             metrics=RegisteredGroup(self.context.metrics),
             logger=logging.getLogger(f"millrace.source.{self.context.name}"),
         )
@@ -102,6 +103,8 @@ class SourceOperator(Operator):
         self._newest = MIN_WATERMARK
         """Highest watermark of the finished splits."""
         self._end_notified = False
+        self.is_polled = False
+        """Whether the reader did not know, when it was last asked, when records will come."""
         self._completed_checkpoint: int | None = None
 
     def restore(self) -> None:
@@ -381,6 +384,7 @@ class SourceOperator(Operator):
         if self._remaining_records <= 0:
             return self._now
         at = self._reader.next_wakeup(now) if self._reader is not None else None
+        self.is_polled = at is None
         return now + self.context.poll_interval if at is None else at
 
     def _idle_at(self, split: ActiveSplit) -> int | None:

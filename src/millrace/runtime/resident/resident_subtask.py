@@ -179,7 +179,7 @@ class ResidentSubtask:
         input, credit or the driver."""
         if self.phase is not Phase.OPEN or self.outbox.is_blocked:
             return None
-        if self._has_work():
+        if self.subtask.waker.is_set or self._has_work():
             return 0.0
         waits = []
         if self._wakeup is not None:
@@ -191,10 +191,17 @@ class ResidentSubtask:
         return min(waits, default=None)
 
     def _has_work(self) -> bool:
-        reading = self._reading
+        reading, is_full = self._reading, self._is_full
         if reading is not None:
-            return reading.batches is not None or reading.is_end_wanted
-        return self.gate.has_ready or not self._intake.is_empty or self.gate.is_aligned
+            return reading.is_end_wanted or (reading.batches is not None and not is_full)
+        if self.gate.is_aligned and self._intake.is_empty:
+            return True
+        return not is_full and (self.gate.has_ready or not self._intake.is_empty)
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether an operator would have to wait if it got more input now."""
+        return self.subtask.chain.room() == 0
 
     def turn(self, until: float) -> bool:
         """Work until the time ``until`` (`time.perf_counter`), or until nothing is left to do.
@@ -223,7 +230,7 @@ class ResidentSubtask:
     def _work(self, until: float) -> bool:
         now = self._clock()
         self.subtask.set_clock(now)
-        worked = self._fire_timers(now)
+        worked = self._heed_wake_up(now) or self._fire_timers(now)
         if self._reading is not None:
             worked = self._read(self._reading, now, until) or worked
         else:
@@ -231,6 +238,19 @@ class ResidentSubtask:
         if self.phase is Phase.OPEN:
             self._flush_if_due(now)
         return worked
+
+    def _heed_wake_up(self, now: int) -> bool:
+        """Look for what another thread has told of: records of a reader, or ended requests."""
+        if not self.subtask.waker.take():
+            return False
+        if self._reading is None:
+            self._wakeup = now
+            return self._fire_timers(now)
+        self._reading.poll_at(now)
+        if self._reading.batches is not None:
+            self.subtask.on_timer(now)
+        self._note_output()
+        return True
 
     def _fire_timers(self, now: int) -> bool:
         if self._wakeup is None or self._wakeup > now:
@@ -247,7 +267,7 @@ class ResidentSubtask:
 
     def _process(self, until: float) -> bool:
         intake, worked = self._intake, False
-        while not self.outbox.is_blocked:
+        while not (self.outbox.is_blocked or self._is_full):
             started = time.perf_counter()
             if started >= until and worked:
                 break
@@ -268,7 +288,9 @@ class ResidentSubtask:
 
     def _room(self) -> int:
         """Records of the next piece of input."""
-        return min(self._pace.limit(self.subtask.program.buffer_records), self.outbox.room())
+        free = min(self._pace.limit(self.subtask.program.buffer_records), self.outbox.room())
+        room = self.subtask.chain.room()
+        return free if room is None else max(1, min(free, room))
 
     def _give_credit(self) -> None:
         taken, self._intake.taken = self._intake.taken, {}
@@ -296,7 +318,7 @@ class ResidentSubtask:
             else:
                 reading.begin_round(self.subtask.read_available(reading.plan), self._records_read)
             worked = True
-        while reading.batches is not None and not self.outbox.is_blocked:
+        while reading.batches is not None and not (self.outbox.is_blocked or self._is_full):
             started, before = time.perf_counter(), self._records_read
             if next(reading.batches, _END) is _END:
                 self._finish_round(reading)
@@ -328,13 +350,11 @@ class ResidentSubtask:
         found = self._records_read > reading.records_before
         self.has_news = self.has_news or found
         reading.poll_after = FIRST_POLL_MS if found else min(2 * reading.poll_after, MOST_POLL_MS)
-        at = self.subtask.next_wakeup()
-        if at is None:
-            reading.rest(None)
-        else:
-            # readers that know nothing ask for a poll after the program's interval
-            default = now + self.subtask.program.poll_interval - 1
-            reading.rest(min(at, now + reading.poll_after) if at >= default else max(at, now))
+        at, head = self.subtask.next_wakeup(), self.subtask.chain.head
+        if at is not None:
+            is_polled = isinstance(head, SourceOperator) and head.is_polled
+            at = min(at, now + reading.poll_after) if is_polled else at
+        reading.rest(at)
 
     # -- output --------------------------------------------------------------------------------
 
@@ -403,6 +423,11 @@ class _Reading:
     def begin_round(self, batches: Iterator[None], records: int) -> None:
         """Begin a round, before which ``records`` were read in the epoch."""
         self.batches, self.records_before = batches, records
+
+    def poll_at(self, now: int) -> None:
+        """Begin the next round now, unless one runs or the source has ended."""
+        if self.batches is None and self.next_poll is not None:
+            self.next_poll = min(self.next_poll, now)
 
     def rest(self, until: int | None) -> None:
         """End the round."""

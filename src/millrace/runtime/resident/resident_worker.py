@@ -112,6 +112,10 @@ class ResidentWorker:
         self._tidy = tidy
         self._tidied_at = time.monotonic()
         self._selector = selectors.DefaultSelector()
+        self._wake_reader, self._wake_writer = socket.socketpair()
+        for end in (self._wake_reader, self._wake_writer):
+            end.setblocking(False)
+        self._selector.register(self._wake_reader, selectors.EVENT_READ)
         self._listener = Listener(assignment.host)
         self._control = self._connected_to_driver("task")
         self._peers: dict[int, FrameConnection] = {}
@@ -191,13 +195,18 @@ class ResidentWorker:
             connection.close()
         self._listener.close()
         self._selector.close()
+        self._wake_reader.close()
+        self._wake_writer.close()
 
     # -- the loop ------------------------------------------------------------------------------
 
     def _step(self) -> None:
         for key, events in self._selector.select(self._wait()):
             source = key.data
-            if isinstance(source, socket.socket):
+            if source is None:
+                with suppress(OSError):
+                    self._wake_reader.recv(4096)
+            elif isinstance(source, socket.socket):
                 self._accept(source)
             elif events & selectors.EVENT_READ and source.is_open:  # not of a former attempt
                 self._receive(source)
@@ -295,6 +304,11 @@ class ResidentWorker:
             wanted |= selectors.EVENT_WRITE
         if self._selector.get_key(connection).events != wanted:
             self._selector.modify(connection, wanted, connection)
+
+    def _wake(self) -> None:
+        """End the loop's wait. May be called in any thread."""
+        with suppress(OSError):  # full: it is awake; closed: it has ended
+            self._wake_writer.send(b"!")
 
     # -- the driver's messages -----------------------------------------------------------------
 
@@ -408,6 +422,7 @@ class ResidentWorker:
         wiring: Wiring,
     ) -> None:
         held = self._held.subtask(program, stage, index)
+        held.subtask.waker.listener = self._wake
         subtask = ResidentSubtask(
             held,
             wiring.attempt,

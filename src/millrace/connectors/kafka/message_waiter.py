@@ -1,0 +1,70 @@
+"""Waits in a thread for the next message of an idle consumer, and wakes the reader."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["MessageWaiter"]
+
+_SLICE_S = 0.1
+"""Seconds of one wait, after which the thread looks whether it is to end."""
+
+
+class MessageWaiter:
+    """Waits for a consumer's next message, whenever its reader has found none.
+
+    While it waits, nobody else may take messages of the consumer: they would be out of order.
+
+    Args:
+        consume: waits up to so many seconds for messages, and returns them.
+        wake_up: called in the thread when there are messages, or an error.
+    """
+
+    def __init__(self, consume: Callable[[float], list[Any]], wake_up: Callable[[], None]) -> None:
+        self._consume = consume
+        self._wake_up = wake_up
+        self._wanted = threading.Event()
+        self._is_closed = False
+        self._messages: list[Any] = []
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="Kafka messages", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the thread waits, so that the consumer must be left alone."""
+        return self._wanted.is_set()
+
+    def wait(self) -> None:
+        """Begin to wait in the thread."""
+        self._wanted.set()
+
+    def take(self) -> list[Any]:
+        """Messages that the last wait has found.
+
+        Raises:
+            Exception: what ``consume`` raised.
+        """
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+        messages, self._messages = self._messages, []
+        return messages
+
+    def _run(self) -> None:
+        while self._wanted.wait() and not self._is_closed:
+            try:
+                self._messages = self._consume(_SLICE_S)
+            except Exception as error:
+                self._error = error
+            if self._messages or self._error is not None:
+                self._wanted.clear()
+                self._wake_up()
+
+    def close(self) -> None:
+        """End the thread. The consumer can be closed then."""
+        self._is_closed = True
+        self._wanted.set()
+        self._thread.join()

@@ -1,0 +1,47 @@
+"""Waker: lets threads beside a subtask wake the loop that drives the subtask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["Waker"]
+
+
+class Waker:
+    """Wake-up calls for one subtask, from any thread.
+
+    Example:
+        >>> waker = Waker()
+        >>> waker.wake()
+        >>> waker.take(), waker.take()
+        (True, False)
+    """
+
+    def __init__(self) -> None:
+        self.listener: Callable[[], None] | None = None
+        """Function that wakes the loop, and may be called in any thread. None if an executor calls
+        the subtask in its own order: it looks for news at fixed moments."""
+        self._is_set = False
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether a call has an effect. If it has none, a look must be asked for by time."""
+        return self.listener is not None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether there was a call since the last `take`."""
+        return self._is_set
+
+    def wake(self) -> None:
+        """Give the subtask a turn soon. Further calls before that turn cost nothing."""
+        if not self._is_set:
+            self._is_set = True
+            if self.listener is not None:
+                self.listener()
+
+    def take(self) -> bool:
+        """Whether there was a call since the last `take`. What a thread has stored before its call
+        is then there."""
+        was_set, self._is_set = self._is_set, False
+        return was_set
