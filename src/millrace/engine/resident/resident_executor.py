@@ -139,7 +139,7 @@ class ResidentExecutor:
         self._cancelled = False
         self._end_wanted = False
         self._live_attempt = -1
-        """Attempt whose connections must hold. Negative after a loss, of which all survivors tell."""
+        """Attempt whose connections must hold. Negative after a loss: all survivors tell of it."""
         self._broken: tuple[float, str] | None = None
         """Time until which the end of a worker may explain a broken connection, and the error."""
         self._rounds_ms = 0.0
