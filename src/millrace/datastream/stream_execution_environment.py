@@ -165,7 +165,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
-        """What the program has set, which has no effect; None if it has set nothing."""
+        """Setting of the program, which has no effect; None if it has set nothing."""
         return self._configuration.get(flink_options.CHANGELOG)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:

@@ -60,7 +60,7 @@ IDLE = 5.0
 
 @dataclass(frozen=True)
 class TaskAssignment:
-    """What a task knows when it starts.
+    """Knowledge of a task when it starts.
 
     Args:
         driver: address of the driver.
