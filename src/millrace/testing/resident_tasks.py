@@ -40,7 +40,7 @@ class ThreadStarter:
         for task in range(tasks):
             held = self._held.setdefault(task, Worker(f"local:{task}", self._clock))
             assignment = TaskAssignment(address, token, generation, task)
-            workers.append(ResidentWorker(assignment, held, _loaded, _storage, self._clock))
+            workers.append(ResidentWorker(assignment, held, loaded, storage, self._clock))
         return ThreadTasks(workers)
 
     def adapted(self, program: Program) -> Program:
@@ -102,13 +102,13 @@ def local_resident_executor(
     return ResidentExecutor(ThreadStarter(clock), tasks, settings)
 
 
-def _loaded(code: bytes) -> Program:
+def loaded(code: bytes) -> Program:
     program = pickle.loads(code)
     assert isinstance(program, Program)
     return program
 
 
-def _storage(plan: EpochPlan) -> Storage:
+def storage(plan: EpochPlan) -> Storage:
     job_dir, durable = plan.job_dir, plan.durable
     assert job_dir is not None
     return Storage(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Semaphore
+from typing import Any
 
 import pytest
 
-from millrace.common import Configuration
-from millrace.common.errors import JobExecutionError
+from millrace.common import Configuration, JobStatus, WatermarkStrategy
+from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.restart_strategy import RestartStrategies
-from millrace.datastream import StreamExecutionEnvironment
+from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
+from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.job_details import JobDetails
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.testing import CollectingSink, LocalExecutor
 from millrace.testing.resident_tasks import local_resident_executor
 
 WORDS = ["to", "be", "or", "not", "to", "be"]
@@ -21,7 +27,8 @@ COUNTS = [("be", 1), ("be", 2), ("not", 1), ("or", 1), ("to", 1), ("to", 2)]
 @pytest.fixture(autouse=True)
 def resident() -> Iterator[None]:
     before = JobLauncher.current()
-    JobLauncher.install(JobLauncher(executor=lambda *_: local_resident_executor(2)))
+    settings = ResidentSettings(barrier_interval=30)
+    JobLauncher.install(JobLauncher(executor=lambda *_: local_resident_executor(2, settings)))
     yield
     JobLauncher.install(before)
 
@@ -68,3 +75,90 @@ def test_a_function_that_fails_ends_the_job_with_its_error() -> None:
 
     with pytest.raises(JobExecutionError, match="not to"):
         list(environment().from_collection(["to"]).map(fail).execute_and_collect())
+
+
+def endless(env: StreamExecutionEnvironment) -> DataStream[Any]:
+    """Counts of numbers that never end, at a rate that leaves the machine idle."""
+    source = DataGeneratorSource(
+        lambda i: i % 7, rate_limiter_strategy=RateLimiterStrategy.per_second(500), splits=2
+    )
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    return numbers.map(lambda n: (n, 1)).key_by(lambda pair: pair[0]).sum(1)
+
+
+class Epochs:
+    """Lets a test wait for accepted epochs."""
+
+    def __init__(self) -> None:
+        self._accepted = Semaphore(0)
+
+    def __call__(self, details: JobDetails) -> None:
+        self._accepted.release()
+
+    def wait(self, count: int = 1) -> None:
+        for _ in range(count):
+            assert self._accepted.acquire(timeout=30)
+
+
+def counts_in(savepoint: str, **settings: str) -> dict[int, int]:
+    """Highest count of each key that a job gives that goes on from a savepoint."""
+    env = environment(**{"execution.state-recovery.path": savepoint, **settings})
+    best: dict[int, int] = {}
+    with endless(env).execute_and_collect() as results:
+        for key, count in results:
+            best.setdefault(key, count)
+            if len(best) == 7:
+                break
+    return best
+
+
+def test_a_savepoint_of_a_running_job_and_a_stop_with_one(tmp_path: Path) -> None:
+    env, epochs = environment(), Epochs()
+    env.launcher.listeners.append(epochs)
+    endless(env).sink_to(CollectingSink())
+    client = env.execute_async("endless")
+    epochs.wait(2)
+    first = client.trigger_savepoint(str(tmp_path / "first")).result()
+    epochs.wait()
+    last = client.stop_with_savepoint(False, str(tmp_path / "last")).result()
+    before, after = counts_in(first), counts_in(last)
+    assert all(count > 1 for count in before.values())
+    assert all(after[key] >= count for key, count in before.items())
+
+
+def test_a_savepoint_starts_on_the_other_executor(tmp_path: Path) -> None:
+    env, epochs = environment(), Epochs()
+    env.launcher.listeners.append(epochs)
+    endless(env).sink_to(CollectingSink())
+    client = env.execute_async("endless")
+    epochs.wait(2)
+    path = client.stop_with_savepoint(False, str(tmp_path)).result()
+    JobLauncher.install(JobLauncher(executor=lambda *_: LocalExecutor()))
+    counts = counts_in(path)
+    assert all(count > 1 for count in counts.values())
+
+
+def test_an_idle_job_is_cancelled() -> None:
+    env = environment()
+    source = DataGeneratorSource(
+        lambda i: i, rate_limiter_strategy=RateLimiterStrategy.per_second(0.001), splits=1
+    )
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "rare").sink_to(CollectingSink())
+    client = env.execute_async("idle")
+    while client.get_job_status().result() is not JobStatus.RUNNING:
+        pass
+    client.cancel().result()
+    with pytest.raises(JobCancelledError):
+        client.get_job_execution_result().result()
+
+
+def test_a_job_is_rescaled() -> None:
+    env, epochs = environment(), Epochs()
+    env.launcher.listeners.append(epochs)
+    sink: CollectingSink[Any] = CollectingSink()
+    endless(env).sink_to(sink)
+    client = env.execute_async("rescaled")
+    epochs.wait(2)
+    client.rescale(1).result()
+    epochs.wait(2)
+    client.cancel().result()

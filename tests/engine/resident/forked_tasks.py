@@ -1,0 +1,91 @@
+"""Resident tasks in forked processes. One that is killed is started again, as by Spark."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from multiprocessing.process import BaseProcess
+from threading import Event, Thread
+
+from millrace.runtime.program import Program
+from millrace.runtime.resident.resident_worker import ResidentWorker, TaskAssignment
+from millrace.runtime.worker import Worker
+from millrace.testing.resident_tasks import loaded, storage
+
+FORK = multiprocessing.get_context("fork")
+
+
+def run_task(address: str, token: bytes, generation: int, task: int, attempt: int) -> None:
+    assignment = TaskAssignment(address, token, generation, task, "", 0.2, attempt)
+    try:
+        ResidentWorker(assignment, Worker(f"forked:{os.getpid()}"), loaded, storage).run()
+    except BaseException:
+        os._exit(1)
+    os._exit(0)
+
+
+class ForkedTasks:
+    """Running processes. One that does not end with 0 is replaced."""
+
+    def __init__(self, address: str, token: bytes, generation: int, tasks: int) -> None:
+        self._given = address, token, generation
+        self._attempts = 0
+        self._over = Event()
+        self.processes: dict[int, tuple[int, BaseProcess]] = {}
+        for task in range(tasks):
+            self._start(task)
+        self._thread = Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _start(self, task: int) -> None:
+        self._attempts += 1
+        process = FORK.Process(target=run_task, args=(*self._given, task, self._attempts))
+        process.start()
+        self.processes[task] = self._attempts, process
+
+    def _watch(self) -> None:
+        while not self._over.is_set() and self._alive():
+            for task, (_, process) in list(self.processes.items()):
+                if not process.is_alive() and process.exitcode != 0:
+                    self._start(task)
+            self._over.wait(0.01)
+
+    def _alive(self) -> bool:
+        return any(p.is_alive() or p.exitcode != 0 for _, p in self.processes.values())
+
+    def failure(self) -> str | None:
+        return None if self._thread.is_alive() else ""
+
+    def kill(self, attempt: int) -> None:
+        for number, process in self.processes.values():
+            if number == attempt:
+                process.kill()
+
+    def reason(self, attempt: int) -> str:
+        return "it was killed"
+
+    def cancel(self) -> None:
+        self._over.set()
+        for _, process in self.processes.values():
+            process.kill()
+
+    def wait(self, seconds: float) -> bool:
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+
+class ForkingStarter:
+    """Starts forked tasks; `running` are those of the last generation."""
+
+    host = bind = "127.0.0.1"
+    running: ForkedTasks
+
+    def start(self, address: str, token: bytes, generation: int, tasks: int) -> ForkedTasks:
+        self.running = ForkedTasks(address, token, generation, tasks)
+        return self.running
+
+    def adapted(self, program: Program) -> Program:
+        return program
+
+    def require_running(self) -> None:
+        pass

@@ -1,0 +1,95 @@
+"""Lost and frozen workers of resident tasks: real processes, real kills, exact results."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from forked_tasks import ForkingStarter
+
+from millrace.common import Configuration, WatermarkStrategy
+from millrace.connectors import NumberSequenceSource
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.job_details import JobDetails
+from millrace.engine.resident.resident_executor import ResidentExecutor
+from millrace.engine.resident.tasks import ResidentSettings
+
+PARALLELISM = 4
+NUMBERS = 8_000
+KEYS = 50
+
+
+@pytest.fixture
+def starter() -> Iterator[ForkingStarter]:
+    starter = ForkingStarter()
+    settings = ResidentSettings(barrier_interval=20, heartbeat_timeout=1.5)
+    before = JobLauncher.current()
+    executor = lambda *_: ResidentExecutor(starter, PARALLELISM, settings)  # noqa: E731
+    JobLauncher.install(JobLauncher(executor=executor))
+    yield starter
+    JobLauncher.install(before)
+
+
+def counted(hurt: Callable[[JobDetails], None], directory: Path) -> list[tuple[int, int]]:
+    """Running counts per key, while something is done to the workers after accepted epochs."""
+    config = Configuration()
+    config.set_string("execution.runtime-mode", "STREAMING")
+    config.set_string("execution.checkpointing.interval", "0 ms")
+    config.set_string("execution.checkpointing.dir", str(directory))
+    env = StreamExecutionEnvironment.get_execution_environment(config)
+    env.set_parallelism(PARALLELISM)
+    env.launcher.listeners.append(hurt)
+    source = NumberSequenceSource(0, NUMBERS - 1, splits=PARALLELISM)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+
+    def slowly(number: int) -> tuple[int, int]:
+        # the job must live through several epochs: this is work, not a wait for something
+        sum(range(4_000))
+        return number % KEYS, 1
+
+    counts = numbers.map(slowly).key_by(lambda pair: pair[0]).sum(1)
+    return list(counts.execute_and_collect())
+
+
+def expected() -> Counter[tuple[int, int]]:
+    return Counter((key, count) for key in range(KEYS) for count in range(1, NUMBERS // KEYS + 1))
+
+
+def test_killed_workers_lose_and_double_nothing(starter: ForkingStarter, tmp_path: Path) -> None:
+    left = [0, 2, 3]
+    losses = []
+
+    def kill(details: JobDetails) -> None:
+        if left and details.epochs % 3 == 1:
+            _, process = starter.running.processes[left.pop()]
+            losses.append(process.pid)
+            process.kill()
+
+    assert Counter(counted(kill, tmp_path)) == expected()
+    assert len(losses) == 3
+
+
+def test_a_frozen_worker_is_replaced_and_refused_when_it_wakes(
+    starter: ForkingStarter, tmp_path: Path
+) -> None:
+    frozen: list[int] = []
+
+    def freeze(details: JobDetails) -> None:
+        if not frozen and details.epochs == 2:
+            _, process = starter.running.processes[1]
+            assert process.pid is not None
+            frozen.append(process.pid)
+            os.kill(process.pid, signal.SIGSTOP)
+
+    assert Counter(counted(freeze, tmp_path)) == expected()
+    assert frozen
+    assert starter.running.processes[1][1].pid != frozen[0]
