@@ -158,6 +158,7 @@ class EpochRunner:
         return acks
 
     def _ended_early(self, plan: EpochPlan, deployment: Deployment, error: ExecutorError) -> None:
+        deployment.restoring |= error.lost
         reason = self._timed_out
         if reason is None:
             self._lost(plan, error)

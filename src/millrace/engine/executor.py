@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from millrace.common.completable_future import CompletableFuture
@@ -13,7 +13,15 @@ from millrace.runtime.program import Program
 
 class ExecutorError(JobExecutionError):
     """An epoch was lost to a failure of the infrastructure (a task, an executor). It can run
-    again."""
+    again.
+
+    Args:
+        lost: subtasks (stage, index) whose state was lost with a process, as far as known.
+    """
+
+    def __init__(self, message: str, lost: Iterable[tuple[int, int]] = ()) -> None:
+        super().__init__(message)
+        self.lost = frozenset(lost)
 
 
 class ApplicationLostError(JobExecutionError):

@@ -270,13 +270,12 @@ class ResidentExecutor:
             stuck = [task for task in waiting if task.turn_seconds > WIRE_PATIENCE]
             if time.monotonic() > limit:
                 stuck = waiting
-            for task in stuck:
-                self._kill(task)
             if stuck:
-                raise ExecutorError(
-                    f"{', '.join(task.name for task in stuck)} did not answer in time, and was "
-                    "ended"
-                )
+                names = ", ".join(task.name for task in stuck)
+                lost = [place for task in stuck for place in self._subtasks_of(task)]
+                for task in stuck:
+                    self._kill(task)
+                raise ExecutorError(f"{names} did not answer in time, and was ended", lost)
             self._poll(0.2)
         self._is_wired = True
 
@@ -498,7 +497,8 @@ class ResidentExecutor:
                 self._kill(task)
                 raise ExecutorError(
                     f"{task.name} has sent no heartbeat for "
-                    f"{self._settings.heartbeat_timeout:g} s, and was ended"
+                    f"{self._settings.heartbeat_timeout:g} s, and was ended",
+                    self._subtasks_of(task),
                 )
 
     def _loss(self, task: _Task) -> ExecutorError:
@@ -507,7 +507,18 @@ class ResidentExecutor:
         assert self._running is not None
         self._forget(task)
         reason = self._running.reason(task.hello.attempt) if task.hello is not None else ""
-        return ExecutorError(f"{task.name} was lost" + (f": {reason}" if reason else ""))
+        message = f"{task.name} was lost" + (f": {reason}" if reason else "")
+        return ExecutorError(message, self._subtasks_of(task))
+
+    def _subtasks_of(self, task: _Task) -> list[tuple[int, int]]:
+        """Subtasks of a task, whose state its replacement does not have."""
+        assert self._program is not None
+        number, width = task.control.peer, self._width
+        return [
+            (stage.id, index)
+            for stage in self._program.stages
+            for index in range(number, stage.parallelism, width)
+        ]
 
 
 def _part_of(plan: EpochPlan, task: int, width: int) -> EpochPlan:
