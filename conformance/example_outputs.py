@@ -26,6 +26,9 @@ SERVERS = {
 }
 """Programs that are not run here, with what they need; the connectors' tests run their like."""
 
+BATCH = {"datastream/word_count.py"}
+"""Programs of the DataStream API in BATCH mode, which the epoch executor alone runs."""
+
 ENDLESS = {
     "datastream/asyncio/remote_model_inference.py": r"\{\"user_id\": -?\d+, "
     r"\"comments\": \"[0-9a-f]+\", "

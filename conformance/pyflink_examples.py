@@ -4,8 +4,9 @@
 
 The wheel of PyFlink carries them. It is fetched without its dependencies into a cache outside the
 repository (``$MILLRACE_PYFLINK_WHEELS``, or ``pyflink-wheels`` in the user's cache); the programs
-are copied to a temporary directory and run there on Spark. Exits 1 unless every program of the
-wheel either puts out what is expected, or waits for a part of Millrace and says so.
+are copied to a temporary directory and run there on Spark, those of the DataStream API on both
+executors. Exits 1 unless every program of the wheel either puts out what is expected, or waits for
+a part of Millrace and says so.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.example_outputs import (
+    BATCH,
     BROKEN,
     ENDLESS,
     EXPECTED,
@@ -36,6 +38,8 @@ from conformance.example_outputs import (
 ROOT = Path(__file__).resolve().parents[1]
 PIN = "apache-flink==2.3.0"
 FOLDER = "pyflink/examples/"
+DATASTREAM = "datastream/"
+"""Folder of the programs that run on resident tasks, too."""
 SECONDS = 180
 """A program may take so long, Spark's start included."""
 FIRST = 10
@@ -100,11 +104,18 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path.strip(os.pathsep)}
 
 
-def run(program: Path, arguments: tuple[str, ...]) -> Ended:
-    """Run a program as its author would, in its own directory."""
+def on_resident_tasks(program: Path, checkpoints: Path) -> list[str]:
+    """Command that runs a program on resident tasks, without its arguments."""
+    setting = "millrace.executor=resident"
+    command = [sys.executable, "-u", "-m", "millrace", "run", "--no-progress"]
+    return [*command, "--conf", setting, "--checkpoint-dir", str(checkpoints), program.name]
+
+
+def run(program: Path, arguments: tuple[str, ...], command: list[str] | None = None) -> Ended:
+    """Run a program as its author would, in its own directory; or by another ``command``."""
     try:
         done = subprocess.run(
-            [sys.executable, program.name, *arguments],
+            [*(command or [sys.executable, program.name]), *arguments],
             cwd=program.parent,
             env=environment(),
             capture_output=True,
@@ -144,19 +155,30 @@ def problems(name: str, directory: Path) -> Iterator[tuple[str, str]]:
         scratch = directory.parent / f"run-{number}"
         scratch.mkdir(exist_ok=True)
         yield expected.described(), _problem(program, scratch / Path(name).stem, expected)
+        if name.startswith(DATASTREAM) and name not in BATCH:
+            command = on_resident_tasks(program, scratch / "checkpoints")
+            place = scratch / f"{Path(name).stem}-resident"
+            how = f"{expected.described()}, on resident tasks"
+            yield how, _problem(program, place, expected, command)
     if name in ENDLESS:
         yield "until it is stopped", _problem_of_endless(program, ENDLESS[name])
+        if name.startswith(DATASTREAM):
+            command = on_resident_tasks(program, directory.parent / "checkpoints")
+            how = "until it is stopped, on resident tasks"
+            yield how, _problem_of_endless(program, ENDLESS[name], command)
     if name in SERVERS:
         yield f"not run: needs {SERVERS[name]}", ""
     elif name not in (WAITING.keys() | BROKEN.keys() | EXPECTED.keys() | ENDLESS.keys()):
         yield "unknown", "a new program: give its expected output, or the part it waits for"
 
 
-def _problem(program: Path, scratch: Path, expected: Expected) -> str:
+def _problem(
+    program: Path, scratch: Path, expected: Expected, command: list[str] | None = None
+) -> str:
     given, output = scratch.with_suffix(".txt"), scratch.with_suffix(".out")
     given.write_text(INPUT)
     places = {"INPUT": str(given), "OUTPUT": str(output)}
-    ended = run(program, tuple(places.get(word, word) for word in expected.arguments))
+    ended = run(program, tuple(places.get(word, word) for word in expected.arguments), command)
     if ended.code != 0:
         return f"exit code {ended.code}: {' '.join(ended.errors.split())[-300:]}"
     lines = ended.output
@@ -166,10 +188,10 @@ def _problem(program: Path, scratch: Path, expected: Expected) -> str:
     return expected.difference(lines)
 
 
-def _problem_of_endless(program: Path, line: str) -> str:
+def _problem_of_endless(program: Path, line: str, command: list[str] | None = None) -> str:
     """What is wrong with the first results of a program that does not end."""
     with subprocess.Popen(
-        [sys.executable, "-u", program.name],
+        command or [sys.executable, "-u", program.name],
         cwd=program.parent,
         env=environment(),
         stdout=subprocess.PIPE,
