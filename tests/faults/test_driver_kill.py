@@ -56,6 +56,22 @@ def test_killed_at_the_first_passes(point: str, live_and_die: Drivers) -> None:
     check(live_and_die([f"{point}:1", f"{point}:2", f"{point}:3", ""]))
 
 
+@pytest.mark.parametrize("point", ["after-acks", "during-metadata", "before-sink-commit"])
+def test_killed_on_resident_tasks(point: str, live_and_die: Drivers) -> None:
+    """The next epoch has begun when the driver dies amid a checkpoint."""
+    check(live_and_die([f"{point}:1", f"{point}:2", ""], executor="resident"))
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(20))
+def test_killed_anywhere_on_resident_tasks(seed: int, live_and_die: Drivers) -> None:
+    rng = random.Random(seed)
+    traps = [f"{rng.choice(CRASH_POINTS)}:{rng.randint(1, 3)}" for _ in range(4)]
+    lives = live_and_die([*traps, ""], executor="resident", count=2_000)
+    assert lives.drivers[-1].status == 0, lives.errors
+    pipeline.check_output(lives.directory / "out", 2_000, 3)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_anywhere(seed: int, live_and_die: Drivers) -> None:
     """A row of drivers killed at random places, with epochs that Spark lost in between."""

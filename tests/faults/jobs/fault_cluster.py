@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
+from typing import ClassVar
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.engine.executor import ExecutorError
@@ -53,6 +54,13 @@ class FaultyCluster:
     # how many tasks a level may have; one alone gets all of the same attempt
     tasks: tuple[int | None, ...] = (1, 2, None)
     happened: list[str] = field(default_factory=list)
+    keeps_epochs_open: ClassVar[bool] = False
+
+    def begin_epoch(self, plan: EpochPlan) -> None:
+        pass
+
+    def end_reading(self) -> None:
+        pass
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed)

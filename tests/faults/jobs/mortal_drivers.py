@@ -21,9 +21,12 @@ from fault_cluster import FaultyCluster
 
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.executor import Executor
 from millrace.engine.job_details import JobDetails
+from millrace.engine.resident.tasks import ResidentSettings
 from millrace.filesystem import crash_points as crash
 from millrace.state.canonical import savepoint_files
+from millrace.testing.resident_tasks import local_resident_executor
 
 # Arrow is imported once, before drivers are forked: the jobs end before one of them has done it.
 assert savepoint_files
@@ -48,6 +51,8 @@ class Request:
     """After so many epochs of each driver, make a savepoint."""
     kill_after: list[float] = field(default_factory=list)
     """Seconds after which each driver is killed, wherever it is then; 0: not."""
+    executor: str = "epochs"
+    """The executor of the drivers: epochs, or resident tasks in their threads."""
     look: bool = True
     """Whether to tell what readers saw; only on a disk."""
 
@@ -86,7 +91,11 @@ def killed_after(pid: int, seconds: float) -> int:
 
 
 def run(request: Request, number: int) -> None:
-    cluster = FaultyCluster(request.seed * 1000 + number, request.rate)
+    cluster: Executor
+    if request.executor == "resident":
+        cluster = local_resident_executor(2, ResidentSettings(barrier_interval=2))
+    else:
+        cluster = FaultyCluster(request.seed * 1000 + number, request.rate)
     JobLauncher.install(JobLauncher(resume=True, executor=lambda *_: cluster))
     configuration = pipeline.small_epochs(
         f"{request.directory}/checkpoints", request.interval, inline_limit=request.inline_limit
