@@ -39,7 +39,9 @@ def starter() -> Iterator[ForkingStarter]:
     JobLauncher.install(before)
 
 
-def counted(hurt: Callable[[JobDetails], None], directory: Path) -> list[tuple[int, int]]:
+def counted(
+    hurt: Callable[[JobDetails], None], directory: Path, count: int = NUMBERS
+) -> list[tuple[int, int]]:
     """Running counts per key, while something is done to the workers after accepted epochs."""
     config = Configuration()
     config.set_string("execution.runtime-mode", "STREAMING")
@@ -48,7 +50,7 @@ def counted(hurt: Callable[[JobDetails], None], directory: Path) -> list[tuple[i
     env = StreamExecutionEnvironment.get_execution_environment(config)
     env.set_parallelism(PARALLELISM)
     env.launcher.listeners.append(hurt)
-    source = NumberSequenceSource(0, NUMBERS - 1, splits=PARALLELISM)
+    source = NumberSequenceSource(0, count - 1, splits=PARALLELISM)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
 
     def slowly(number: int) -> tuple[int, int]:
@@ -60,22 +62,25 @@ def counted(hurt: Callable[[JobDetails], None], directory: Path) -> list[tuple[i
     return list(counts.execute_and_collect())
 
 
-def expected() -> Counter[tuple[int, int]]:
-    return Counter((key, count) for key in range(KEYS) for count in range(1, NUMBERS // KEYS + 1))
+def expected(count: int = NUMBERS) -> Counter[tuple[int, int]]:
+    return Counter((key, n) for key in range(KEYS) for n in range(1, count // KEYS + 1))
 
 
-def test_killed_workers_lose_and_double_nothing(starter: ForkingStarter, tmp_path: Path) -> None:
-    left = [0, 2, 3]
-    losses = []
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.torture)])
+def test_killed_workers_lose_and_double_nothing(
+    kills: int, starter: ForkingStarter, tmp_path: Path
+) -> None:
+    killed: list[int | None] = []
 
     def kill(details: JobDetails) -> None:
-        if left and details.epochs % 3 == 1:
-            _, process = starter.running.processes[left.pop()]
-            losses.append(process.pid)
+        if len(killed) < kills and details.epochs % 3 == 1:
+            _, process = starter.running.processes[3 * len(killed) % PARALLELISM]
+            killed.append(process.pid)
             process.kill()
 
-    assert Counter(counted(kill, tmp_path)) == expected()
-    assert len(losses) == 3
+    count = NUMBERS * max(1, kills // 2)
+    assert Counter(counted(kill, tmp_path, count)) == expected(count)
+    assert len(set(killed)) == kills
 
 
 def test_a_frozen_worker_is_replaced_and_refused_when_it_wakes(
