@@ -49,8 +49,3 @@ def test_the_alerts_of_the_page(mosquitto: Mosquitto, tmp_path: Path) -> None:
         job.cancel().result()
     listener.close()
     assert set(found) == {("alerts/oven", b"oven 90")}
-
-
-def test_the_page_is_in_the_navigation() -> None:
-    navigation = (PAGE.parents[2] / "mkdocs.yml").read_text(encoding="utf-8")
-    assert "connectors/mqtt.md" in navigation

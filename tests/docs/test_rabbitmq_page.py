@@ -54,8 +54,3 @@ def taken(channel: Any, count: int) -> list[tuple[str, bytes]]:
             found.append((properties.correlation_id, body))
         time.sleep(0.02)
     return found
-
-
-def test_the_page_is_in_the_navigation() -> None:
-    navigation = (PAGE.parents[2] / "mkdocs.yml").read_text(encoding="utf-8")
-    assert "connectors/rabbitmq.md" in navigation
