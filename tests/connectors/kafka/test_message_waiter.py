@@ -62,6 +62,19 @@ def test_nothing_is_taken_before_the_next_wait() -> None:
     waiter.close()
 
 
+def test_what_was_found_stays_until_it_is_taken() -> None:
+    broker = Broker()
+    waiter = MessageWaiter(broker.consume, broker.woken.set)
+    waiter.wait()
+    broker.arriving.put("a")
+    assert broker.woken.wait(LONG)
+    broker.arriving.put("b")
+    waiter.wait()  # the message came between the reader's look and this call
+    assert not waiter.is_waiting
+    assert waiter.take() == ["a"]
+    waiter.close()
+
+
 def test_an_error_wakes_the_reader_and_is_raised_there() -> None:
     broker = Broker()
     waiter = MessageWaiter(broker.consume, broker.woken.set)

@@ -38,8 +38,10 @@ class MessageWaiter:
         return self._wanted.is_set()
 
     def wait(self) -> None:
-        """Begin to wait in the thread."""
-        self._wanted.set()
+        """Begin to wait in the thread, unless what the last wait found is still to be taken."""
+        # while the thread waits, it may find something at any moment: this is to be asked first
+        if not self.is_waiting and not self._messages and self._error is None:
+            self._wanted.set()
 
     def take(self) -> list[Any]:
         """Messages that the last wait has found.
