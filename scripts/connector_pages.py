@@ -71,7 +71,9 @@ def connector_pages() -> list[ConnectorPage]:
     for path in PAGES.glob("*.md"):
         text, data = get_data(path.read_text(encoding="utf-8"))
         if "guarantee" in data:
-            [title] = re.findall(r"^# (.*)$", text, re.MULTILINE)
+            title = re.findall(r"^# (.*)$", text, re.MULTILINE)[
+                0
+            ]  # the others are comments of code
             sides = [str(data.get(key) or "") for key in ("reads", "writes", "guarantee")]
             pages.append(ConnectorPage(path.stem, title, *sides))
     return sorted(pages, key=lambda page: page.title.lower())

@@ -364,14 +364,18 @@ def test_a_function_that_gives_something_else_is_told_so() -> None:
         run(builder.build(), CollectingSink())
 
 
-def test_a_reader_asks_once_which_source_is_current() -> None:
-    """However often it is looked at before the answer, which comes with the next epoch."""
+def test_a_reader_asks_once_per_epoch_which_source_is_current() -> None:
+    """However often it is polled. It asks again in the next epoch, because the question is lost if
+    the epoch is undone."""
     context = ReaderContext(0, 1, lambda: 0)
     reader = numbers(3, 6).create_reader(context)
     for _ in range(3):
         reader.begin_epoch(10)
         assert reader.poll(10) == ()
     assert context.events == [MemberRequest()]
+    assert reader.snapshot_state() == {}
+    reader.begin_epoch(10)
+    assert context.events == [MemberRequest(), MemberRequest()]
     reader.handle_source_event(MemberEvent(0, None))
     reader.begin_epoch(10)
-    assert context.events == [MemberRequest()]
+    assert context.events == [MemberRequest(), MemberRequest()]

@@ -50,7 +50,7 @@ class HybridReader(SourceReader[Any]):
         self._index = -1
         self._reader: SourceReader[Any] | None = None
         self._has_asked = False
-        """Whether the enumerator has been asked which source is current."""
+        """Whether the enumerator has been asked in this epoch which source is current."""
         self._no_more_splits = False
         """Whether no more splits will come, which may be known before the current reader is."""
 
@@ -96,6 +96,7 @@ class HybridReader(SourceReader[Any]):
 
     def snapshot_state(self) -> Mapping[str, Any]:
         if self._reader is None:
+            self._has_asked = False  # if this epoch is undone, its question is lost
             return {}
         return {self._outer(name): at for name, at in self._reader.snapshot_state().items()}
 
