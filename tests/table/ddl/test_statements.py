@@ -176,6 +176,18 @@ def test_functions(t_env: TableEnvironment) -> None:
     assert "there is no function g" in refusal(t_env, "DROP FUNCTION g")
 
 
+@pytest.mark.parametrize("kind", ["", "TEMPORARY ", "TEMPORARY SYSTEM "])
+def test_alter_function_replaces_it(t_env: TableEnvironment, kind: str) -> None:
+    alter = f"ALTER {kind}FUNCTION f AS 'math.floor' LANGUAGE PYTHON"
+    assert "there is no function f" in refusal(t_env, alter)
+    t_env.execute_sql(alter.replace("FUNCTION", "FUNCTION IF EXISTS"))
+    t_env.execute_sql(f"CREATE {kind}FUNCTION f AS 'm.f' LANGUAGE PYTHON")
+    t_env.execute_sql(alter)
+    function = t_env._session.catalogs.function(("f",))
+    assert function is not None
+    assert function.class_name == "math.floor"
+
+
 def test_options(t_env: TableEnvironment) -> None:
     t_env.execute_sql("SET 'table.exec.state.ttl' = '1 h'")
     mode = ("execution.runtime-mode", "STREAMING")

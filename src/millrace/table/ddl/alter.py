@@ -227,5 +227,5 @@ def alter_function(session: TableSession, statement: AlterFunction) -> TableResu
         catalogs.create_temporary_function(statement.path, function)
     else:
         path = catalogs.qualified(statement.path)
-        catalogs.catalog(path.catalog).create_function(path.path, function)
+        catalogs.catalog(path.catalog).alter_function(path.path, function, statement.if_exists)
     return TableResult.ok()
