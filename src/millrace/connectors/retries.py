@@ -86,5 +86,5 @@ def retried(
             pause = pauses.next(False, time.monotonic() - begun)
             if pause is None:
                 raise
-            logger.warning("tried again in %g s: %s", pause, error)
+            logger.warning("trying again in %g s: %s", pause, error)
             sleep(pause)

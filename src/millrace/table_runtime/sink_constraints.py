@@ -111,10 +111,12 @@ class SinkConstraints:
             return None
         if self.drops:
             return missing
+        # a result can have another type, a table cannot
+        wider = ", or use TRY_CAST if a CAST gives NULL" if self.table is None else ""
         raise JobExecutionError(
             f"Column {name!r} of {self._target} is NOT NULL, however, a null value is being "
             "written into it. Leave such rows out in the query, or silently by "
-            "'table.exec.sink.not-null-enforcer' = 'DROP'"
+            f"'table.exec.sink.not-null-enforcer' = 'DROP'{wider}"
         )
 
     def _of_length(self, column: Any, kind: LogicalType, name: str) -> Any:

@@ -21,7 +21,7 @@ from millrace.common.types.row import Row, named_row
 __all__ = ["column_values", "listed"]
 
 Convert = Callable[[Any], Any]
-"""Of a value that is not None."""
+"""Converter of a value that is not None."""
 
 
 def column_values(column: Any, records: type[Any] = dict) -> list[Any]:

@@ -15,7 +15,8 @@ _SLICE_S = 0.1
 class MessageWaiter:
     """Waits for a consumer's next message, whenever its reader has found none.
 
-    While it waits, nobody else may take messages of the consumer: they would be out of order.
+    While the thread waits, nobody else may take messages of the consumer: they would be out of
+    order.
 
     Args:
         consume: waits up to so many seconds for messages, and returns them.
