@@ -379,3 +379,14 @@ def test_a_reader_asks_once_per_epoch_which_source_is_current() -> None:
     reader.handle_source_event(MemberEvent(0, None))
     reader.begin_epoch(10)
     assert context.events == [MemberRequest(), MemberRequest()]
+
+
+def test_a_source_that_spark_jobs_deliver_makes_the_hybrid_one_such() -> None:
+    class Delivered(NumberSequenceSource):
+        is_delivered = True
+
+    first = NumberSequenceSource(1, 2)
+    assert HybridSource.builder(first).add_source(Delivered(3, 4)).build().is_delivered
+    assert (
+        not HybridSource.builder(first).add_source(NumberSequenceSource(3, 4)).build().is_delivered
+    )

@@ -54,6 +54,11 @@ class HybridSource(Source[T]):
         return all(source.supports_available_now for source in declared)
 
     @property
+    def is_delivered(self) -> bool:
+        declared = [m.declared for m in self._members if m.declared is not None]
+        return any(source.is_delivered for source in declared)
+
+    @property
     def requires_checkpoints(self) -> bool:
         declared = [m.declared for m in self._members if m.declared is not None]
         return any(source.requires_checkpoints for source in declared)
