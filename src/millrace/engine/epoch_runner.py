@@ -129,6 +129,8 @@ class EpochRunner:
         if self._bus.wanted.is_set():  # since the plan was made
             self.end_reading()
         try:
+            if closing is None:
+                return self._executor.run_epoch(plan)
             return self._executor.run_epoch(plan, closing)
         except JobExecutionError as error:
             if self._states.status is JobStatus.CANCELLING:

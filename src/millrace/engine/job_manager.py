@@ -330,9 +330,11 @@ class JobManager:
             plan = self._next_plan()
         else:  # commits may have become due since
             plan = replace(plan, ends_at=self._ends_at(self._clock.now()))
-        if not self._executor.keeps_epochs_open:
+        if self._executor.keeps_epochs_open:
+            acks = self._runner.run(plan, self._deployment, lambda: self._note_running(plan))
+        else:
             self._note_running(plan)
-        acks = self._runner.run(plan, self._deployment, lambda: self._note_running(plan))
+            acks = self._runner.run(plan, self._deployment)
         if acks is None:
             self._history.running = None
             self._publish()
