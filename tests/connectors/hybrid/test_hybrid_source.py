@@ -381,12 +381,10 @@ def test_a_reader_asks_once_per_epoch_which_source_is_current() -> None:
     assert context.events == [MemberRequest(), MemberRequest()]
 
 
-def test_a_source_that_spark_jobs_deliver_makes_the_hybrid_one_such() -> None:
+def test_a_dataframe_is_refused() -> None:
     class Delivered(NumberSequenceSource):
         is_delivered = True
 
-    first = NumberSequenceSource(1, 2)
-    assert HybridSource.builder(first).add_source(Delivered(3, 4)).build().is_delivered
-    assert (
-        not HybridSource.builder(first).add_source(NumberSequenceSource(3, 4)).build().is_delivered
-    )
+    builder = HybridSource.builder(NumberSequenceSource(1, 2))
+    with pytest.raises(JobDefinitionError, match="source 1 of the HybridSource is a DataFrame"):
+        builder.add_source(Delivered(3, 4))

@@ -54,11 +54,6 @@ class HybridSource(Source[T]):
         return all(source.supports_available_now for source in declared)
 
     @property
-    def is_delivered(self) -> bool:
-        declared = [m.declared for m in self._members if m.declared is not None]
-        return any(source.is_delivered for source in declared)
-
-    @property
     def requires_checkpoints(self) -> bool:
         declared = [m.declared for m in self._members if m.declared is not None]
         return any(source.requires_checkpoints for source in declared)
@@ -108,7 +103,8 @@ class HybridSourceBuilder(Generic[T]):
                 by default None. The enumerator of a `FileSource` has ``files``, the found paths.
 
         Raises:
-            JobDefinitionError: the source before never ends, or arguments are missing.
+            JobDefinitionError: the source before never ends, arguments are missing, or the source
+                is a DataFrame.
 
         Example:
             >>> from millrace.common.source import Boundedness
@@ -140,6 +136,12 @@ class HybridSourceBuilder(Generic[T]):
                 raise JobDefinitionError(
                     "a source that is made already starts where it was told to; with "
                     "switch_position give a function that makes it"
+                )
+            if source.is_delivered:
+                raise JobDefinitionError(
+                    f"source {index} of the HybridSource is a DataFrame, whose rows Spark jobs "
+                    "cannot deliver to a part of a source: read its files with a FileSource, or "
+                    "union the stream of from_spark() with that of the other sources"
                 )
             return Member(index, source.boundedness, source)
         if not callable(source) or isinstance(source, type) or not self._members:
