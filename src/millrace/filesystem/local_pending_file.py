@@ -8,6 +8,7 @@ import os
 import uuid
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 from millrace.filesystem.file_system import PendingFile, PendingUpload
@@ -152,8 +153,14 @@ def sync_all(paths: Iterable[str | os.PathLike[str]]) -> None:
         for path in found:
             sync(path)
         return
-    with ThreadPoolExecutor(min(len(found), 32)) as pool:
-        list(pool.map(sync, found))
+    list(_flushing(os.getpid()).map(sync, found))
+
+
+@cache
+def _flushing(process: int) -> ThreadPoolExecutor:
+    """Threads that flush files, kept because to start them takes as long as a flush. Those of a
+    process that has forked are not in its child."""
+    return ThreadPoolExecutor(32, "flush")
 
 
 def named_for(path: str) -> str:

@@ -81,7 +81,7 @@ class _OpenEpoch:
     wiring: int
     """Number of the attempt of the connections."""
     began: int
-    """Beginning in ms since the epoch."""
+    """Time of the barrier before, in ms since the epoch: intervals are from barrier to barrier."""
     acks: list[Ack] = field(default_factory=list)
     news: set[News] = field(default_factory=set)
     exhausted: set[int] = field(default_factory=set)
@@ -142,6 +142,8 @@ class ResidentExecutor:
         """Attempt whose connections must hold. Negative after a loss: all survivors tell of it."""
         self._broken: tuple[float, str] | None = None
         """Time until which the end of a worker may explain a broken connection, and the error."""
+        self._barrier_at: int | None = None
+        """Time of the last barrier, in ms since the epoch."""
         self._rounds_ms = 0.0
         """Shortest useful time between two barriers in ms, by the duration of the last ones."""
 
@@ -328,7 +330,7 @@ class ResidentExecutor:
             if not opened.is_closing and due is not None and due <= now:
                 opened.is_closing = True
                 closing()
-                closed_at = time.monotonic()
+                closed_at, self._barrier_at = time.monotonic(), now
                 self._send_all(FrameKind.BARRIER, b"")
             waits = None if due is None or opened.is_closing else (due - now) / 1000
             self._poll(0.5 if waits is None else min(0.5, max(0.0, waits)))
@@ -340,7 +342,9 @@ class ResidentExecutor:
         for number, task in self._tasks.items():
             part = _part_of(plan, number, self._width)
             task.control.send(FrameKind.EPOCH, encode_plan(part))
-        return _OpenEpoch(plan, len(plan.subtasks), self._attempt, self._clock.now())
+        now = self._clock.now()
+        self._barrier_at = min(now, self._barrier_at or now)
+        return _OpenEpoch(plan, len(plan.subtasks), self._attempt, self._barrier_at)
 
     def _barrier_due(self, opened: _OpenEpoch, began: int) -> int | None:
         """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
