@@ -66,6 +66,14 @@ class _Task:
     wired: int = -1
     """Last attempt whose connections are made."""
 
+    is_told_to_return: bool = False
+
+    def return_now(self) -> None:
+        """Tell the task to return."""
+        self.is_told_to_return = True
+        self.control.send(FrameKind.RETURN)
+        self.control.push()
+
     @property
     def name(self) -> str:
         """The process, for messages."""
@@ -285,13 +293,28 @@ class ResidentExecutor:
         """Tell the tasks to return, and end those that do not."""
         running, self._running = self._running, None
         for task in self._tasks.values():
-            task.control.send(FrameKind.RETURN)
-            task.control.push()
-        if running is not None and not running.wait(RETURN_PATIENCE):
+            task.return_now()
+        if running is not None and not self._have_returned(running):
             running.cancel()
             running.wait(RETURN_PATIENCE)
         for task in list(self._tasks.values()):
             self._forget(task)
+
+    def _have_returned(self, running: RunningTasks) -> bool:
+        """Wait until the tasks have returned. Those that have only just started are told, too."""
+        until = time.monotonic() + RETURN_PATIENCE
+        while not running.wait(0.02):
+            if time.monotonic() > until:
+                return False
+            for key, _ in self._selector.select(0):
+                if key.fileobj is self._server:
+                    self._accept()
+                elif isinstance(key.data, FrameConnection) and key.data.peer == UNKNOWN:
+                    self._receive(key.data)
+            for task in self._tasks.values():
+                if not task.is_told_to_return:
+                    task.return_now()
+        return True
 
     def _forget(self, task: _Task) -> None:
         """Close the connections of a task. If it still runs, it ends, and is started again."""
