@@ -66,13 +66,14 @@ class CommandBus:
             self.ending.set()
         else:
             self._enqueue(request)
-            self._want()
+            self.want()
             return request.done
         answer(request, None)
-        self._want()
+        self.want()
         return request.done
 
-    def _want(self) -> None:
+    def want(self) -> None:
+        """Make the job look for requests soon: a running epoch ends its reading."""
         self.wanted.set()
         self.end_reading()
 

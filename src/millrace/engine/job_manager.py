@@ -125,10 +125,10 @@ class JobManager:
         decider = create_decider(config.restart_strategy)
         self._runner = EpochRunner(executor, clock, self.states, self.bus, self._history, decider)
         replans = None if config.batch else replan
-        self._rescaling = Rescaling(replans, executor, wanted.set, self._history.rescales)
+        self._rescaling = Rescaling(replans, executor, self.bus.want, self._history.rescales)
         self.bus.end_reading = self._runner.end_reading
         self._requests = RequestHandler(self.bus, checkpoints, self._rescaling)
-        checkpoints.savepoint_ended = wanted.set
+        checkpoints.savepoint_ended = self.bus.want
 
     # -- for others, in any thread -----------------------------------------------------
 
@@ -409,6 +409,8 @@ class JobManager:
         self._timer.plan_next(acks, at_once=deployment.loops.has_news)
         self._run_end.accept(deployment, self._timer)
         self._epoch += 1
+        # before the next plan, which may take another request
+        is_asked = self._requests.serving is not None
         if self._may_overlap:  # the next epoch runs while the checkpoint of this one is written
             self._begun = self._next_plan()
             self._executor.begin_epoch(self._begun)
@@ -429,7 +431,7 @@ class JobManager:
             self._history.take_driver_metrics(uid, registry)
         self._pacer.accept(acks, deployment.program, epoch_ms)
         if not self._stopping:  # what follows the savepoint is left to the run that starts there
-            self._complete(acks)
+            self._complete(acks, is_asked)
         self._publish()
         for listener in self._listeners:
             listener(self._details)
@@ -442,11 +444,10 @@ class JobManager:
         ends = self._has_ended or self._run_end.begun
         return self._executor.keeps_epochs_open and not (waits or ends)
 
-    def _complete(self, acks: list[Ack]) -> None:
+    def _complete(self, acks: list[Ack], is_asked: bool) -> None:
         """End an accepted epoch, with a checkpoint if one is due or requested."""
-        is_asked = self._requests.serving is not None
         if self._has_ended or is_asked or self._checkpoints.due(self._clock.now()):
-            if self._checkpoint():
+            if self._checkpoint() and is_asked:
                 self._serve(acks)
         elif not self._checkpoints.every_epoch:
             self._results.deliver(self._deployment.program)

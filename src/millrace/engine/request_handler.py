@@ -117,7 +117,7 @@ class RequestHandler:
         """Note the end of a commit in the background, for which a savepoint may wait. May be
         called in any thread."""
         if self.savepoint is not None and not self.savepoint.started:
-            self._bus.wanted.set()
+            self._bus.want()
 
     def close(self, cause: BaseException | None) -> None:
         """Finish the savepoint that is being written, and refuse the requests that have not

@@ -43,5 +43,7 @@ class Waker:
     def take(self) -> bool:
         """Whether there was a call since the last `take`. What a thread has stored before its call
         is then there."""
-        was_set, self._is_set = self._is_set, False
-        return was_set
+        if not self._is_set:  # nothing is written: a call at this moment would be lost
+            return False
+        self._is_set = False
+        return True

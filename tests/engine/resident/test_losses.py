@@ -22,6 +22,8 @@ from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.job_details import JobDetails
 from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.resident.connection import FrameConnection
 
 PARALLELISM = 4
 NUMBERS = 8_000
@@ -99,3 +101,21 @@ def test_a_frozen_worker_is_replaced_and_refused_when_it_wakes(
     assert Counter(counted(freeze, tmp_path)) == expected()
     assert frozen
     assert starter.running.processes[1][1].pid != frozen[0]
+
+
+def test_a_connection_that_breaks_when_the_next_epoch_begins(
+    starter: ForkingStarter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checkpoint of the epoch before is being written: the loss is handled afterwards."""
+    begin = ResidentExecutor.begin_epoch
+    broken: list[FrameConnection] = []
+
+    def begin_broken(executor: ResidentExecutor, plan: EpochPlan) -> None:
+        if not broken:
+            broken.append(executor._tasks[1].control)
+            broken[0].is_open = False  # as a send that fails leaves it
+        begin(executor, plan)
+
+    monkeypatch.setattr(ResidentExecutor, "begin_epoch", begin_broken)
+    assert Counter(counted(lambda details: None, tmp_path)) == expected()
+    assert broken

@@ -10,13 +10,19 @@ from typing import Any
 import pytest
 
 from millrace.common import Configuration, JobStatus, WatermarkStrategy
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.restart_strategy import RestartStrategies
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.deployment import Deployment
 from millrace.engine.job_details import JobDetails
+from millrace.engine.job_manager import JobManager
+from millrace.engine.job_requests import RescaleRequest
+from millrace.engine.request_handler import RequestHandler
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.runtime.epoch import Ack
 from millrace.testing import CollectingSink, LocalExecutor
 from millrace.testing.resident_tasks import local_resident_executor
 
@@ -138,12 +144,17 @@ def test_a_savepoint_starts_on_the_other_executor(tmp_path: Path) -> None:
     assert all(count > 1 for count in counts.values())
 
 
-def test_an_idle_job_is_cancelled() -> None:
-    env = environment()
+def rare(env: StreamExecutionEnvironment) -> DataStream[int]:
+    """Numbers that are so rare that the job is idle."""
     source = DataGeneratorSource(
         lambda i: i, rate_limiter_strategy=RateLimiterStrategy.per_second(0.001), splits=1
     )
-    env.from_source(source, WatermarkStrategy.no_watermarks(), "rare").sink_to(CollectingSink())
+    return env.from_source(source, WatermarkStrategy.no_watermarks(), "rare")
+
+
+def test_an_idle_job_is_cancelled() -> None:
+    env = environment()
+    rare(env).sink_to(CollectingSink())
     client = env.execute_async("idle")
     while client.get_job_status().result() is not JobStatus.RUNNING:
         pass
@@ -160,5 +171,60 @@ def test_a_job_is_rescaled() -> None:
     client = env.execute_async("rescaled")
     epochs.wait(2)
     client.rescale(1).result()
+    epochs.wait(2)
+    client.cancel().result()
+
+
+def test_an_idle_job_makes_each_of_several_savepoints(tmp_path: Path) -> None:
+    """The end of one savepoint ends the open epoch, so that the next one begins."""
+    env = environment()
+    rare(env).sink_to(CollectingSink())
+    client = env.execute_async("idle")
+    asked = [client.trigger_savepoint(str(tmp_path / str(n))) for n in range(4)]
+    assert len({savepoint.result(timeout=30) for savepoint in asked}) == 4
+    client.cancel().result()
+
+
+def test_a_source_that_always_has_records_ends_its_epochs() -> None:
+    env, epochs = environment(**{"execution.checkpointing.interval": "1 h"}), Epochs()
+    env.launcher.listeners.append(epochs)
+    numbers = env.from_source(
+        DataGeneratorSource(lambda i: i, splits=2), WatermarkStrategy.no_watermarks(), "numbers"
+    )
+    numbers.filter(lambda number: False).print()  # all in one stage
+    client = env.execute_async("endless")
+    epochs.wait(2)
+    client.cancel().result()
+
+
+def test_a_request_that_comes_while_the_next_epoch_is_planned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is served when that epoch ends, not with the epoch before, which did not prepare it."""
+    env, epochs = environment(), Epochs()
+    env.launcher.listeners.append(epochs)
+    taken, plans = RequestHandler.begin, 0
+    answers: list[CompletableFuture[Any]] = []
+
+    def begin(handler: RequestHandler, deployment: Deployment) -> None:
+        nonlocal plans
+        plans += 1
+        if plans == 2:  # of the epoch that begins while the first one is completed
+            answers.append(handler._bus.submit(RescaleRequest(1)))
+        taken(handler, deployment)
+
+    served, begun = JobManager._rescale, []
+
+    def rescale(manager: JobManager, request: RescaleRequest, acks: list[Ack]) -> None:
+        begun.append(manager._begun)
+        served(manager, request, acks)
+
+    monkeypatch.setattr(RequestHandler, "begin", begin)
+    monkeypatch.setattr(JobManager, "_rescale", rescale)
+    endless(env).sink_to(CollectingSink())
+    client = env.execute_async("rescaled")
+    epochs.wait(2)
+    answers[0].result(timeout=30)
+    assert begun == [None]  # no epoch of the former graph is open
     epochs.wait(2)
     client.cancel().result()

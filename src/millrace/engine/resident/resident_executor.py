@@ -175,7 +175,8 @@ class ResidentExecutor:
         """Let the tasks begin an epoch, if they are ready."""
         if self._is_wired and self._are_all_here():
             self._open = self._begun(plan)
-            self._push_all()
+            for task in self._tasks.values():
+                task.control.push()  # `run_epoch` tells of a broken connection
 
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         """Run one epoch until its barrier has passed all subtasks. ``closing`` is called when the

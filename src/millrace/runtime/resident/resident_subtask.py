@@ -247,9 +247,6 @@ class ResidentSubtask:
             self._wakeup = now
             return self._fire_timers(now)
         self._reading.poll_at(now)
-        if self._reading.batches is not None:
-            self.subtask.on_timer(now)
-        self._note_output()
         return True
 
     def _fire_timers(self, now: int) -> bool:
@@ -310,8 +307,23 @@ class ResidentSubtask:
     # -- reading -------------------------------------------------------------------------------
 
     def _read(self, reading: _Reading, now: int, until: float) -> bool:
+        worked = False if reading.is_ending else self._read_on(reading, now, until)
+        if reading.is_end_wanted and not self.outbox.is_blocked:
+            self._finish_round(reading)
+            self._note_output()
+            if not self.outbox.is_blocked:
+                self._end({})
+                worked = True
+        return worked
+
+    def _read_on(self, reading: _Reading, now: int, until: float) -> bool:
+        """Read until the time ``until``, or to the end of the round. Timers of the source's chain
+        fire before."""
         worked = False
-        if reading.is_due(now):
+        if reading.batches is not None:
+            self.subtask.on_timer(now)
+            self._note_output()
+        elif reading.is_due(now):
             self.subtask.on_timer(now)
             if self.subtask.ended:  # before this epoch
                 self._finish_round(reading)
@@ -323,17 +335,13 @@ class ResidentSubtask:
             if next(reading.batches, _END) is _END:
                 self._finish_round(reading)
             count = self._records_read - before
+            self.has_news = self.has_news or count > 0
             self._pace.observe(count, time.perf_counter() - started)
             self._note_output(count)
             worked = True
             if time.perf_counter() >= until or reading.is_end_wanted:
                 break
-        if reading.is_end_wanted and not self.outbox.is_blocked:
-            self._finish_round(reading)
-            self._note_output()
-            if not self.outbox.is_blocked:
-                self._end({})
-                worked = True
+        reading.is_ending = reading.is_end_wanted
         return worked
 
     @property
@@ -348,7 +356,6 @@ class ResidentSubtask:
             reading.rest(None)
             return
         found = self._records_read > reading.records_before
-        self.has_news = self.has_news or found
         reading.poll_after = FIRST_POLL_MS if found else min(2 * reading.poll_after, MOST_POLL_MS)
         at, head = self.subtask.next_wakeup(), self.subtask.chain.head
         if at is not None:
@@ -411,22 +418,26 @@ class _Reading:
         self.batches: Iterator[None] | None = None
         """Batches of the running round. None between two rounds."""
         self.next_poll: int | None = 0
-        """Time of the next round, in ms since the epoch. None if there is none."""
+        """Time of the next round, in ms since the epoch. None while a round runs, or if there is no
+        next one."""
         self.poll_after = FIRST_POLL_MS
         self.records_before = 0
         self.is_end_wanted = False
+        """Whether the driver has sent the barrier."""
+        self.is_ending = False
+        """Whether no more is read before the barrier, which may have to wait for credit."""
 
     def is_due(self, now: int) -> bool:
         """Whether the next round is due."""
-        return self.batches is None and self.next_poll is not None and self.next_poll <= now
+        return self.next_poll is not None and self.next_poll <= now
 
     def begin_round(self, batches: Iterator[None], records: int) -> None:
         """Begin a round, before which ``records`` were read in the epoch."""
-        self.batches, self.records_before = batches, records
+        self.batches, self.next_poll, self.records_before = batches, None, records
 
     def poll_at(self, now: int) -> None:
         """Begin the next round now, unless one runs or the source has ended."""
-        if self.batches is None and self.next_poll is not None:
+        if self.next_poll is not None:
             self.next_poll = min(self.next_poll, now)
 
     def rest(self, until: int | None) -> None:
