@@ -235,3 +235,16 @@ def test_equal_keys_go_to_the_same_subtask() -> None:
             output.emit(RowBatch([key]))
             targets |= set(received(sent(output)))
         assert len(targets) == 1
+
+
+def test_idleness_is_told_again_after_records() -> None:
+    """Records make the channel active at the one target that gets them."""
+    output = exchange(Exchange.KEYED, targets=2)
+    output.send_status(idle=True)
+    output.send_status(idle=True)
+    output.emit(RowBatch([(1, "a")]))
+    output.flush()
+    output.send_status(idle=True)
+    kinds = [buffer.kind for buffer in output.full]
+    told = [BufferKind.STATUS] * 2
+    assert kinds == [*told, BufferKind.RECORDS, *told]

@@ -25,6 +25,9 @@ _FEWEST_TARGETS = 16
 _MOST_BYTES = 16 << 20
 """Maximum number of bytes of waiting columns, and of one buffer."""
 
+_UNKNOWN_STATUS = (MIN_WATERMARK - 1, False)
+"""Status that differs from all that targets are told of."""
+
 
 class ExchangeOutput:
     """Common base of all exchanges: waiting records, full buffers, the end of an epoch."""
@@ -210,6 +213,8 @@ class ExchangeOutput:
     ) -> None:
         sequence = self._sent[target]
         self._sent[target] = sequence + 1
+        if self._told[1]:  # this target now takes the channel for an active one, the others do not
+            self._told = _UNKNOWN_STATUS
         self.full.append(
             Buffer(
                 target, self._edge, self._channel, self._attempt, sequence, kind,

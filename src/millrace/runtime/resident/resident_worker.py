@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Thread
 
-from millrace.runtime.buffer import Buffer, BufferKind, all_sent_before, ends_idle
+from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, all_sent_before, ends_idle
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.logs.log_place import current_place, enter_place
 from millrace.runtime.operator import wall_clock
@@ -56,6 +56,8 @@ TIDY_INTERVAL = 10.0
 """Seconds between two calls of `tidy`."""
 IDLE = 5.0
 """Longest wait of the loop in seconds."""
+
+_ACTIVE = (MIN_WATERMARK, False)
 
 
 @dataclass(frozen=True)
@@ -476,6 +478,8 @@ class ResidentWorker:
             for subtask in targets:
                 subtask.gate.put(channel, buffer)
             return
+        if self._statuses.get(channel, _ACTIVE)[1]:
+            del self._statuses[channel]  # records make an idle channel active
         assert self._wiring is not None
         targets[buffer.target // len(self._wiring.places)].gate.put(channel, buffer)
 
