@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import time
 from array import array
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 from millrace.common import Configuration, Encoder, Types, WatermarkStrategy
@@ -99,27 +100,33 @@ def stream_of(args: argparse.Namespace) -> tuple[StreamExecutionEnvironment, Any
     return env, stream.key_by(lambda value: value).process(CountAndPass())
 
 
-class Watcher(Thread):
-    """Sees the lines of files as soon as the files are committed."""
+class Watcher:
+    """A reader in a process of its own, which takes each file as soon as it is committed."""
 
     def __init__(self, directory: Path) -> None:
-        super().__init__(daemon=True)
-        self._directory, self._over = directory, Event()
-        self.delays: list[float] = []
+        context = multiprocessing.get_context("fork")
+        self._over = context.Event()
+        self._delays, here = context.Pipe(duplex=False)
+        self._process = context.Process(target=self._watch, args=(directory, here))
+        self._process.start()
 
-    def run(self) -> None:
-        known: set[str] = set()
+    def _watch(self, directory: Path, result: Connection) -> None:
+        delays: list[float] = []
         while not self._over.wait(0.002):
-            for entry in list(os.scandir(self._directory)):
-                if entry.name not in known and not entry.name.startswith((".", "_")):
-                    known.add(entry.name)
+            for entry in list(os.scandir(directory)):
+                if not entry.name.startswith((".", "_")):
                     seen = time.time() * 1000
                     lines = Path(entry.path).read_text().splitlines()
-                    self.delays += [seen - int(line) for line in lines]
+                    delays += [seen - int(line) for line in lines]
+                    os.unlink(entry.path)
+        result.send(delays)
 
-    def stop(self) -> None:
+    def stop(self) -> list[float]:
+        """Milliseconds from when each record was due until its file was seen."""
         self._over.set()
-        self.join()
+        delays: list[float] = self._delays.recv()
+        self._process.join()
+        return delays
 
 
 def main() -> None:
@@ -143,10 +150,8 @@ def main() -> None:
         sink = sink.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
         lines.sink_to(sink.build())
         watcher = Watcher(output)
-        watcher.start()
         env.execute("resident paced")
-        watcher.stop()
-        delays = watcher.delays[args.warm_up * args.rate :]
+        delays = watcher.stop()[args.warm_up * args.rate :]
     print(json.dumps({"delays_ms": [round(ms, 2) for ms in delays]}))
 
 
