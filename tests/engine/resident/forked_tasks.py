@@ -12,7 +12,9 @@ from millrace.runtime.resident.resident_worker import ResidentWorker, TaskAssign
 from millrace.runtime.worker import Worker
 from millrace.testing.resident_tasks import loaded, storage
 
-FORK = multiprocessing.get_context("fork")
+# a server forks: a child of the driver would inherit its locks, and hold them as long as it lives
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(["millrace.testing.resident_tasks"])
 
 
 def run_task(address: str, token: bytes, generation: int, task: int, attempt: int) -> None:
@@ -39,7 +41,7 @@ class ForkedTasks:
 
     def _start(self, task: int) -> None:
         self._attempts += 1
-        process = FORK.Process(target=run_task, args=(*self._given, task, self._attempts))
+        process = SERVER.Process(target=run_task, args=(*self._given, task, self._attempts))
         process.start()
         self.processes[task] = self._attempts, process
 

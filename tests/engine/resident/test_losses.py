@@ -75,13 +75,13 @@ def test_killed_workers_lose_and_double_nothing(
     killed: list[int | None] = []
 
     def kill(details: JobDetails) -> None:
-        if len(killed) < kills and details.epochs % 3 == 1:
+        if len(killed) < kills and details.epochs > 2 * len(killed):
             _, process = starter.running.processes[3 * len(killed) % PARALLELISM]
             if process.pid not in killed:
                 killed.append(process.pid)
                 process.kill()
 
-    count = NUMBERS * max(1, kills // 2)
+    count = NUMBERS * max(2, kills // 2)
     assert Counter(counted(kill, tmp_path, count)) == expected(count)
     assert len(killed) == kills
 
