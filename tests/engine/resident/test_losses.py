@@ -81,7 +81,7 @@ def test_killed_workers_lose_and_double_nothing(
                 killed.append(process.pid)
                 process.kill()
 
-    count = NUMBERS * max(2, kills // 2)
+    count = NUMBERS * max(2, kills)
     assert Counter(counted(kill, tmp_path, count)) == expected(count)
     assert len(killed) == kills
 
