@@ -6,7 +6,7 @@ Flink's counterpart is ``StreamOperator``.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -125,12 +125,6 @@ class Operator:
     def advance_processing_time(self, now: int) -> None:
         """Fire processing-time timers up to ``now`` (ms since 1970). Also called at the
         beginning of an epoch."""
-
-    def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
-        """Read the input of a source stage for an epoch, and yield after each batch."""
-        self.begin_reading(plan)
-        yield from self.read_available(plan)
-        return self.finish_reading(plan)
 
     def begin_reading(self, plan: ReadPlan) -> None:
         """Take the splits and events of an epoch. Only the head of a source stage implements the

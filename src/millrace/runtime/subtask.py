@@ -191,7 +191,7 @@ class Subtask:
 
     def on_watermark(self, channel: Channel, watermark: int, idle: bool) -> None:
         """Process a channel's watermark, and whether the channel is idle after it."""
-        if self._valve.end(channel, watermark, idle):
+        if self.take_status(channel, watermark, idle):
             self._pass_watermark()
 
     def on_timer(self, now: int) -> None:
@@ -248,6 +248,7 @@ class Subtask:
             result = source.finish_reading(plan)
             self.ended, self._ack.traffic.records_in, self._ack.progress.idle = result
         elif source.watermark < MAX_WATERMARK:
+            # it ended at another parallelism: without splits it has taken no watermark over
             source.process_watermark(MAX_WATERMARK)
 
     def flush_within_epoch(self) -> None:
@@ -273,13 +274,10 @@ class Subtask:
     def read(self, plan: ReadPlan) -> Iterator[None]:
         """Read the input of a source stage. Pauses after each batch, so that the caller can send
         the `fetched` buffers."""
-        source = self.chain.head
+        self.begin_reading(plan)
         if not self.ended:
-            result = yield from source.read(plan)
-            self.ended, self._ack.traffic.records_in, self._ack.progress.idle = result
-        elif source.watermark < MAX_WATERMARK:
-            # it ended at another parallelism: without splits it has taken no watermark over
-            source.process_watermark(MAX_WATERMARK)
+            yield from self.read_available(plan)
+        self.finish_reading(plan)
 
     def flush(self) -> None:
         """Process and send at once all records that wait to be joined to larger batches."""
@@ -395,7 +393,7 @@ class Subtask:
 
     def _pass_watermark(self) -> None:
         self._gathered.hand_on()
-        self.chain.head.process_watermark(self._valve.watermark)
+        self.pass_watermark()
 
     def _refresh(self, chain: OperatorChain) -> None:
         """Read the watermarks, which are state, from the tables, if a restore, replay or

@@ -8,10 +8,7 @@ from millrace.runtime.operators.source import SourceOperator
 
 def read(operator: SourceOperator, plan: ReadPlan) -> ReadResult:
     """Read to the end of the epoch; gives what the operator returns."""
-    batches = operator.read(plan)
-    while True:
-        try:
-            next(batches)
-        except StopIteration as end:
-            result: ReadResult = end.value
-            return result
+    operator.begin_reading(plan)
+    for _ in operator.read_available(plan):
+        pass
+    return operator.finish_reading(plan)

@@ -280,9 +280,11 @@ def test_reading_ends_when_somebody_waits_and_goes_on_there(tmp_path, monkeypatc
     rig.operator.advance_processing_time(0)
     splits = [SplitPlan("uid", SourceSplit("a"), None, 1000)]
     plan = ReadPlan(splits, 100, no_more_splits=True, is_end_wanted=ReadingEnd(str(end)).is_wanted)
-    for _ in rig.operator.read(plan):
+    rig.operator.begin_reading(plan)
+    for _ in rig.operator.read_available(plan):
         if 2 in rig.out:
             end.touch()
+    rig.operator.finish_reading(plan)
     rig.operator.end_epoch(False)
     ack = Ack(0, 0, 0)
     rig.operator.contribute(ack)

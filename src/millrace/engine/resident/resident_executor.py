@@ -20,7 +20,14 @@ from millrace.engine.executor import ExecutorError
 from millrace.engine.resident.tasks import ResidentSettings, RunningTasks, TaskStarter
 from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
 from millrace.runtime.program import Program
-from millrace.runtime.resident.connection import UNKNOWN, FrameConnection, parsed_greeting
+from millrace.runtime.resident.connection import (
+    UNKNOWN,
+    FrameConnection,
+    Strangers,
+    listening,
+    parsed_greeting,
+    tcp_address,
+)
 from millrace.runtime.resident.control import (
     Hello,
     News,
@@ -48,8 +55,6 @@ MOST_STRETCHED = 1000.0
 """Milliseconds to which epochs are stretched at most."""
 PEER_PATIENCE = 0.3
 """Seconds to wait for the end of a worker to which another one has lost its connection."""
-MOST_UNKNOWN = 64
-"""Connections without a greeting that are kept open."""
 
 
 @dataclass
@@ -86,8 +91,6 @@ class _OpenEpoch:
 
     plan: EpochPlan
     expected: int
-    wiring: int
-    """Number of the attempt of the connections."""
     began: int
     """Time of the barrier before, in ms since the epoch: intervals are from barrier to barrier."""
     acks: list[Ack] = field(default_factory=list)
@@ -132,6 +135,7 @@ class ResidentExecutor:
         self._token = secrets.token_hex(16).encode()
         self._selector = selectors.DefaultSelector()
         self._server: socket.socket | None = None
+        self._port = 0
         self._wake_reader, self._wake_writer = socket.socketpair()
         self._wake_reader.setblocking(False)
         self._selector.register(self._wake_reader, selectors.EVENT_READ)
@@ -141,7 +145,7 @@ class ResidentExecutor:
         self._attempt = 0
         self._running: RunningTasks | None = None
         self._tasks: dict[int, _Task] = {}
-        self._unknown: list[FrameConnection] = []
+        self._strangers = Strangers(self._selector)
         self._is_wired = False
         self._open: _OpenEpoch | None = None
         self._cancelled = False
@@ -232,14 +236,11 @@ class ResidentExecutor:
         return self._program.max_width
 
     def _address(self) -> str:
-        host, bind = self._starter.host, self._starter.bind
         if self._server is None:
-            family = socket.AF_INET6 if ":" in bind else socket.AF_INET
-            self._server = socket.create_server((bind, 0), family=family, backlog=512)
+            self._server, self._port = listening(self._starter.bind)
             self._server.setblocking(False)
             self._selector.register(self._server, selectors.EVENT_READ)
-        port = self._server.getsockname()[1]
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return tcp_address(self._starter.host, self._port)
 
     def _ensure_tasks(self) -> None:
         """Start a generation, unless one runs, and wait until all its tasks are here."""
@@ -343,13 +344,13 @@ class ResidentExecutor:
         if opened is None or not opened.is_of(plan):
             opened = self._begun(plan)
         opened.plan = plan  # its end may have been set anew
-        self._open, began = opened, opened.began
+        self._open = opened
         closed_at = time.monotonic()
         while len(opened.acks) < opened.expected:
             if opened.has_failed:
                 self._is_wired = False  # drops what is on its way
                 return opened.acks
-            due = self._barrier_due(opened, began)
+            due = self._barrier_due(opened)
             now = self._clock.now()
             if not opened.is_closing and due is not None and due <= now:
                 opened.is_closing = True
@@ -368,17 +369,17 @@ class ResidentExecutor:
             task.control.send(FrameKind.EPOCH, encode_plan(part))
         now = self._clock.now()
         self._barrier_at = min(now, self._barrier_at or now)
-        return _OpenEpoch(plan, len(plan.subtasks), self._attempt, self._barrier_at)
+        return _OpenEpoch(plan, len(plan.subtasks), self._barrier_at)
 
-    def _barrier_due(self, opened: _OpenEpoch, began: int) -> int | None:
+    def _barrier_due(self, opened: _OpenEpoch) -> int | None:
         """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
         if self._end_wanted or len(opened.exhausted) == self._width:
-            return began
+            return opened.began
         times = [] if opened.plan.ends_at is None else [opened.plan.ends_at]
         if News.REQUEST in opened.news:
-            times.append(began + REQUEST_DELAY_MS)
+            times.append(opened.began + REQUEST_DELAY_MS)
         if News.RECORDS in opened.news:
-            times.append(began + max(self._settings.barrier_interval, int(self._rounds_ms)))
+            times.append(opened.began + max(self._settings.barrier_interval, int(self._rounds_ms)))
         return min(times, default=None)
 
     def _measure_round(self, seconds: float) -> None:
@@ -413,22 +414,12 @@ class ResidentExecutor:
 
     def _push_all(self) -> None:
         for task in list(self._tasks.values()):
-            if task.control.has_waiting:
-                if not task.control.push():
-                    raise self._loss(task)
-                wanted = selectors.EVENT_READ
-                if task.control.has_waiting:
-                    wanted |= selectors.EVENT_WRITE
-                self._selector.modify(task.control, wanted, task.control)
+            if task.control.has_waiting and not task.control.push_in(self._selector):
+                raise self._loss(task)
 
     def _accept(self) -> None:
         assert self._server is not None
-        with suppress(OSError):
-            connection = FrameConnection(self._server.accept()[0], UNKNOWN)
-            self._selector.register(connection, selectors.EVENT_READ, connection)
-            self._unknown.append(connection)
-            if len(self._unknown) > MOST_UNKNOWN:
-                self._drop(self._unknown.pop(0))
+        self._strangers.accept(self._server)
 
     def _receive(self, connection: FrameConnection) -> None:
         try:
@@ -443,8 +434,7 @@ class ResidentExecutor:
         if connection.is_open:
             return
         self._drop(connection)
-        if connection in self._unknown:
-            self._unknown.remove(connection)
+        self._strangers.forget(connection)
         task = self._tasks.get(connection.peer)
         if task is not None and task.control is connection:
             raise self._loss(task)
@@ -462,8 +452,7 @@ class ResidentExecutor:
             task.heartbeat = connection
         else:  # a heartbeat that is quicker than its task comes again
             raise TransportError("a second task of one number")
-        self._unknown.remove(connection)
-        connection.authenticated(number)
+        self._strangers.trust(connection, number)
 
     def _take(self, task: _Task, kind: FrameKind, body: bytes) -> None:
         """Process a message of a task."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import selectors
 import socket
 from collections import deque
 from collections.abc import Iterator
@@ -23,13 +24,20 @@ __all__ = [
     "UNKNOWN",
     "FrameConnection",
     "Greeting",
+    "Strangers",
     "connect",
     "greet",
+    "listening",
     "parsed_greeting",
+    "tcp_address",
 ]
 
 _READ = 1 << 16
 """Bytes that are read at once, so that one connection does not hold up the others."""
+BACKLOG = 512
+"""Connections that the kernel keeps until they are accepted."""
+MOST_STRANGERS = 64
+"""Connections without a greeting that are kept open."""
 DRIVER = -1
 UNKNOWN = -2
 _PIECES = 64
@@ -109,6 +117,18 @@ class FrameConnection:
             sent -= len(first)
             waiting.popleft()
 
+    def push_in(self, selector: selectors.BaseSelector) -> bool:
+        """Send what the kernel takes, and let the selector tell when it takes more. Returns False
+        if the connection is broken."""
+        if not self.push():
+            return False
+        wanted = selectors.EVENT_READ
+        if self.has_waiting:
+            wanted |= selectors.EVENT_WRITE
+        if selector.get_key(self).events != wanted:
+            selector.modify(self, wanted, self)
+        return True
+
     def receive(self) -> Iterator[Frame]:
         """Frames that have arrived. `is_open` is False after the last frame of a peer that has
         closed the connection.
@@ -135,6 +155,56 @@ class FrameConnection:
         self._waiting.clear()
         with suppress(OSError):
             self.socket.close()
+
+
+class Strangers:
+    """Accepted connections whose greeting has not arrived yet. A few are kept, the newest ones.
+
+    Args:
+        selector: selector of the loop that receives their greetings.
+    """
+
+    def __init__(self, selector: selectors.BaseSelector) -> None:
+        self._selector = selector
+        self._waiting: list[FrameConnection] = []
+
+    def __iter__(self) -> Iterator[FrameConnection]:
+        return iter(self._waiting)
+
+    def accept(self, server: socket.socket, link_timeout: float = LINK_TIMEOUT) -> None:
+        """Accept a connection, and wait for its greeting."""
+        with suppress(OSError):
+            connection = FrameConnection(server.accept()[0], UNKNOWN, link_timeout)
+            self._selector.register(connection, selectors.EVENT_READ, connection)
+            self._waiting.append(connection)
+        if len(self._waiting) > MOST_STRANGERS:
+            oldest = self._waiting.pop(0)
+            self._selector.unregister(oldest)
+            oldest.close()
+
+    def trust(self, connection: FrameConnection, peer: int) -> None:
+        """Note that the greeting of a connection was right."""
+        self._waiting.remove(connection)
+        connection.authenticated(peer)
+
+    def forget(self, connection: FrameConnection) -> bool:
+        """Forget a connection that is closed. Returns whether it was a stranger's."""
+        is_stranger = connection in self._waiting
+        if is_stranger:
+            self._waiting.remove(connection)
+        return is_stranger
+
+
+def listening(host: str) -> tuple[socket.socket, int]:
+    """A socket that listens at a free port of an address of this machine, and the port."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    server = socket.create_server((host, 0), family=family, backlog=BACKLOG)
+    return server, int(server.getsockname()[1])
+
+
+def tcp_address(host: str, port: int) -> str:
+    """Address for `connect`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 Greeting = tuple[bytes, str, int, int]

@@ -31,7 +31,7 @@ class Intake:
         self._is_watermark_due = False
         """Whether the watermark advances after the records that were taken."""
         self.taken: dict[Channel, int] = {}
-        """Records per channel that were taken since `clear_taken`."""
+        """Records per channel that were taken, until the owner replaces the dict."""
 
     @property
     def is_empty(self) -> bool:

@@ -8,13 +8,13 @@ import socket
 import tempfile
 from contextlib import suppress
 
+from millrace.runtime.resident.connection import BACKLOG, listening, tcp_address
 from millrace.runtime.resident.control import WorkerAddress, host_id
 
 __all__ = ["Listener"]
 
 _LONGEST_PATH = 100
 """Longest path of a Unix domain socket, with room for the zero byte of all systems."""
-_BACKLOG = 512
 
 
 class Listener:
@@ -37,16 +37,14 @@ class Listener:
             return ""
         server = socket.socket(socket.AF_UNIX)
         server.bind(path)
-        server.listen(_BACKLOG)
+        server.listen(BACKLOG)
         self.sockets.append(server)
         return path
 
     def _listen(self, host: str) -> str:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        server = socket.create_server((host, 0), family=family, backlog=_BACKLOG)
+        server, port = listening(host)
         self.sockets.append(server)
-        port = server.getsockname()[1]
-        return f"[{host}]:{port}" if family == socket.AF_INET6 else f"{host}:{port}"
+        return tcp_address(host, port)
 
     def close(self) -> None:
         """Close the sockets."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 
 from millrace.runtime.buffer import ends_idle
@@ -39,6 +40,7 @@ class Phase(Enum):
     """The subtask waits until the driver connects the workers anew."""
 
 
+@dataclass(frozen=True, slots=True)
 class Storage:
     """Access to the files of the job's state.
 
@@ -47,9 +49,8 @@ class Storage:
         write_segment: function that writes a big delta.
     """
 
-    def __init__(self, load: Loader, write_segment: SegmentWriter | None) -> None:
-        self.load = load
-        self.write_segment = write_segment
+    load: Loader
+    write_segment: SegmentWriter | None
 
 
 class ResidentSubtask:
@@ -203,66 +204,62 @@ class ResidentSubtask:
         """Whether an operator would have to wait if it got more input now."""
         return self.subtask.chain.room() == 0
 
-    def turn(self, until: float) -> bool:
+    def turn(self, until: float) -> None:
         """Work until the time ``until`` (`time.perf_counter`), or until nothing is left to do.
-        Returns whether anything was done. Called if `due_at` has returned 0."""
+        Called if `due_at` has returned 0."""
         started = self._turn_began = time.perf_counter()
         if self._blocked_since is not None:
             self.blocked += started - self._blocked_since
             self._blocked_since = None
         if self._watched is not None and self._watchdog is not None:
             self._watchdog.resume(self._watched)
-        worked = self._guarded(lambda: self._work(until))
+        self._guarded(lambda: self._work(until))
         ended = time.perf_counter()
         self._blocked_since = ended if self.outbox.is_blocked else None
         self.busy += ended - started
-        return worked
 
-    def _guarded(self, step: Callable[[], bool | None]) -> bool:
+    def _guarded(self, step: Callable[[], None]) -> None:
         """Run a step. Every exception of user code becomes a failed acknowledgement."""
         try:
-            return bool(step())
+            step()
         except BaseException as error:
             self.phase = Phase.FAILED
             self._send(self.held.failed_by(error, self._attempt))
-            return True
 
-    def _work(self, until: float) -> bool:
+    def _work(self, until: float) -> None:
         now = self._clock()
         self.subtask.set_clock(now)
-        worked = self._heed_wake_up(now) or self._fire_timers(now)
+        self._heed_wake_up(now)
+        self._fire_timers(now)
         if self._reading is not None:
-            worked = self._read(self._reading, now, until) or worked
+            self._read(self._reading, now, until)
         else:
-            worked = self._process(until) or worked
+            self._process(until)
         if self.phase is Phase.OPEN:
-            self._flush_if_due(now)
-        return worked
+            self._flush_if_due()
 
-    def _heed_wake_up(self, now: int) -> bool:
+    def _heed_wake_up(self, now: int) -> None:
         """Look for what another thread has told of: records of a reader, or ended requests."""
         if not self.subtask.waker.take():
-            return False
+            return
         if self._reading is None:
             self._wakeup = now
-            return self._fire_timers(now)
-        self._reading.poll_at(now)
-        return True
+        else:
+            self._reading.poll_at(now)
 
-    def _fire_timers(self, now: int) -> bool:
+    def _fire_timers(self, now: int) -> None:
         if self._wakeup is None or self._wakeup > now:
-            return False
+            return
         self.subtask.on_timer(now)
         self.has_news = True
         self._wakeup = self.subtask.next_wakeup()
         if self._wakeup is not None and self._wakeup <= now:
             self._wakeup = now + 1  # such as a sink that waits for its next epoch
         self._note_output()
-        return True
 
     # -- input ---------------------------------------------------------------------------------
 
-    def _process(self, until: float) -> bool:
+    def _process(self, until: float) -> None:
         intake, worked = self._intake, False
         while not (self.outbox.is_blocked or self._is_full):
             started = time.perf_counter()
@@ -280,8 +277,6 @@ class ResidentSubtask:
             self._wakeup = self.subtask.next_wakeup()
         if self.gate.is_aligned and intake.is_empty and not self.outbox.is_blocked:
             self._align()
-            worked = True
-        return worked
 
     def _room(self) -> int:
         """Records of the next piece of input."""
@@ -306,20 +301,18 @@ class ResidentSubtask:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _read(self, reading: _Reading, now: int, until: float) -> bool:
-        worked = False if reading.is_ending else self._read_on(reading, now, until)
+    def _read(self, reading: _Reading, now: int, until: float) -> None:
+        if not reading.is_ending:
+            self._read_on(reading, now, until)
         if reading.is_end_wanted and not self.outbox.is_blocked:
             self._finish_round(reading)
             self._note_output()
             if not self.outbox.is_blocked:
                 self._end({})
-                worked = True
-        return worked
 
-    def _read_on(self, reading: _Reading, now: int, until: float) -> bool:
+    def _read_on(self, reading: _Reading, now: int, until: float) -> None:
         """Read until the time ``until``, or to the end of the round. Timers of the source's chain
         fire before."""
-        worked = False
         if reading.batches is not None:
             self.subtask.on_timer(now)
             self._note_output()
@@ -329,7 +322,6 @@ class ResidentSubtask:
                 self._finish_round(reading)
             else:
                 reading.begin_round(self.subtask.read_available(reading.plan), self._records_read)
-            worked = True
         while reading.batches is not None and not (self.outbox.is_blocked or self._is_full):
             started, before = time.perf_counter(), self._records_read
             if next(reading.batches, _END) is _END:
@@ -338,11 +330,9 @@ class ResidentSubtask:
             self.has_news = self.has_news or count > 0
             self._pace.observe(count, time.perf_counter() - started)
             self._note_output(count)
-            worked = True
             if time.perf_counter() >= until or reading.is_end_wanted:
                 break
         reading.is_ending = reading.is_end_wanted
-        return worked
 
     @property
     def _records_read(self) -> int:
@@ -378,7 +368,7 @@ class ResidentSubtask:
         if self._unflushed is None:
             self._unflushed = self._turn_began
 
-    def _flush_if_due(self, now: int) -> None:
+    def _flush_if_due(self) -> None:
         if self._unflushed is None or self.outbox.is_blocked:
             return
         idle = not self._has_work()

@@ -23,6 +23,7 @@ from millrace.runtime.resident.connection import (
     UNKNOWN,
     FrameConnection,
     Greeting,
+    Strangers,
     connect,
     greet,
     parsed_greeting,
@@ -50,8 +51,6 @@ STEP = 0.01
 """Seconds after which the loop looks at its sockets, although subtasks wait for a turn."""
 TURN = 0.005
 """Seconds that a subtask works before the loop looks at its sockets."""
-MOST_UNKNOWN = 64
-"""Connections without a greeting that are kept open."""
 TIDY_INTERVAL = 10.0
 """Seconds between two calls of `tidy`."""
 IDLE = 5.0
@@ -119,15 +118,13 @@ class ResidentWorker:
             end.setblocking(False)
         self._selector.register(self._wake_reader, selectors.EVENT_READ)
         self._listener = Listener(assignment.host)
-        self._control = self._connected_to_driver("task")
+        self._control = self._connected_to_driver()
         self._peers: dict[int, FrameConnection] = {}
-        self._unknown: list[FrameConnection] = []
-        """Connections whose greeting has not arrived yet."""
+        self._strangers = Strangers(self._selector)
         self._early: list[tuple[int, FrameConnection]] = []
         """Connections of an attempt of which the driver has not told yet, with its number."""
         self._wiring: Wiring | None = None
         self._subtasks: list[ResidentSubtask] = []
-        self._by_place: dict[tuple[int, int], ResidentSubtask] = {}
         self._targets: dict[int, list[ResidentSubtask]] = {}
         """Subtasks of this task that an edge leads to."""
         self._producers: dict[tuple[int, int], ResidentSubtask] = {}
@@ -174,9 +171,9 @@ class ResidentWorker:
                     link.sendall(b"".join(framed(FrameKind.HEARTBEAT, b"%.3f" % seconds)))
             over.wait(self._assignment.heartbeat)
 
-    def _connected_to_driver(self, purpose: str) -> FrameConnection:
+    def _connected_to_driver(self) -> FrameConnection:
         link = connect(self._assignment.driver)
-        greet(link, self._greeting(purpose))
+        greet(link, self._greeting("task"))
         connection = FrameConnection(link, DRIVER)
         hello = Hello(self._held.name, self._listener.place, self._assignment.attempt)
         connection.send(FrameKind.GREETING, hello.encode())
@@ -193,7 +190,7 @@ class ResidentWorker:
     def _close(self) -> None:
         self._drop_subtasks()
         early = [connection for _, connection in self._early]
-        for connection in (*self._peers.values(), *early, *self._unknown, self._control):
+        for connection in (*self._peers.values(), *early, *self._strangers, self._control):
             connection.close()
         self._listener.close()
         self._selector.close()
@@ -277,11 +274,10 @@ class ResidentWorker:
 
     def _lose(self, connection: FrameConnection) -> None:
         """Handle the end of a connection. The driver decides what follows."""
-        if connection in self._unknown:
-            self._forget(connection)
-            return
         self._selector.unregister(connection)
         connection.close()
+        if self._strangers.forget(connection):
+            return
         if connection is self._control:
             raise TransportError("the driver has closed the connection")
         if self._peers.get(connection.peer) is connection:
@@ -296,16 +292,8 @@ class ResidentWorker:
         self._control.send(FrameKind.LOST, f"{self._wiring.attempt} {peer}".encode())
 
     def _push(self, connection: FrameConnection) -> None:
-        if not connection.has_waiting or not connection.is_open:
-            return
-        if not connection.push():
+        if connection.has_waiting and connection.is_open and not connection.push_in(self._selector):
             self._lose(connection)
-            return
-        wanted = selectors.EVENT_READ
-        if connection.has_waiting:
-            wanted |= selectors.EVENT_WRITE
-        if self._selector.get_key(connection).events != wanted:
-            self._selector.modify(connection, wanted, connection)
 
     def _wake(self) -> None:
         """End the loop's wait. May be called in any thread."""
@@ -368,12 +356,7 @@ class ResidentWorker:
         self._selector.register(connection, selectors.EVENT_READ, connection)
 
     def _accept(self, server: socket.socket) -> None:
-        with suppress(OSError):
-            connection = FrameConnection(server.accept()[0], UNKNOWN, self._assignment.link_timeout)
-            self._selector.register(connection, selectors.EVENT_READ, connection)
-            self._unknown.append(connection)
-            if len(self._unknown) > MOST_UNKNOWN:
-                self._forget(self._unknown[0])
+        self._strangers.accept(server, self._assignment.link_timeout)
 
     def _greeted(self, connection: FrameConnection, kind: int, body: bytes) -> None:
         """Accept a connection of another worker. A stranger is refused, and a worker of an earlier
@@ -382,20 +365,13 @@ class ResidentWorker:
         attempt = -1 if self._wiring is None else self._wiring.attempt
         if purpose != "peer" or number < attempt:
             raise TransportError("a worker of an earlier attempt")
-        self._forget(connection, close=False)
-        connection.authenticated(task)
+        self._strangers.trust(connection, task)
+        self._selector.unregister(connection)
         if number > attempt:
             self._early.append((number, connection))
             return
         self._register_peer(connection)
         self._tell_if_wired()
-
-    def _forget(self, connection: FrameConnection, close: bool = True) -> None:
-        """Stop listening to a connection that is not a peer's, or not yet."""
-        self._unknown.remove(connection)
-        self._selector.unregister(connection)
-        if close:
-            connection.close()
 
     def _tell_if_wired(self) -> None:
         wiring = self._wiring
@@ -437,7 +413,6 @@ class ResidentWorker:
             self._held.watchdog,
         )
         self._subtasks.append(subtask)
-        self._by_place[subtask.place] = subtask
         for edge in stage.inputs:
             self._targets.setdefault(edge, []).append(subtask)
         for edge in outgoing:
@@ -445,7 +420,7 @@ class ResidentWorker:
 
     def _drop_subtasks(self) -> None:
         self._subtasks = []
-        self._by_place, self._targets, self._producers = {}, {}, {}
+        self._targets, self._producers = {}, {}
         self._statuses = {}
         self._plan = None
 

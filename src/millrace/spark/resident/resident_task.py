@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pyspark import TaskContext
 
 from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.resident.connection import connect
 from millrace.runtime.resident.resident_subtask import Storage
 from millrace.runtime.resident.resident_worker import ResidentWorker, TaskAssignment
 from millrace.spark.task import delta_loader, segment_writer, tidy, worker, worker_program
@@ -78,6 +78,5 @@ def _storage(plan: EpochPlan) -> Storage:
 
 def _own_address(driver: str) -> str:
     """Address of this machine, as seen from the network of the driver."""
-    host, _, port = driver.rpartition(":")
-    with socket.create_connection((host.strip("[]"), int(port)), 10.0) as link:
+    with connect(driver) as link:
         return str(link.getsockname()[0])
