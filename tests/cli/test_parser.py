@@ -13,7 +13,7 @@ from millrace.cli.main import main
     ("words", "answer"),
     [
         (["stauts", "job"], "there is no command 'stauts'; did you mean 'status'?"),
-        (["frobnicate"], "there is no command 'frobnicate'; there is run, server, sql, list"),
+        (["frobnicate"], "there is no command 'frobnicate'; there is run, server, sql, statefun"),
         (["run"], "which job file? write 'millrace run job.py'"),
         (["run", "--reusme", "job.py"], "there is no option --reusme; did you mean '--resume'?"),
         (["run", "--claim-mode", "CLAM", "job.py"], "did you mean 'CLAIM'?"),

@@ -1,0 +1,95 @@
+"""``millrace statefun``: checks the modules of Stateful Functions."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from millrace.cli.arguments import UsageError, location
+from millrace.cli.commands.grammar import EPILOG, Commands, add_command
+
+if TYPE_CHECKING:
+    from millrace.statefun.module import Module
+
+
+def register(commands: Commands) -> None:
+    """Add the command with its subcommands."""
+    parser = commands.add_parser(
+        "statefun",
+        help="check a module of Stateful Functions",
+        description="Check a module.yaml of Stateful Functions.",
+        epilog=EPILOG,
+    )
+    subcommands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    validate = add_command(
+        subcommands,
+        "validate",
+        handle_validate,
+        "check a module.yaml and list its components",
+        "Check a module.yaml and list its components. An error names file, document and line.",
+    )
+    validate.add_argument("module", metavar="MODULE", type=location, help="path of the module.yaml")
+
+
+def handle_validate(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """List the components of a module without faults.
+
+    Raises:
+        UsageError: a library of the extra ``statefun`` is missing.
+        ModuleError: the module has a fault.
+    """
+    module = _module(args.module)
+    from millrace.cli.printing import aligned, print_json, print_lines
+
+    rows = [_described(component) for component in module.components]
+    if args.json:
+        print_json([{"component": kind, "id": id, "at": at} for kind, id, at in rows])
+    else:
+        print_lines(aligned([list(row) for row in rows]))
+    return 0
+
+
+def _module(path: str) -> Module:
+    try:
+        import google.protobuf  # noqa: F401
+        import yaml  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "Stateful Functions need further libraries: install them with "
+            "pip install 'millrace[statefun]'"
+        ) from None
+    from millrace.statefun.module import read_module
+
+    return read_module(path)
+
+
+def _described(component: Any) -> tuple[str, str, str]:
+    """Kind, id and place of a component."""
+    from millrace.statefun.module import (
+        HttpEndpoint,
+        KafkaEgress,
+        KafkaIngress,
+        KinesisEgress,
+        KinesisIngress,
+        PlaygroundEgress,
+    )
+
+    match component:
+        case HttpEndpoint():
+            id = f"{component.namespace}/{component.name}"
+            return "http endpoint", id, component.url_template
+        case KafkaIngress():
+            topics = ", ".join(routed.topic for routed in component.topics)
+            return "kafka ingress", str(component.id), f"{component.address}: {topics}"
+        case KafkaEgress():
+            return "kafka egress", str(component.id), component.address
+        case KinesisIngress():
+            streams = ", ".join(routed.topic for routed in component.streams)
+            return "kinesis ingress", str(component.id), streams
+        case KinesisEgress():
+            return "kinesis egress", str(component.id), component.region.id or "default region"
+        case PlaygroundEgress():
+            return "playground egress", str(component.id), f"port {component.port}"
+        case _:
+            return "playground ingress", "-", f"port {component.port}"

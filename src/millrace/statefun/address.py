@@ -1,0 +1,78 @@
+"""Addresses of functions, and values with the name of their type."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from millrace.common.errors import JobDefinitionError
+
+__all__ = ["Address", "FunctionType", "TypedValue", "split_typename"]
+
+
+class FunctionType(NamedTuple):
+    """Name of a function or an egress: a namespace and a name in it.
+
+    Example:
+        >>> str(FunctionType("com.example", "greeter"))
+        'com.example/greeter'
+    """
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @staticmethod
+    def of(typename: str) -> FunctionType:
+        """Type from its text.
+
+        Raises:
+            JobDefinitionError: the text is not ``namespace/name``.
+
+        Example:
+            >>> FunctionType.of("com.example/greeter").name
+            'greeter'
+        """
+        return FunctionType(*split_typename(typename))
+
+
+class Address(NamedTuple):
+    """Function type and id of one function instance. The instance has its own state, and handles
+    one batch of messages at a time."""
+
+    namespace: str
+    type: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.type}/{self.id}"
+
+    @property
+    def function_type(self) -> FunctionType:
+        """Type of the function."""
+        return FunctionType(self.namespace, self.type)
+
+
+class TypedValue(NamedTuple):
+    """Bytes of a value and the name of its type. Empty bytes are a value if ``has_value`` says
+    so: the defaults of all built-in types have no bytes."""
+
+    typename: str
+    has_value: bool
+    value: bytes
+
+
+def split_typename(typename: str) -> tuple[str, str]:
+    """Namespace and name of a ``namespace/name``. The last ``/`` divides them.
+
+    Raises:
+        JobDefinitionError: one of the two is missing.
+    """
+    namespace, slash, name = typename.rpartition("/")
+    if not slash or not namespace or not name:
+        raise JobDefinitionError(
+            f"{typename!r} is no type name: write a namespace and a name, such as "
+            "'com.example/greeter'"
+        )
+    return namespace, name

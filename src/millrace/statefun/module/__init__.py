@@ -1,0 +1,40 @@
+"""The specification of an application, ``module.yaml``: its components as data classes."""
+
+from __future__ import annotations
+
+from millrace.statefun.module.components import (
+    AwsCredentials,
+    AwsRegion,
+    Component,
+    HttpEndpoint,
+    KafkaEgress,
+    KafkaIngress,
+    KinesisEgress,
+    KinesisIngress,
+    Module,
+    PlaygroundEgress,
+    PlaygroundIngress,
+    Routed,
+    StartupPosition,
+    Transport,
+)
+from millrace.statefun.module.module_reader import KINDS, read_module
+
+__all__ = [
+    "AwsCredentials",
+    "AwsRegion",
+    "Component",
+    "HttpEndpoint",
+    "KINDS",
+    "KafkaEgress",
+    "KafkaIngress",
+    "KinesisEgress",
+    "KinesisIngress",
+    "Module",
+    "PlaygroundEgress",
+    "PlaygroundIngress",
+    "Routed",
+    "StartupPosition",
+    "Transport",
+    "read_module",
+]

@@ -1,0 +1,239 @@
+"""Components of a ``module.yaml``: endpoints of functions, ingresses and egresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from millrace.statefun.address import FunctionType
+
+__all__ = [
+    "AwsCredentials",
+    "AwsRegion",
+    "Component",
+    "HttpEndpoint",
+    "KafkaEgress",
+    "KafkaIngress",
+    "KinesisEgress",
+    "KinesisIngress",
+    "Module",
+    "PlaygroundEgress",
+    "PlaygroundIngress",
+    "Routed",
+    "StartupPosition",
+    "Transport",
+]
+
+ANY_NAME = "*"
+FUNCTION_NAME = "{function.name}"
+"""Place in a URL template that stands for the function's name."""
+Properties: TypeAlias = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Transport:
+    """Calls of an endpoint: time limits in milliseconds, connections, certificates.
+
+    Attributes:
+        retries_all: whether every failed attempt is repeated, as the asynchronous transport does.
+            If not, the answer decides, as with OkHttp.
+        call_ms: budget of a call with all its attempts.
+        connect_ms: limit of a connection attempt.
+        read_ms, write_ms: limits of one read or write; None if only the budget limits them.
+        pool_ttl_ms: time for which an idle connection is kept; 0: connections are not kept.
+        pool_size: most connections to the endpoint.
+        payload_max_bytes: most bytes of a request or reply.
+        trust_cacerts, client_cert, client_key, client_key_password: paths of PEM files.
+    """
+
+    retries_all: bool = True
+    call_ms: int = 120_000
+    connect_ms: int = 20_000
+    read_ms: int | None = None
+    write_ms: int | None = None
+    pool_ttl_ms: int = 15_000
+    pool_size: int = 1024
+    payload_max_bytes: int = 32 << 20
+    trust_cacerts: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
+    client_key_password: str | None = None
+
+    @property
+    def first_backoff_ms(self) -> int:
+        """Pause after the first failed attempt. It doubles with every further one."""
+        return 4 if self.retries_all else 10
+
+
+@dataclass(frozen=True)
+class HttpEndpoint:
+    """Endpoint of remote functions: one function, or all of a namespace.
+
+    Attributes:
+        name: name of the function, or ``*``.
+        url_template: URL, in which ``{function.name}`` stands for the function's name.
+    """
+
+    namespace: str
+    name: str
+    url_template: str
+    max_num_batch_requests: int = 1000
+    transport: Transport = Transport()
+
+    def serves(self, function: FunctionType) -> bool:
+        """Whether the endpoint has the function."""
+        return function.namespace == self.namespace and self.name in (ANY_NAME, function.name)
+
+    def url(self, function: FunctionType) -> str:
+        """URL of a function."""
+        return self.url_template.replace(FUNCTION_NAME, function.name)
+
+
+@dataclass(frozen=True)
+class Routed:
+    """Topic or stream of an ingress, with the functions that get each of its records.
+
+    Attributes:
+        value_type: type name of the records' bytes.
+    """
+
+    topic: str
+    value_type: str
+    targets: tuple[FunctionType, ...]
+
+
+@dataclass(frozen=True)
+class StartupPosition:
+    """Place at which an ingress begins to read.
+
+    Attributes:
+        type: ``group-offsets``, ``earliest``, ``latest``, ``specific-offsets`` or ``date``.
+        offsets: topic, partition and offset for ``specific-offsets``.
+        epoch_ms: time for ``date``, in ms since 1970.
+    """
+
+    type: str
+    offsets: tuple[tuple[str, int, int], ...] = ()
+    epoch_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class KafkaIngress:
+    """Topics of Kafka whose records become messages."""
+
+    id: FunctionType
+    address: str
+    topics: tuple[Routed, ...]
+    consumer_group_id: str | None = None
+    startup_position: StartupPosition = StartupPosition("group-offsets")
+    auto_offset_reset_position: str = "latest"
+    properties: Properties = ()
+
+
+@dataclass(frozen=True)
+class KafkaEgress:
+    """Records that functions write to Kafka.
+
+    Attributes:
+        semantic: ``none``, ``at-least-once`` or ``exactly-once``.
+    """
+
+    id: FunctionType
+    address: str
+    semantic: str = "at-least-once"
+    transaction_timeout_ms: int | None = None
+    properties: Properties = ()
+
+
+@dataclass(frozen=True)
+class AwsRegion:
+    """Region of AWS: the default one, or a given one, perhaps with an endpoint of its own."""
+
+    type: str = "default"
+    id: str | None = None
+    endpoint: str | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class AwsCredentials:
+    """Credentials for AWS: the default ones, a pair of keys, or a profile."""
+
+    type: str = "default"
+    access_key_id: str | None = None
+    secret_access_key: str | None = None
+    profile_name: str | None = None
+    profile_path: str | None = None
+
+    def __repr__(self) -> str:
+        return f"AwsCredentials({self.type!r})"
+
+
+@dataclass(frozen=True)
+class KinesisIngress:
+    """Streams of Kinesis whose records become messages."""
+
+    id: FunctionType
+    streams: tuple[Routed, ...]
+    region: AwsRegion = AwsRegion()
+    credentials: AwsCredentials = AwsCredentials()
+    startup_position: StartupPosition = StartupPosition("latest")
+    properties: Properties = ()
+
+
+@dataclass(frozen=True)
+class KinesisEgress:
+    """Records that functions write to Kinesis."""
+
+    id: FunctionType
+    region: AwsRegion = AwsRegion()
+    credentials: AwsCredentials = AwsCredentials()
+    max_outstanding_records: int = 1000
+    properties: Properties = ()
+
+
+@dataclass(frozen=True)
+class PlaygroundIngress:
+    """HTTP port to which ``PUT /<namespace>/<function type>/<id>`` sends a message."""
+
+    port: int
+
+
+@dataclass(frozen=True)
+class PlaygroundEgress:
+    """HTTP port on which ``GET /<topic>`` takes the next message of a topic."""
+
+    port: int
+    topics: tuple[str, ...]
+
+    @property
+    def id(self) -> FunctionType:
+        """Type by which functions name this egress."""
+        return FunctionType("io.statefun.playground", "egress")
+
+
+Component: TypeAlias = (
+    HttpEndpoint
+    | KafkaIngress
+    | KafkaEgress
+    | KinesisIngress
+    | KinesisEgress
+    | PlaygroundIngress
+    | PlaygroundEgress
+)
+
+
+@dataclass(frozen=True)
+class Module:
+    """All components of an application."""
+
+    components: tuple[Component, ...]
+
+    @property
+    def endpoints(self) -> tuple[HttpEndpoint, ...]:
+        """Endpoints of functions."""
+        return tuple(c for c in self.components if isinstance(c, HttpEndpoint))
+
+    def endpoint(self, function: FunctionType) -> HttpEndpoint | None:
+        """Endpoint of a function: the one with its name before the one with its namespace."""
+        serving = [endpoint for endpoint in self.endpoints if endpoint.serves(function)]
+        return min(serving, key=lambda endpoint: endpoint.name == ANY_NAME, default=None)
