@@ -1,7 +1,7 @@
 """A keyed job under load that is rescaled, or of which a savepoint is made, while it runs.
 
     python operated.py --checkpoint-dir DIR --keys K --epochs N --records R
-                       [--rescale AT:P,AT:P] [--savepoint AT,AT]
+                       [--rescale AT:P,AT:P] [--savepoint AT,AT] [--executor NAME]
 
 The state of all keys is made first; each record then replaces its key's count. What the job gave
 is read back from its files: every count of every key must be there once. Prints one JSON line:
@@ -41,6 +41,8 @@ from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
 PARALLELISM = 2
+PAUSE_MS = 50
+"""Milliseconds between two shares of the load on resident tasks."""
 
 
 class Counting(KeyedProcessFunction):
@@ -105,6 +107,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--keys", type=int, required=True)
     parser.add_argument("--rescale", default="")
     parser.add_argument("--savepoint", default="")
+    parser.add_argument("--executor", default="epochs")
     return parser.parse_args()
 
 
@@ -156,9 +159,11 @@ def main() -> None:
     config = Configuration()
     config.set_string("execution.checkpointing.dir", str(directory / "checkpoints"))
     config.set_string("execution.checkpointing.interval", "0 ms")
+    config.set_string("millrace.executor", args.executor)
     env = StreamExecutionEnvironment.get_execution_environment(config)
     env.set_parallelism(PARALLELISM)
-    source = PerEpochSource(args.keys, args.records, args.epochs, PARALLELISM)
+    pause = PAUSE_MS if args.executor == "resident" else 0
+    source = PerEpochSource(args.keys, args.records, args.epochs, PARALLELISM, pause)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
     keys = args.keys
     counts = numbers.key_by(lambda i: i * PRIME % keys).process(Counting())

@@ -27,29 +27,35 @@ class Lane(SourceSplit):
 @dataclass(frozen=True)
 class PerEpochSource(SplitSource[int]):
     """The numbers from 0 on: ``burst`` of them as fast as epochs take them, then ``per_epoch`` in
-    each of ``epochs`` epochs, over ``lanes`` subtasks together."""
+    each of ``epochs`` epochs, over ``lanes`` subtasks together. Resident tasks, whose epochs have
+    no end of their own, read ``per_epoch`` numbers every ``pause_ms`` milliseconds."""
 
     burst: int
     per_epoch: int
     epochs: int
     lanes: int = 2
+    pause_ms: int = 0
 
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator([Lane(f"lane-{i}", i, self.lanes) for i in range(self.lanes)])
 
     def create_split_reader(self, split: Lane, position: Any, context: ReaderContext) -> _Reader:
         burst, share = self.burst // self.lanes, self.per_epoch // self.lanes
-        return _Reader(split, position or 0, burst, share, burst + share * self.epochs)
+        end = burst + share * self.epochs
+        return _Reader(split, position or 0, burst, share, end, self.pause_ms)
 
 
 class _Reader(SplitReader[int]):
-    def __init__(self, split: Lane, position: int, burst: int, share: int, end: int) -> None:
+    def __init__(
+        self, split: Lane, position: int, burst: int, share: int, end: int, pause_ms: int
+    ) -> None:
         self._split = split
         self._next = position
         self._burst = burst
         self._share = share
         self._end = end
         self._pause = False
+        self._pause_ms = pause_ms
 
     def read(self, max_records: int) -> RowBatch[int]:
         """An empty answer ends the epoch's reading; the next question comes with the next epoch."""
@@ -74,4 +80,4 @@ class _Reader(SplitReader[int]):
         return self._next >= self._end
 
     def next_wakeup(self, now: int) -> int | None:
-        return now
+        return now + self._pause_ms

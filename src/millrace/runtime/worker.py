@@ -120,6 +120,22 @@ class Worker:
             else:
                 self._subtasks.pop(key).subtask.close()
 
+    def change_place(self, program: Program, task: int) -> None:
+        """Adapt the subtasks to a process that runs one resident task, whose number or whose number
+        of tasks may have changed: drop subtasks of other tasks."""
+        width = program.max_width
+        is_same = self._widths.get(program.run_id, width) == width
+        self._widths[program.run_id] = width
+        for key in [key for key in self._subtasks if key[0] == program.run_id]:
+            if key[2] % width != task:
+                self._subtasks.pop(key).subtask.close()
+            elif not is_same:
+                self._subtasks[key].subtask.update_program(program)
+
+    def held(self) -> list[tuple[str, int, int]]:
+        """Run, stage and index of the subtasks of this process."""
+        return list(self._subtasks)
+
     def subtask(self, program: Program, stage: Stage, index: int) -> EpochSubtask:
         """The subtask of this process, created if there is none."""
         key = (program.run_id, stage.id, index)

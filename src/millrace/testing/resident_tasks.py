@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import count
 from threading import Thread
 
 from millrace.engine.resident.resident_executor import ResidentExecutor
@@ -32,20 +33,36 @@ class ThreadStarter:
 
     def __init__(self, clock: Callable[[], int] = wall_clock) -> None:
         self._clock = clock
-        self._held: dict[int, Worker] = {}
+        self._started: list[ThreadTasks] = []
+        self._names = count()
 
     def start(self, address: str, token: bytes, generation: int, tasks: int) -> ThreadTasks:
         """Start the threads."""
+        idle = [worker for running in self._started for worker in running.idle()]
         workers = []
         for task in range(tasks):
-            held = self._held.setdefault(task, Worker(f"local:{task}", self._clock))
+            held = idle[task] if task < len(idle) else self._new()
             assignment = TaskAssignment(address, token, generation, task)
-            workers.append(ResidentWorker(assignment, held, loaded, storage, self._clock))
-        return ThreadTasks(workers)
+            worker = ResidentWorker(assignment, held, loaded, storage, self._clock)
+            workers.append((held, worker))
+        self._started.append(ThreadTasks(workers))
+        return self._started[-1]
+
+    def _new(self) -> Worker:
+        return Worker(f"local:{next(self._names)}", self._clock)
+
+    def cores(self) -> None:
+        """There is no limit."""
+
+    def free_slots(self) -> None:
+        """There is no limit."""
 
     def adapted(self, program: Program) -> Program:
         """The program itself."""
         return program
+
+    def forget(self, run_id: str) -> None:
+        """Do nothing: workers forget a run when another one is wired."""
 
     def require_running(self) -> None:
         """Do nothing: this process runs."""
@@ -54,11 +71,12 @@ class ThreadStarter:
 class ThreadTasks:
     """Running threads of one generation."""
 
-    def __init__(self, workers: list[ResidentWorker]) -> None:
+    def __init__(self, workers: list[tuple[Worker, ResidentWorker]]) -> None:
         self._error: str | None = None
+        self._held = [held for held, _ in workers]
         self._threads = [
             Thread(target=self._run, args=(worker,), name=f"resident-{n}", daemon=True)
-            for n, worker in enumerate(workers)
+            for n, (_, worker) in enumerate(workers)
         ]
         for thread in self._threads:
             thread.start()
@@ -69,6 +87,18 @@ class ThreadTasks:
         except BaseException as error:
             self._error = f"{type(error).__name__}: {error}"
             raise
+
+    def idle(self) -> list[Worker]:
+        """What threads that have ended held, for other threads."""
+        ended = [n for n, thread in enumerate(self._threads) if not thread.is_alive()]
+        idle = [self._held[n] for n in ended]
+        self._held = [w for w in self._held if w not in idle]
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        return idle
+
+    def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
+        """None: a thread stays."""
+        return ()
 
     def failure(self) -> str | None:
         """Error of the first thread that failed; empty if all have returned."""

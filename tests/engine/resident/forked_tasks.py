@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections.abc import Sequence
 from multiprocessing.process import BaseProcess
 from threading import Event, Thread
 
@@ -33,6 +34,10 @@ class ForkedTasks:
         self._given = address, token, generation
         self._attempts = 0
         self._over = Event()
+        self.waiting: set[int] = set()
+        """Tasks for which there is no slot if they are lost."""
+        self.left: set[int] = set()
+        """Attempts whose executor is about to be removed."""
         self.processes: dict[int, tuple[int, BaseProcess]] = {}
         for task in range(tasks):
             self._start(task)
@@ -48,7 +53,7 @@ class ForkedTasks:
     def _watch(self) -> None:
         while not self._over.is_set() and self._alive():
             for task, (_, process) in list(self.processes.items()):
-                if not process.is_alive() and process.exitcode != 0:
+                if task not in self.waiting and not process.is_alive() and process.exitcode != 0:
                     self._start(task)
             self._over.wait(0.01)
 
@@ -66,6 +71,9 @@ class ForkedTasks:
     def reason(self, attempt: int) -> str:
         return "it was killed"
 
+    def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
+        return [attempt for attempt in attempts if attempt in self.left]
+
     def cancel(self) -> None:
         self._over.set()
         for _, process in self.processes.values():
@@ -77,14 +85,38 @@ class ForkedTasks:
 
 
 class ForkingStarter:
-    """Starts forked tasks; `running` are those of the last generation."""
+    """Starts forked tasks; `running` are those of the last generation.
+
+    Args:
+        slots: number of tasks that can run. None if there is no limit.
+    """
 
     host = bind = "127.0.0.1"
     running: ForkedTasks
 
+    def __init__(self, slots: int | None = None) -> None:
+        self.slots = slots
+        self.crews: list[ForkedTasks] = []
+
     def start(self, address: str, token: bytes, generation: int, tasks: int) -> ForkedTasks:
         self.running = ForkedTasks(address, token, generation, tasks)
+        self.crews.append(self.running)
         return self.running
+
+    def cores(self) -> int | None:
+        return self.slots
+
+    def free_slots(self) -> int | None:
+        if self.slots is None:
+            return None
+        return self.slots - sum(process.is_alive() for process in self.processes())
+
+    def processes(self) -> list[BaseProcess]:
+        """Processes of all crews."""
+        return [process for crew in self.crews for _, process in crew.processes.values()]
+
+    def forget(self, run_id: str) -> None:
+        pass
 
     def adapted(self, program: Program) -> Program:
         return program

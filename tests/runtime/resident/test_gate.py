@@ -19,8 +19,24 @@ def barrier(channel: tuple[int, int], sent: int) -> Buffer:
     return end_of(0, channel[0], channel[1], 1, 0, False, [sent])
 
 
-def test_a_channel_with_a_barrier_waits_for_the_others() -> None:
+def opened(*channels: tuple[int, int]) -> InputGate:
+    gate = InputGate(channels)
+    gate.open()
+    return gate
+
+
+def test_a_barrier_that_comes_before_the_first_epoch_begins_is_of_that_epoch() -> None:
+    """A producer with a quicker process may have ended it already."""
     gate = InputGate([A, B])
+    gate.put_barrier(A, barrier(A, 0), 0, False)
+    gate.open()
+    assert gate.take() is None
+    gate.put_barrier(B, barrier(B, 0), 0, False)
+    assert gate.is_aligned
+
+
+def test_a_channel_with_a_barrier_waits_for_the_others() -> None:
+    gate = opened(A, B)
     for buffer in (records(A, 0), barrier(A, 1), records(A, 0)):
         gate.put(A, buffer)
     assert gate.take() == (A, records(A, 0))
@@ -37,7 +53,7 @@ def test_a_channel_with_a_barrier_waits_for_the_others() -> None:
 
 
 def test_channels_take_turns() -> None:
-    gate = InputGate([A, B])
+    gate = opened(A, B)
     for sequence in range(2):
         gate.put(A, records(A, sequence))
         gate.put(B, records(B, sequence))
@@ -46,7 +62,7 @@ def test_channels_take_turns() -> None:
 
 
 def test_a_missing_buffer_is_noticed_at_the_barrier() -> None:
-    gate = InputGate([A])
+    gate = opened(A)
     gate.put(A, records(A, 0))
     gate.put(A, barrier(A, 2))
     gate.take()

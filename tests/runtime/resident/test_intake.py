@@ -94,6 +94,7 @@ def copied(batch: Batch) -> Batch:
 def filled(arrivals: list[Arrival]) -> tuple[InputGate, deque[Batch]]:
     """A gate before which all has arrived, and the batches in the order in which they are taken."""
     gate = InputGate(CHANNELS)
+    gate.open()
     waiting: dict[Channel, deque[Batch]] = {channel: deque() for channel in CHANNELS}
     for arrival in arrivals:
         edge, producer = arrival.channel
@@ -110,6 +111,7 @@ def filled(arrivals: list[Arrival]) -> tuple[InputGate, deque[Batch]]:
         )
     turns: deque[Batch] = deque()
     other = InputGate(CHANNELS)
+    other.open()
     for channel, queue in gate._queues.items():
         for buffer in queue:
             other.put(channel, buffer)

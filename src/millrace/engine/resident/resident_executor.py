@@ -15,10 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from millrace.common.completable_future import CompletableFuture
+from millrace.common.errors import JobExecutionError
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.executor import ExecutorError
-from millrace.engine.resident.tasks import ResidentSettings, RunningTasks, TaskStarter
-from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
+from millrace.engine.resident.roster import Crew, Roster, Task, places_of, seated
+from millrace.engine.resident.tasks import ResidentSettings, TaskStarter
+from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, LiveStart, SubtaskPlan
 from millrace.runtime.program import Program
 from millrace.runtime.resident.connection import (
     UNKNOWN,
@@ -29,6 +31,7 @@ from millrace.runtime.resident.connection import (
     tcp_address,
 )
 from millrace.runtime.resident.control import (
+    HeldSubtask,
     Hello,
     News,
     Wiring,
@@ -53,36 +56,13 @@ LONG_TURN = 1.0
 """Seconds of one turn after which a task is known to be busy."""
 MOST_STRETCHED = 1000.0
 """Milliseconds to which epochs are stretched at most."""
+LOOK_INTERVAL = 5.0
+"""Seconds between two looks for executors that come and go."""
+LEAVE_PATIENCE = 10.0
+"""Seconds in which a replacement must have started for a task whose executor is about to be
+removed. Then the other tasks take over."""
 PEER_PATIENCE = 0.3
 """Seconds to wait for the end of a worker to which another one has lost its connection."""
-
-
-@dataclass
-class _Task:
-    """A resident task, as the driver knows it."""
-
-    control: FrameConnection
-    hello: Hello | None = None
-    heartbeat: FrameConnection | None = None
-    beat_at: float = 0.0
-    """Time of the last heartbeat (`time.monotonic`)."""
-    turn_seconds: float = 0.0
-    """Seconds of the running turn of a subtask, by the last heartbeat."""
-    wired: int = -1
-    """Last attempt whose connections are made."""
-
-    is_told_to_return: bool = False
-
-    def return_now(self) -> None:
-        """Tell the task to return."""
-        self.is_told_to_return = True
-        self.control.send(FrameKind.RETURN)
-        self.control.push()
-
-    @property
-    def name(self) -> str:
-        """The process, for messages."""
-        return f"worker {self.hello.worker if self.hello else self.control.peer}"
 
 
 @dataclass
@@ -108,6 +88,22 @@ class _OpenEpoch:
     def has_failed(self) -> bool:
         """Whether a subtask has failed."""
         return any(ack.failure is not None for ack in self.acks)
+
+
+@dataclass
+class _Preparation:
+    """Rescaled program whose tasks are started while epochs of the present one go on."""
+
+    program: Program
+    code: bytes
+    since: float
+    """Beginning (`time.monotonic`)."""
+    future: CompletableFuture[None] = field(default_factory=CompletableFuture)
+
+    def complete(self) -> None:
+        """Let the rescaling go on."""
+        if not self.future.done():
+            self.future.set_result(None)
 
 
 class ResidentExecutor:
@@ -141,10 +137,19 @@ class ResidentExecutor:
         self._selector.register(self._wake_reader, selectors.EVENT_READ)
         self._program: Program | None = None
         self._code = b""
-        self._generation = 0
+        self._most_width = 0
+        """Number of tasks that the program has if there are slots enough."""
         self._attempt = 0
-        self._running: RunningTasks | None = None
-        self._tasks: dict[int, _Task] = {}
+        self._roster = Roster()
+        self._tasks: dict[int, Task] = {}
+        """Connected tasks by seat."""
+        self._placed: list[Task] = []
+        """Tasks of the attempt in the order of their numbers."""
+        self._preparation: _Preparation | None = None
+        self._leaving_since = 0.0
+        """Time at which the last task was marked as leaving (`time.monotonic`)."""
+        self._looked_at = 0.0
+        """Time of the last look for executors that come and go (`time.monotonic`)."""
         self._strangers = Strangers(self._selector)
         self._is_wired = False
         self._open: _OpenEpoch | None = None
@@ -162,24 +167,51 @@ class ResidentExecutor:
     # -- the executor's interface --------------------------------------------------------------
 
     def deploy(self, program: Program) -> None:
-        """Make the program known. Tasks of a program with the same width stay."""
-        before = self._program
-        program = self._starter.adapted(replace(program, tasks=self._most_tasks))
-        self._code = dump_code(program, lambda: f"job '{program.job_name}'")
-        self._program = program
+        """Make the program known. The tasks stay; those that a rescaled program needs no more are
+        told to return once it runs."""
+        if self._program is not None and self._program.run_id != program.run_id:
+            self._starter.forget(self._program.run_id)
+        prepared, self._preparation = self._preparation, None
+        if prepared is not None and prepared.program.run_id == program.run_id:
+            prepared.complete()
+            self._program, self._code = prepared.program, prepared.code
+        else:
+            self._set_program(self._adapted(program))
+        self._most_width = self._width
         self._is_wired = False
-        if before is not None and before.max_width != program.max_width:
-            self._end_generation()
+        log.debug("%s runs on %d tasks", program.run_id, self._width)
 
     def prepare(self, program: Program) -> CompletableFuture[None]:
-        """Do nothing: a rescaled job starts its tasks in `deploy`."""
-        return CompletableFuture.completed(None)
+        """Start the tasks that a rescaled program needs in addition, while epochs go on. If there
+        are too few slots, tasks have more subtasks each."""
+        program = self._adapted(program)
+        prepared = _Preparation(program, self._code_of(program), time.monotonic())
+        if self._roster.size:
+            try:
+                self._start_missing(program.max_width)
+            except JobExecutionError as error:
+                log.warning("the job is rescaled without further tasks: %s", error)
+            self._preparation = prepared
+        else:  # it is not running
+            prepared.complete()
+        return prepared.future
+
+    def _adapted(self, program: Program) -> Program:
+        most = self._most_tasks or self._starter.cores()
+        return self._starter.adapted(replace(program, tasks=most))
+
+    def _set_program(self, program: Program) -> None:
+        self._program, self._code = program, self._code_of(program)
+
+    @staticmethod
+    def _code_of(program: Program) -> bytes:
+        return dump_code(program, lambda: f"job '{program.job_name}'")
 
     def begin_epoch(self, plan: EpochPlan) -> None:
         """Let the tasks begin an epoch, if they are ready."""
-        if self._is_wired and self._are_all_here():
+        if self._is_wired and not self._wants_other_places():
             self._open = self._begun(plan)
-            for task in self._tasks.values():
+            for task in self._placed:
                 task.control.push()  # `run_epoch` tells of a broken connection
 
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
@@ -191,8 +223,8 @@ class ResidentExecutor:
         """
         try:
             self._ensure_tasks()
-            self._ensure_wired()
-            return self._run(plan, closing or _nothing)
+            misses = self._ensure_wired(plan)
+            return misses or self._run(plan, closing or _nothing)
         except (ExecutorError, TransportError, OSError) as error:
             self._is_wired, self._live_attempt, self._broken = False, -1, None
             self._starter.require_running()
@@ -218,7 +250,9 @@ class ResidentExecutor:
 
     def close(self) -> None:
         """End the tasks, and close the sockets."""
-        self._end_generation()
+        if self._program is not None:
+            self._starter.forget(self._program.run_id)
+        self._end_crews(self._roster.crews)
         self._selector.close()
         for link in (self._server, self._wake_reader, self._wake_writer):
             if link is not None:
@@ -242,42 +276,114 @@ class ResidentExecutor:
             self._selector.register(self._server, selectors.EVENT_READ)
         return tcp_address(self._starter.host, self._port)
 
+    def _ready(self) -> list[Task]:
+        """Tasks that can be wired, those of executors that leave last."""
+        tasks = [t for t in self._tasks.values() if t.hello and not t.is_told_to_return]
+        staying = [task for task in tasks if not task.is_leaving]
+        if len(staying) >= self._width or (staying and self._has_waited_for_places()):
+            return staying
+        return staying + [task for task in tasks if task.is_leaving]
+
+    def _has_waited_for_places(self) -> bool:
+        """Whether tasks have been leaving for so long that the others take over their subtasks."""
+        return time.monotonic() > self._leaving_since + LEAVE_PATIENCE
+
+    def _wants_other_places(self) -> bool:
+        """Whether other tasks than now should run the subtasks: further ones, or ones that do not
+        leave."""
+        ready = self._ready()
+        if min(len(ready), self._most_width) > self._width:
+            return True
+        return any(t.is_leaving for t in self._placed) and not any(t.is_leaving for t in ready)
+
     def _ensure_tasks(self) -> None:
-        """Start a generation, unless one runs, and wait until all its tasks are here."""
-        if self._running is not None and self._running.failure() is not None:
-            self._end_generation()
-        if self._running is None:
-            self._generation += 1
-            address = self._address()
-            self._running = self._starter.start(address, self._token, self._generation, self._width)
-        if self._are_all_here():
-            return
-        self._is_wired = False
+        """Start the tasks that are missing, and wait until all are here. If some do not come
+        although the job has run before, the others take over their subtasks.
+
+        Raises:
+            ExecutorError: too few tasks are here.
+        """
+        for crew in list(self._roster.crews):
+            if crew.running.failure() is not None:
+                self._end_crews([crew])
+        self._start_missing(self._width)
         limit = time.monotonic() + self._settings.start_timeout
-        while not self._are_all_here():
+        while len(ready := self._ready()) < min(self._width, self._roster.size):
+            self._is_wired = False
             if time.monotonic() > limit:
-                raise ExecutorError(
-                    f"only {len(self._tasks)} of {self._width} resident tasks have started within "
+                message = (
+                    f"only {len(ready)} of {self._width} resident tasks have started within "
                     f"{self._settings.start_timeout:.0f} s"
                 )
+                if not ready or not self._attempt:
+                    raise ExecutorError(message)
+                log.warning("%s; they run all subtasks until the others come", message)
+                return
             self._poll(0.2)
 
-    def _are_all_here(self) -> bool:
-        tasks = self._tasks.values()
-        return len(tasks) == self._width and all(task.hello for task in tasks)
+    def _start_missing(self, width: int) -> None:
+        """Start further tasks if there are fewer than ``width``. A job that has run before goes on
+        with fewer if there are too few slots.
 
-    def _ensure_wired(self) -> None:
-        """Connect the workers anew, unless the connections of the last epoch are sound."""
-        if self._is_wired:
+        Raises:
+            JobExecutionError: there are no slots for any task.
+            ExecutorError: there are none at present, but there were.
+        """
+        tasks = self._tasks.values()
+        leaving = sum(task.is_leaving and not task.is_told_to_return for task in tasks)
+        missing = width - self._roster.size + leaving
+        if missing > 0 and self._attempt and self._roster.size:
+            free = self._starter.free_slots()
+            missing = missing if free is None else min(missing, free)
+        if missing <= 0:
             return
+        try:
+            self._roster.start(self._starter, self._address(), self._token, missing)
+        except ExecutorError:
+            raise
+        except JobExecutionError as error:
+            free = self._starter.free_slots() if self._attempt else None
+            if free is None:
+                raise
+            if free <= 0:
+                raise ExecutorError(str(error)) from error
+            self._roster.start(self._starter, self._address(), self._token, min(missing, free))
+
+    def _ensure_wired(self, plan: EpochPlan) -> list[Ack]:
+        """Connect the workers anew, unless the connections of the last epoch are sound. Returns
+        state misses of subtasks in processes without their state, if the plan does not contain it:
+        the epoch must be planned again."""
+        if self._is_wired and (self._open is not None or not self._wants_other_places()):
+            return []
         self._open = None  # an epoch that was begun is lost
         self._attempt += 1
-        places = tuple(self._tasks[task].hello.place for task in range(self._width))  # type: ignore[union-attr]
-        wiring = Wiring(self._attempt, self._code, places, self._settings.buffer_timeout)
-        self._send_all(FrameKind.WIRE, wiring.encode())
+        assert self._program is not None
+        ready = self._ready()
+        width = min(len(ready), self._most_width)
+        if width != self._width:
+            log.info("the job goes on with %d tasks instead of %d", width, self._width)
+            self._set_program(replace(self._program, tasks=width))
+        self._placed = seated(ready, self._program)
+        for task in self._tasks.values():
+            task.number = None
+        for number, task in enumerate(self._placed):
+            task.number = number
+        self._wire()
+        misses = [ack for task in self._placed for ack in self._misses_of(task, plan)]
+        self._is_wired = True
+        self._release_spares()
+        return misses
+
+    def _wire(self) -> None:
+        """Send the program and the addresses to all tasks, and wait for their connections."""
+        places = tuple(task.hello.place for task in self._placed if task.hello)
+        for number, task in enumerate(self._placed):
+            timeout = self._settings.buffer_timeout
+            wiring = Wiring(self._attempt, self._code, places, timeout, number)
+            task.control.send(FrameKind.WIRE, wiring.encode())
         self._live_attempt, self._broken = self._attempt, None
         limit = time.monotonic() + self._settings.start_timeout
-        while waiting := [t for t in self._tasks.values() if t.wired != self._attempt]:
+        while waiting := [t for t in self._placed if t.wired != self._attempt]:
             # one that loads its program, or connects, is in no turn of a subtask
             stuck = [task for task in waiting if task.turn_seconds > WIRE_PATIENCE]
             if time.monotonic() > limit:
@@ -289,23 +395,95 @@ class ResidentExecutor:
                     self._kill(task)
                 raise ExecutorError(f"{names} did not answer in time, and was ended", lost)
             self._poll(0.2)
-        self._is_wired = True
 
-    def _end_generation(self) -> None:
-        """Tell the tasks to return, and end those that do not."""
-        running, self._running = self._running, None
+    def _misses_of(self, task: Task, plan: EpochPlan) -> list[Ack]:
+        """State misses of the subtasks of a task whose process does not hold their state."""
+        assert self._program is not None
+        assert task.number is not None
+        run = self._program.run_id
+        before, places = task.held, places_of(self._program, task.number)
+        task.held = frozenset(HeldSubtask(run, *place) for place in places)
+        miss = Failure("", None, "the subtask is in another process", FailureKind.STATE_MISS)
+        return [
+            Ack(held.stage, held.index, self._attempt, miss)
+            for held in task.held - before
+            if isinstance(plan.subtasks[held.stage, held.index].start, LiveStart)
+        ]
+
+    # -- tasks that come and go ----------------------------------------------------------------
+
+    def _look_around(self) -> None:
+        """Look now and then for executors that leave, and for free slots that the job can use."""
+        now = time.monotonic()
+        if now < self._looked_at + LOOK_INTERVAL or not self._is_wired:
+            return
+        self._looked_at = now
+        assert self._program is not None
+        self._note_leaving(now)
+        if self._preparation is None:
+            most = self._most_tasks or self._starter.cores()
+            self._most_width = replace(self._program, tasks=most).max_width
+            with suppress(JobExecutionError):  # there will be another look
+                self._start_missing(self._most_width)
+            self._release_spares()
+        if self._wants_other_places():
+            self._end_wanted = True
+
+    def _note_leaving(self, now: float) -> None:
+        """Mark the tasks of executors that are about to be removed."""
+        for crew in self._roster.crews:
+            tasks = {
+                task.hello.attempt: task
+                for task in self._tasks.values()
+                if task.hello and not task.is_leaving and task.seat in crew.seats
+            }
+            for attempt in crew.running.leaving(list(tasks)):
+                tasks[attempt].is_leaving, self._leaving_since = True, now
+                log.info("the executor of %s is about to be removed", tasks[attempt].name)
+
+    def _release_spares(self) -> None:
+        """Tell the tasks to return that the job does not need, so that others get their slots."""
+        if self._preparation is not None or len(self._placed) < self._most_width:
+            return
         for task in self._tasks.values():
-            task.return_now()
-        if running is not None and not self._have_returned(running):
-            running.cancel()
-            running.wait(RETURN_PATIENCE)
-        for task in list(self._tasks.values()):
-            self._forget(task)
+            if task.number is None and task.hello and not task.is_told_to_return:
+                self._roster.release(task.seat)
+                task.return_now()
 
-    def _have_returned(self, running: RunningTasks) -> bool:
+    def _advance_preparation(self) -> None:
+        """End the preparation of a rescaling when its tasks are here, or do not come."""
+        prepared = self._preparation
+        if prepared is None or prepared.future.done():
+            return
+        wanted = min(prepared.program.max_width, self._roster.size)
+        if len(self._ready()) >= wanted or self._is_late(prepared.since):
+            prepared.complete()
+
+    def _is_late(self, since: float) -> bool:
+        return time.monotonic() > since + self._settings.start_timeout
+
+    def _end_crews(self, crews: list[Crew]) -> None:
+        """Tell the tasks of Spark jobs to return, and end those that do not."""
+        crews = list(crews)
+        for task in self._tasks_of(crews):
+            task.return_now()
+        if not self._have_returned(crews):
+            for crew in crews:
+                crew.running.cancel()
+            for crew in crews:
+                crew.running.wait(RETURN_PATIENCE)
+        for task in self._tasks_of(crews):
+            self._forget(task)
+        for crew in crews:
+            self._roster.crews.remove(crew)
+
+    def _tasks_of(self, crews: list[Crew]) -> list[Task]:
+        return [task for task in self._tasks.values() if any(task.seat in crew for crew in crews)]
+
+    def _have_returned(self, crews: list[Crew]) -> bool:
         """Wait until the tasks have returned. Those that have only just started are told, too."""
         until = time.monotonic() + RETURN_PATIENCE
-        while not running.wait(0.02):
+        while not all(crew.running.wait(0.02) for crew in crews):
             if time.monotonic() > until:
                 return False
             for key, _ in self._selector.select(0):
@@ -313,23 +491,23 @@ class ResidentExecutor:
                     self._accept()
                 elif isinstance(key.data, FrameConnection) and key.data.peer == UNKNOWN:
                     self._receive(key.data)
-            for task in self._tasks.values():
+            for task in self._tasks_of(crews):
                 if not task.is_told_to_return:
                     task.return_now()
         return True
 
-    def _forget(self, task: _Task) -> None:
+    def _forget(self, task: Task) -> None:
         """Close the connections of a task. If it still runs, it ends, and is started again."""
-        self._tasks.pop(task.control.peer, None)
+        self._tasks.pop(task.seat, None)
         self._drop(task.control)
         if task.heartbeat is not None:
             self._drop(task.heartbeat)
 
-    def _kill(self, task: _Task) -> None:
+    def _kill(self, task: Task) -> None:
         """Kill a task that does not answer."""
-        assert self._running is not None
-        if task.hello is not None:
-            self._running.kill(task.hello.attempt)
+        crew = self._roster.crew_of(task.seat)
+        if task.hello is not None and crew is not None:
+            crew.running.kill(task.hello.attempt)
         self._forget(task)
 
     def _drop(self, connection: FrameConnection) -> None:
@@ -364,7 +542,7 @@ class ResidentExecutor:
 
     def _begun(self, plan: EpochPlan) -> _OpenEpoch:
         """Send a plan to the tasks."""
-        for number, task in self._tasks.items():
+        for number, task in enumerate(self._placed):
             part = _part_of(plan, number, self._width)
             task.control.send(FrameKind.EPOCH, encode_plan(part))
         now = self._clock.now()
@@ -388,7 +566,7 @@ class ResidentExecutor:
         self._rounds_ms += 0.3 * (min(4000 * seconds, MOST_STRETCHED) - self._rounds_ms)
 
     def _send_all(self, kind: FrameKind, body: bytes) -> None:
-        for task in self._tasks.values():
+        for task in self._placed:
             task.control.send(kind, body)
 
     # -- the loop ------------------------------------------------------------------------------
@@ -415,7 +593,7 @@ class ResidentExecutor:
     def _push_all(self) -> None:
         for task in list(self._tasks.values()):
             if task.control.has_waiting and not task.control.push_in(self._selector):
-                raise self._loss(task)
+                self._lose(task)
 
     def _accept(self) -> None:
         assert self._server is not None
@@ -437,24 +615,25 @@ class ResidentExecutor:
         self._strangers.forget(connection)
         task = self._tasks.get(connection.peer)
         if task is not None and task.control is connection:
-            raise self._loss(task)
+            self._lose(task)
 
     def _greeted(self, connection: FrameConnection, kind: int, body: bytes) -> None:
         _, purpose, generation, number = parsed_greeting(kind, body, self._token)
-        if generation != self._generation or not 0 <= number < self._width:
+        seat = self._roster.seat(generation, number)
+        if seat is None:
             raise TransportError("a task of an earlier generation")
-        if purpose == "task" and number not in self._tasks:
-            self._tasks[number] = _Task(connection, beat_at=time.monotonic())
-        elif purpose == "heartbeat" and number in self._tasks:
-            task = self._tasks[number]
+        if purpose == "task" and seat not in self._tasks:
+            self._tasks[seat] = Task(connection, beat_at=time.monotonic())
+        elif purpose == "heartbeat" and seat in self._tasks:
+            task = self._tasks[seat]
             if task.heartbeat is not None:
                 self._drop(task.heartbeat)
             task.heartbeat = connection
         else:  # a heartbeat that is quicker than its task comes again
             raise TransportError("a second task of one number")
-        self._strangers.trust(connection, number)
+        self._strangers.trust(connection, seat)
 
-    def _take(self, task: _Task, kind: FrameKind, body: bytes) -> None:
+    def _take(self, task: Task, kind: FrameKind, body: bytes) -> None:
         """Process a message of a task."""
         if kind is FrameKind.HEARTBEAT:
             task.beat_at = time.monotonic()
@@ -463,6 +642,9 @@ class ResidentExecutor:
                 self._open.news.add(News.RECORDS)  # of which it cannot tell itself at present
         elif kind is FrameKind.GREETING:
             task.hello = Hello.decode(body)
+            task.held = frozenset(task.hello.held)
+            if self._roster.crew_of(task.seat) is None:  # it was lost when it was to return
+                task.return_now()
         elif kind is FrameKind.WIRED:
             task.wired = int(body)
         elif kind is FrameKind.LOST:
@@ -474,13 +656,12 @@ class ResidentExecutor:
         else:
             raise TransportError(f"a task sent a frame of kind {kind}")
 
-    def _take_loss(self, task: _Task, attempt: int, peer: int) -> None:
+    def _take_loss(self, task: Task, attempt: int, peer: int) -> None:
         """Process the message that a worker has lost its connection to another one. Mostly the
         other one has died, which says more."""
         if attempt != self._live_attempt:
             return
-        other = self._tasks.get(peer)
-        name = other.name if other is not None else f"task {peer}"
+        name = self._placed[peer].name
         message = f"the connection of {task.name} to {name} broke"
         self._broken = self._broken or (time.monotonic() + PEER_PATIENCE, message)
 
@@ -490,52 +671,69 @@ class ResidentExecutor:
         if self._open is not None and ack.attempt == self._attempt:
             self._open.acks.append(ack)
 
-    def _take_news(self, task: _Task, epoch: int, news: News) -> None:
+    def _take_news(self, task: Task, epoch: int, news: News) -> None:
         opened = self._open
         if opened is None or opened.plan.epoch != epoch:
             return
         if news is News.EXHAUSTED:
-            opened.exhausted.add(task.control.peer)
+            opened.exhausted.add(task.seat)
         else:
             opened.news.add(news)
 
     def _check_tasks(self) -> None:
         """Raise an ExecutorError if a task is lost or frozen, or Spark has ended the tasks."""
-        assert self._running is not None
-        failure = self._running.failure()
-        if failure is not None:
-            self._end_generation()  # at once: the processes of the other tasks stay if they return
-            raise ExecutorError(failure or "the resident tasks have returned")
+        for crew in list(self._roster.crews):
+            failure = crew.running.failure()
+            if failure is not None:
+                self._end_of(crew, failure)
+        self._look_around()
+        self._advance_preparation()
         if self._broken is not None and time.monotonic() > self._broken[0]:
             raise ExecutorError(self._broken[1])
         limit = time.monotonic() - self._settings.heartbeat_timeout
-        for task in self._tasks.values():
+        for task in list(self._tasks.values()):
             if task.beat_at < limit:
                 self._kill(task)
-                raise ExecutorError(
-                    f"{task.name} has sent no heartbeat for "
-                    f"{self._settings.heartbeat_timeout:g} s, and was ended",
-                    self._subtasks_of(task),
-                )
+                if task.number is not None:
+                    raise ExecutorError(
+                        f"{task.name} has sent no heartbeat for "
+                        f"{self._settings.heartbeat_timeout:g} s, and was ended",
+                        self._subtasks_of(task),
+                    )
 
-    def _loss(self, task: _Task) -> ExecutorError:
-        """Error for a task whose connection has ended. Its process is replaced, and the others
-        stay."""
-        assert self._running is not None
+    def _end_of(self, crew: Crew, failure: str) -> None:
+        """Process the end of a Spark job.
+
+        Raises:
+            ExecutorError: tasks have ended that the job needs.
+        """
+        is_needed = any(task.number is not None for task in self._tasks_of([crew]))
+        was_told = not crew.seats
+        # at once: the processes of the other tasks stay if they return
+        self._end_crews([crew])
+        if is_needed or not (was_told or self._is_wired):
+            raise ExecutorError(failure or "the resident tasks have returned")
+        if failure:
+            log.warning("spare resident tasks have ended: %s", failure)
+
+    def _lose(self, task: Task) -> None:
+        """Process the end of a task's connection. Its process is replaced, and the others stay.
+
+        Raises:
+            ExecutorError: the task has subtasks.
+        """
+        crew = self._roster.crew_of(task.seat)
         self._forget(task)
-        reason = self._running.reason(task.hello.attempt) if task.hello is not None else ""
+        if task.number is None or crew is None:
+            return
+        reason = crew.running.reason(task.hello.attempt) if task.hello is not None else ""
         message = f"{task.name} was lost" + (f": {reason}" if reason else "")
-        return ExecutorError(message, self._subtasks_of(task))
+        raise ExecutorError(message, self._subtasks_of(task))
 
-    def _subtasks_of(self, task: _Task) -> list[tuple[int, int]]:
+    def _subtasks_of(self, task: Task) -> list[tuple[int, int]]:
         """Subtasks of a task, whose state its replacement does not have."""
         assert self._program is not None
-        number, width = task.control.peer, self._width
-        return [
-            (stage.id, index)
-            for stage in self._program.stages
-            for index in range(number, stage.parallelism, width)
-        ]
+        return [] if task.number is None else places_of(self._program, task.number)
 
 
 def _part_of(plan: EpochPlan, task: int, width: int) -> EpochPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,6 +41,9 @@ class RunningTasks(Protocol):
     def reason(self, attempt: int) -> str:
         """Reason why a task attempt has ended; empty if it is not known."""
 
+    def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
+        """Those of the task attempts whose executors are about to be removed."""
+
     def cancel(self) -> None:
         """End the tasks, without waiting for them."""
 
@@ -65,8 +69,17 @@ class TaskStarter(Protocol):
             ExecutorError: there are too few slots, or Spark does not run.
         """
 
+    def cores(self) -> int | None:
+        """Number of tasks that the system can run at present. None if it has no limit."""
+
+    def free_slots(self) -> int | None:
+        """Number of further tasks that could start now. None if there is no limit."""
+
     def adapted(self, program: Program) -> Program:
         """The program with the settings of the processes in which the tasks run."""
+
+    def forget(self, run_id: str) -> None:
+        """Let processes forget a run that another one has replaced."""
 
     def require_running(self) -> None:
         """Raise if the application has ended.

@@ -18,6 +18,7 @@ from millrace.runtime.program import Program
 from millrace.state.serialization.payload import dump_pickle
 
 __all__ = [
+    "HeldSubtask",
     "Hello",
     "News",
     "WorkerAddress",
@@ -61,6 +62,14 @@ class WorkerAddress(msgspec.Struct, frozen=True):
         return [*here, self.tcp] if self.tcp else here
 
 
+class HeldSubtask(msgspec.Struct, frozen=True, array_like=True):
+    """A subtask whose state a process has."""
+
+    run: str
+    stage: int
+    index: int
+
+
 class Hello(msgspec.Struct, frozen=True):
     """First message of a worker to the driver."""
 
@@ -69,6 +78,8 @@ class Hello(msgspec.Struct, frozen=True):
     place: WorkerAddress
     attempt: int
     """Spark's number of the task attempt, by which a frozen one is killed."""
+    held: tuple[HeldSubtask, ...] = ()
+    """Subtasks whose state the process has, from a task that it ran before."""
 
     def encode(self) -> bytes:
         """The message as bytes."""
@@ -92,6 +103,8 @@ class Wiring:
     """WorkerAddress of each task."""
     buffer_timeout: float = 0.005
     """Seconds that records wait at most for a buffer to fill."""
+    task: int = 0
+    """Number of the receiving task among ``places``."""
 
     def encode(self) -> bytes:
         """The message as bytes."""

@@ -30,7 +30,8 @@ class InputGate:
         """Channels with a buffer that may be taken, in the order in which they get their turn."""
         self._taken: dict[Channel, int] = {}
         """Number of buffers of each channel in this epoch."""
-        self._blocked: set[Channel] = set()
+        # a producer that has begun its first epoch may be quicker than this subtask
+        self._blocked: set[Channel] = set(self._queues)
         self._later: list[Channel] = []
         """Blocked channels with buffers of the next epoch."""
         self.statuses: list[tuple[Channel, Buffer]] = []

@@ -29,6 +29,7 @@ from millrace.runtime.resident.connection import (
     parsed_greeting,
 )
 from millrace.runtime.resident.control import (
+    HeldSubtask,
     Hello,
     News,
     ProgramLoader,
@@ -67,7 +68,7 @@ class TaskAssignment:
         driver: address of the driver.
         token: secret of the run.
         generation: number of the Spark job.
-        task: number of the task.
+        task: number of the task in its Spark job.
         host: address at which other hosts reach this one. Empty if all tasks are on one host.
         heartbeat: seconds between two heartbeats.
         attempt: Spark's number of the task attempt.
@@ -124,6 +125,10 @@ class ResidentWorker:
         self._early: list[tuple[int, FrameConnection]] = []
         """Connections of an attempt of which the driver has not told yet, with its number."""
         self._wiring: Wiring | None = None
+        self._number = -1
+        """Number of this task in the attempt."""
+        self._run = ""
+        """Id of the run whose program is wired."""
         self._subtasks: list[ResidentSubtask] = []
         self._targets: dict[int, list[ResidentSubtask]] = {}
         """Subtasks of this task that an edge leads to."""
@@ -175,7 +180,8 @@ class ResidentWorker:
         link = connect(self._assignment.driver)
         greet(link, self._greeting("task"))
         connection = FrameConnection(link, DRIVER)
-        hello = Hello(self._held.name, self._listener.place, self._assignment.attempt)
+        held = tuple(HeldSubtask(*key) for key in self._held.held())
+        hello = Hello(self._held.name, self._listener.place, self._assignment.attempt, held)
         connection.send(FrameKind.GREETING, hello.encode())
         connection.push()
         self._selector.register(connection, selectors.EVENT_READ, connection)
@@ -322,11 +328,13 @@ class ResidentWorker:
             self._selector.unregister(connection)
             connection.close()
         self._peers = {}
-        self._wiring = wiring
+        self._wiring, self._number = wiring, wiring.task
         program = self._load_program(wiring.program)
-        task = self._assignment.task
-        self._held.change_width(program, task)
-        self._create_subtasks(program, task, wiring)
+        if self._run not in ("", program.run_id):
+            self._held.forget(self._run)
+        self._run = program.run_id
+        self._held.change_place(program, wiring.task)
+        self._create_subtasks(program, wiring.task, wiring)
         early, self._early = self._early, []
         for number, connection in early:
             if number == wiring.attempt:
@@ -336,7 +344,7 @@ class ResidentWorker:
             else:
                 connection.close()
         try:
-            for peer, place in enumerate(wiring.places[:task]):
+            for peer, place in enumerate(wiring.places[: wiring.task]):
                 self._connect(peer, place)
         except OSError:
             self._tell_loss(peer)
@@ -345,9 +353,9 @@ class ResidentWorker:
 
     def _connect(self, peer: int, place: WorkerAddress) -> None:
         assert self._wiring is not None
-        here = self._wiring.places[self._assignment.task]
+        here = self._wiring.places[self._number]
         link = connect(*place.addresses_from(here))
-        greeting = (self._assignment.token, "peer", self._wiring.attempt, self._assignment.task)
+        greeting = (self._assignment.token, "peer", self._wiring.attempt, self._number)
         greet(link, greeting)
         self._register_peer(FrameConnection(link, peer, self._assignment.link_timeout))
 
@@ -434,7 +442,7 @@ class ResidentWorker:
 
     def _deliver(self, task: int, buffer: Buffer) -> None:
         """Send a buffer to a task, which may be this one."""
-        if task == self._assignment.task:
+        if task == self._number:
             self._deliver_here(buffer)
         elif (peer := self._peers.get(task)) is not None:
             peer.send(FrameKind.BUFFER, buffer.pack())
@@ -463,7 +471,7 @@ class ResidentWorker:
         edge, producer = channel
         assert self._wiring is not None
         task = producer % len(self._wiring.places)
-        if task == self._assignment.task:
+        if task == self._number:
             self._take_credit(edge, producer, target, records)
         elif (peer := self._peers.get(task)) is not None:
             peer.send(FrameKind.CREDIT, pack_credit(edge, producer, target, records))

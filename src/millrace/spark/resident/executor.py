@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from pyspark import SparkContext
 
 from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.engine.resident.tasks import ResidentSettings
-from millrace.spark.cluster_cores import ClusterCores, in_driver
 from millrace.spark.resident.spark_starter import SparkStarter
 from millrace.spark.worker_environment import WorkerEnvironment
 
@@ -29,16 +26,9 @@ def resident_executor(
     """Executor of resident tasks in a Spark application.
 
     Args:
-        tasks: largest number of tasks; None for the number of cores.
+        tasks: largest number of tasks; None for the number of cores, which may change.
     """
     heartbeat = min(1.0, settings.heartbeat_timeout / _BEATS)
     link_timeout = min(_LINK_TIMEOUT, settings.heartbeat_timeout)
     starter = SparkStarter(context, environment, heartbeat, link_timeout)
-    return ResidentExecutor(starter, tasks or _cores(context), settings)
-
-
-def _cores(context: SparkContext) -> int:
-    """Number of cores that tasks can use."""
-    cores = ClusterCores(context)
-    cores.wait_until_known()
-    return min(cores.count, os.cpu_count() or 1) if in_driver(context) else cores.count
+    return ResidentExecutor(starter, tasks, settings)

@@ -11,7 +11,7 @@ from pyspark import SparkContext
 
 from millrace.common.errors import JobExecutionError
 
-__all__ = ["require_free_slots"]
+__all__ = ["free_slots", "require_free_slots"]
 
 
 def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0) -> None:
@@ -40,6 +40,13 @@ def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0)
         "parallelism or millrace.spark.tasks, end the other jobs of the application, or run the "
         "job with millrace.executor: epochs"
     )
+
+
+def free_slots(context: SparkContext) -> int:
+    """Number of slots that no task holds."""
+    application = context._jsc.sc()
+    profile = application.resourceProfileManager().defaultResourceProfile()
+    return max(0, int(application.maxNumConcurrentTasks(profile)) - _busy(context))
 
 
 def _busy(context: SparkContext) -> int:

@@ -7,7 +7,9 @@ stage would end all of them (docs/decisions, "What survives a loss").
 from __future__ import annotations
 
 import logging
+import os
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from threading import Thread
 from typing import Any
@@ -23,7 +25,7 @@ from millrace.spark.application import require_application
 from millrace.spark.cluster_cores import ClusterCores, in_driver
 from millrace.spark.executor import closed_runs, message_of, reason_of
 from millrace.spark.local_properties import LocalProperties
-from millrace.spark.resident.free_slots import require_free_slots
+from millrace.spark.resident.free_slots import free_slots, require_free_slots
 from millrace.spark.resident.resident_task import ResidentTask
 from millrace.spark.slots import SLOT_VARIABLE, WRAPPING
 from millrace.spark.worker_death import worker_death
@@ -67,7 +69,6 @@ class SparkStarter:
         self._link_timeout = link_timeout
         self._properties = LocalProperties(context)
         self._cores = ClusterCores(context)
-        self._run_id = ""
 
     @property
     def host(self) -> str:
@@ -120,14 +121,30 @@ class SparkStarter:
         ):
             return rdd._jrdd  # wraps the function, with these variables
 
+    def cores(self) -> int:
+        """Number of cores that tasks can use."""
+        self._cores.wait_until_known()
+        try:
+            count = self._cores.count
+        except (Py4JError, PySparkException) as error:
+            raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
+        return min(count, os.cpu_count() or 1) if in_driver(self._context) else count
+
+    def free_slots(self) -> int:
+        """Number of slots that no task holds."""
+        try:
+            return free_slots(self._context)
+        except (Py4JError, PySparkException) as error:
+            raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
+
     def adapted(self, program: Program) -> Program:
-        """The program with the log of this application's workers. Other programs that ran here are
-        forgotten."""
-        if self._run_id not in ("", program.run_id):
-            closed_runs.append(self._run_id)
-        self._run_id = program.run_id
+        """The program with the log of this application's workers."""
         log_settings = worker_log(program.log, str(self._context.master))
         return replace(program, closed_runs=tuple(closed_runs), log=log_settings)
+
+    def forget(self, run_id: str) -> None:
+        """Let workers forget a run, when they load their next program."""
+        closed_runs.append(run_id)
 
     def require_running(self) -> None:
         """Raise an ApplicationLostError if the application has ended."""
@@ -145,6 +162,8 @@ class SparkTasks:
         self._properties = properties
         self._name = f"millrace-resident-{id(self)}-{generation}"
         self._error: Exception | None = None
+        self._hosts: dict[int, str] = {}
+        """Executors of task attempts."""
         self._thread = Thread(target=self._run, name="millrace-resident", daemon=True)
         self._thread.start()
 
@@ -195,20 +214,40 @@ class SparkTasks:
 
     def _message_of(self, attempt: int) -> str:
         """Spark's message about a task attempt; empty if there is none yet."""
-        tracker = self._context.statusTracker()
-        group = self._properties.group or self._name
         try:
-            jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
-            stages = [stage for job in jobs if job is not None for stage in job.stageIds]
-            store = self._scala_context.statusStore()
-            for stage in stages:
-                tasks = store.taskList(stage, 0, MOST_TASKS)
-                for task in map(tasks.apply, range(tasks.size())):
-                    if task.taskId() == attempt and task.errorMessage().isDefined():
-                        return str(task.errorMessage().get())
+            for task in self._attempts():
+                if task.taskId() == attempt and task.errorMessage().isDefined():
+                    return str(task.errorMessage().get())
         except Py4JError as error:
             log.debug("Spark does not tell why a task has ended", exc_info=error)
         return ""
+
+    def _attempts(self) -> Iterator[Any]:
+        """Spark's data of all task attempts."""
+        tracker = self._context.statusTracker()
+        group = self._properties.group or self._name
+        jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
+        stages = [stage for job in jobs if job is not None for stage in job.stageIds]
+        store = self._scala_context.statusStore()
+        for stage in stages:
+            tasks = store.taskList(stage, 0, MOST_TASKS)
+            yield from map(tasks.apply, range(tasks.size()))
+
+    def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
+        """Those of the task attempts whose executors are being decommissioned. One that is not
+        listed stays, as far as is known."""
+        if in_driver(self._context):
+            return ()
+        scheduler = self._scala_context.taskScheduler()
+        try:
+            if not self._hosts.keys() >= set(attempts):
+                self._hosts.update((t.taskId(), t.executorId()) for t in self._attempts())
+            known = {host for attempt in attempts if (host := self._hosts.get(attempt)) is not None}
+            left = {h for h in known if scheduler.getExecutorDecommissionState(h).isDefined()}
+        except Py4JError as error:
+            log.debug("Spark does not tell which executors leave", exc_info=error)
+            return ()
+        return [attempt for attempt in attempts if self._hosts.get(attempt) in left]
 
     @property
     def _scala_context(self) -> Any:

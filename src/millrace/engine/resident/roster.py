@@ -1,0 +1,151 @@
+"""Tasks of one job, by the Spark jobs that run them.
+
+A job may need more tasks than it has: after a rescaling, or because executors leave. A further
+Spark job starts them beside the first. Its tasks are a **crew**. Each task has a **seat**, a number
+that it keeps for life. Which subtasks it runs is decided when the tasks are wired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from millrace.engine.resident.tasks import RunningTasks, TaskStarter
+from millrace.runtime.program import Program
+from millrace.runtime.resident.connection import FrameConnection
+from millrace.runtime.resident.control import HeldSubtask, Hello
+from millrace.runtime.resident.frames import FrameKind
+
+__all__ = ["Crew", "Roster", "Task", "places_of", "seated"]
+
+
+@dataclass
+class Task:
+    """A resident task, as the driver knows it."""
+
+    control: FrameConnection
+    hello: Hello | None = None
+    heartbeat: FrameConnection | None = None
+    beat_at: float = 0.0
+    """Time of the last heartbeat (`time.monotonic`)."""
+    turn_seconds: float = 0.0
+    """Seconds of the running turn of a subtask, by the last heartbeat."""
+    wired: int = -1
+    """Last attempt whose connections are made."""
+    number: int | None = None
+    """Number of the task in the running attempt: it runs every subtask whose index modulo the
+    number of tasks is this one. None for a spare task."""
+    held: frozenset[HeldSubtask] = frozenset()
+    """Subtasks whose state the process has."""
+    is_leaving: bool = False
+    """Whether the executor of the task is about to be removed."""
+    is_told_to_return: bool = False
+
+    def return_now(self) -> None:
+        """Tell the task to return."""
+        self.is_told_to_return = True
+        self.control.send(FrameKind.RETURN)
+        self.control.push()
+
+    @property
+    def seat(self) -> int:
+        """Number of the task for life."""
+        return self.control.peer
+
+    @property
+    def name(self) -> str:
+        """The process, for messages."""
+        return f"worker {self.hello.worker if self.hello else self.control.peer}"
+
+
+@dataclass
+class Crew:
+    """Tasks that one Spark job runs."""
+
+    generation: int
+    """Number of the Spark job."""
+    first: int
+    """Seat of its first task."""
+    count: int
+    """Number of tasks with which it began."""
+    running: RunningTasks
+    seats: set[int] = field(default_factory=set)
+    """Seats of the tasks that are not told to return. One that is lost is started again."""
+
+    def __contains__(self, seat: int) -> bool:
+        return self.first <= seat < self.first + self.count
+
+
+class Roster:
+    """Crews of a job."""
+
+    def __init__(self) -> None:
+        self.crews: list[Crew] = []
+        self._generations = 0
+        self._seats = 0
+
+    @property
+    def size(self) -> int:
+        """Number of tasks that run, or are about to."""
+        return sum(len(crew.seats) for crew in self.crews)
+
+    def start(self, starter: TaskStarter, address: str, token: bytes, count: int) -> None:
+        """Start ``count`` tasks as a new crew.
+
+        Raises:
+            JobExecutionError: there are too few slots.
+            ExecutorError: Spark does not run.
+        """
+        self._generations += 1
+        running = starter.start(address, token, self._generations, count)
+        seats = set(range(self._seats, self._seats + count))
+        self.crews.append(Crew(self._generations, self._seats, count, running, seats))
+        self._seats += count
+
+    def seat(self, generation: int, number: int) -> int | None:
+        """Seat of the task with a number in its Spark job. None if the Spark job has ended."""
+        for crew in self.crews:
+            if crew.generation == generation:
+                return crew.first + number
+        return None
+
+    def crew_of(self, seat: int) -> Crew | None:
+        """Crew of a task that is not told to return."""
+        return next((crew for crew in self.crews if seat in crew.seats), None)
+
+    def release(self, seat: int) -> None:
+        """Note that a task is told to return."""
+        for crew in self.crews:
+            crew.seats.discard(seat)
+
+
+def places_of(program: Program, number: int) -> list[tuple[int, int]]:
+    """Subtasks (stage, index) of the task with a number."""
+    width = program.max_width
+    return [
+        (stage.id, index)
+        for stage in program.stages
+        for index in range(number, stage.parallelism, width)
+    ]
+
+
+def seated(tasks: Sequence[Task], program: Program) -> list[Task]:
+    """Tasks in the order of the numbers that they get. Each gets the number of which its process
+    holds most subtasks; else the one that it had."""
+    width, run = program.max_width, program.run_id
+    wishes: list[tuple[int, int, int]] = []
+    for position, task in enumerate(tasks):
+        counts: dict[int, int] = {}
+        for held in task.held:
+            if held.run == run:
+                counts[held.index % width] = counts.get(held.index % width, 0) + 2
+        if task.number is not None and task.number < width:
+            counts[task.number] = counts.get(task.number, 0) + 1
+        wishes += [(-count, number, position) for number, count in counts.items()]
+    chosen: dict[int, Task] = {}
+    left = dict(enumerate(tasks))
+    for _, number, position in sorted(wishes):
+        if number not in chosen and position in left:
+            chosen[number] = left.pop(position)
+    rest = iter(left.values())
+    return [chosen[number] if number in chosen else next(rest) for number in range(width)]

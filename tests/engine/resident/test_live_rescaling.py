@@ -1,0 +1,200 @@
+"""Rescaling of jobs on resident tasks: tasks stay, come and go; results are exact."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from forked_tasks import ForkingStarter
+
+from millrace.common import Configuration, WatermarkStrategy
+from millrace.connectors import NumberSequenceSource
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.job_details import JobDetails
+from millrace.engine.resident import resident_executor
+from millrace.engine.resident.resident_executor import ResidentExecutor
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.testing.resident_tasks import ThreadStarter
+
+KEYS = 50
+
+
+@pytest.fixture
+def install() -> Iterator[Callable[..., Any]]:
+    """Function that lets jobs run on the tasks of a starter."""
+    before = JobLauncher.current()
+
+    def installed(starter: Any, tasks: int | None = None, **settings: Any) -> Any:
+        of_job = ResidentSettings(barrier_interval=20, heartbeat_timeout=5.0, **settings)
+        executor = lambda *_: ResidentExecutor(starter, tasks, of_job)  # noqa: E731
+        JobLauncher.install(JobLauncher(executor=executor))
+        return starter
+
+    yield installed
+    JobLauncher.install(before)
+
+
+Act = Callable[[Any, JobDetails], None]
+
+
+def counted(act: Act, directory: Path, count: int, parallelism: int = 2) -> Counter[Any]:
+    """Running counts per key, while something happens after accepted epochs."""
+    config = Configuration()
+    config.set_string("execution.runtime-mode", "STREAMING")
+    config.set_string("execution.checkpointing.interval", "0 ms")
+    config.set_string("execution.checkpointing.dir", str(directory))
+    env = StreamExecutionEnvironment.get_execution_environment(config)
+    env.set_parallelism(parallelism)
+    source = NumberSequenceSource(0, count - 1, splits=4)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+
+    def slowly(number: int) -> tuple[int, int]:
+        # the job must live through several epochs: this is work, not a wait for something
+        sum(range(4_000))
+        return number % KEYS, 1
+
+    counts = numbers.map(slowly).key_by(lambda pair: pair[0]).sum(1)
+    results = counts.execute_and_collect()
+    env.launcher.listeners.append(lambda details: act(results._client, details))
+    return Counter(results)
+
+
+def expected(count: int) -> Counter[tuple[int, int]]:
+    return Counter((key, n) for key in range(KEYS) for n in range(1, count // KEYS + 1))
+
+
+class Changes:
+    """Rescales a job, one change after the answer to the one before."""
+
+    def __init__(self, widths: list[int], every: int = 3) -> None:
+        self._left, self._every = list(widths), every
+        self.answers: list[Any] = []
+        self._since = 0
+
+    def __call__(self, client: Any, details: JobDetails) -> None:
+        self._since += 1
+        if self.answers and not self.answers[-1].done():
+            self._since = 0
+        if self._left and self._since >= self._every:
+            self._since = 0
+            self.answers.append(client.rescale(self._left.pop(0)))
+
+    def check(self) -> None:
+        assert not self._left
+        assert [answer.result(0) for answer in self.answers] == [None] * len(self.answers)
+
+
+def test_tasks_stay_when_a_job_is_rescaled_and_others_join_them(
+    install: Callable[..., Any], tmp_path: Path
+) -> None:
+    starter = install(ForkingStarter())
+    changes, seen = Changes([4, 1, 3]), []
+
+    def act(client: Any, details: JobDetails) -> None:
+        seen.append([len(crew.processes) for crew in starter.crews])
+        changes(client, details)
+
+    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    changes.check()
+    assert seen[-1] == [2, 2, 2]  # those that were not needed have returned
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
+def test_random_rescalings_in_threads(
+    seed: int, install: Callable[..., Any], tmp_path: Path
+) -> None:
+    """More subtasks than tasks, fewer, and several programs with the same number of tasks."""
+    install(ThreadStarter(), 3)
+    chance = random.Random(seed)
+    changes = Changes([chance.randint(1, 6) for _ in range(5)], 2)
+    assert counted(changes, tmp_path, 60_000) == expected(60_000)
+    changes.check()
+
+
+@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=pytest.mark.torture)])
+def test_rescalings_with_kills_between(
+    seed: int, install: Callable[..., Any], tmp_path: Path
+) -> None:
+    starter = install(ForkingStarter())
+    chance = random.Random(seed)
+    changes, killed = Changes([4, 2, 5, 1], 4), []
+
+    def act(client: Any, details: JobDetails) -> None:
+        changes(client, details)
+        if details.epochs > 5 * (len(killed) + 1) and len(killed) < 5:
+            alive = [
+                p for crew in starter.crews for _, p in crew.processes.values() if p.is_alive()
+            ]
+            victim = chance.choice(alive)
+            killed.append(victim.pid)
+            victim.kill()
+
+    assert counted(act, tmp_path, 60_000) == expected(60_000)
+    changes.check()
+    assert len(killed) == 5
+
+
+def test_a_job_with_too_few_slots_for_more_tasks_is_rescaled_on_those_it_has(
+    install: Callable[..., Any], tmp_path: Path
+) -> None:
+    starter = install(ForkingStarter(slots=2), 4)
+    changes = Changes([4])
+    assert counted(changes, tmp_path, 12_000) == expected(12_000)
+    changes.check()
+    assert [len(crew.processes) for crew in starter.crews] == [2]
+
+
+def test_a_job_grows_into_slots_that_come(
+    install: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resident_executor, "LOOK_INTERVAL", 0.05)
+    starter = install(ForkingStarter(slots=1))
+
+    def act(client: Any, details: JobDetails) -> None:
+        if details.epochs == 3:
+            starter.slots = 3
+
+    assert counted(act, tmp_path, 20_000, 3) == expected(20_000)
+    assert [len(crew.processes) for crew in starter.crews] == [1, 2]
+
+
+def test_tasks_of_an_executor_that_leaves_are_moved_without_a_loss(
+    install: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resident_executor, "LOOK_INTERVAL", 0.05)
+    starter = install(ForkingStarter())
+    failures: list[str] = []
+
+    def act(client: Any, details: JobDetails) -> None:
+        if details.epochs == 3:
+            crew = starter.crews[0]
+            crew.left.add(crew.processes[1][0])
+        failures.extend(entry.cause for entry in details.exceptions)
+
+    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    assert [len(crew.processes) for crew in starter.crews] == [2, 1]
+    assert not failures
+
+
+def test_the_other_tasks_take_over_if_no_slot_comes_for_a_lost_one(
+    install: Callable[..., Any], tmp_path: Path
+) -> None:
+    starter = install(ForkingStarter(slots=2), start_timeout=0.5)
+
+    def act(client: Any, details: JobDetails) -> None:
+        if details.epochs == 3:
+            starter.slots = 1
+            starter.crews[0].waiting.add(1)
+            starter.crews[0].processes[1][1].kill()
+
+    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    assert [len(crew.processes) for crew in starter.crews] == [2]
