@@ -9,8 +9,8 @@ from millrace.runtime.epoch import Ack
 
 
 class FeedbackCoordinator:
-    """Counts the records that tails received in the last epoch; the records themselves are in the
-    tails' state.
+    """Counts the records that were in loops when the last epoch ended; the records themselves are
+    in the tails' state.
 
     The counts are not part of checkpoints: the first epoch after a restore reports them again.
     """
@@ -27,6 +27,11 @@ class FeedbackCoordinator:
         return bool(self._pending)
 
     @property
+    def has_run_dry(self) -> bool:
+        """Whether a loop without records has to be told of its end."""
+        return bool(self._drained)
+
+    @property
     def has_news(self) -> bool:
         """Whether a loop gives the next epoch something to do."""
         return self.pending or bool(self._drained)
@@ -40,7 +45,11 @@ class FeedbackCoordinator:
                 self._pending[loop] = self._pending.get(loop, 0) + records
         holding = [loop for ack in acks for loop in ack.loops.held]
         # requests and timers inside a loop may still give what goes round
-        busy = {ack.stage for ack in acks if ack.progress.next_wakeup is not None}
+        busy = {
+            ack.stage
+            for ack in acks
+            if ack.progress.next_wakeup is not None or ack.loops.waits_for_requests
+        }
         busy |= {self._nodes[loop].stage for loop in self._pending}
         running = {ack.stage for ack in acks if not ack.progress.ended}
         self._drained = {

@@ -396,7 +396,7 @@ class JobManager:
         """Time at which an epoch must end that is kept open, although nothing has happened in it:
         at once if something waits for its end."""
         at_once = self._requests.serving is not None or self._run_end.begun or self._stopping
-        if at_once or self._deployment.loops.has_news or self.bus.wanted.is_set():
+        if at_once or self._deployment.loops.has_run_dry or self.bus.wanted.is_set():
             return now
         times = [self._deployment.next_discovery(), self._checkpoints.due_at(self._epoch)]
         return min((at for at in times if at is not None), default=None)

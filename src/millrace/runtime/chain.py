@@ -87,6 +87,13 @@ class OperatorChain:
         )
 
     @property
+    def has_emitted(self) -> bool:
+        """Whether an operator has emitted records in this epoch."""
+        inputs = (one for inputs in self._inputs for one in inputs)
+        outputs = self.exchanges.values()
+        return any(one.records for one in inputs) or any(output.has_emitted for output in outputs)
+
+    @property
     def holds_end(self) -> bool:
         """Whether the head of a loop delays the end of the input."""
         return any(operator.holds_end for operator in self.operators)

@@ -205,6 +205,9 @@ class EpochContext:
     """Committables to commit first, per uid of a committing sink in the subtask."""
     feedback: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
     """Encoded batches fed back in the epoch before, per loop that begins in the subtask."""
+    feeds_at_once: bool = False
+    """Whether heads of loops take records from their tails within the epoch, also what was left of
+    the epoch before. Then ``feedback`` is empty."""
     drained: Sequence[str] = ()
     """Loops whose inputs have ended and in which no records circulate any more."""
 
@@ -414,6 +417,8 @@ class LoopReport:
     """Number of records to feed back to the head with this subtask's index, per loop."""
     held: list[str] = field(default_factory=list)
     """Loops whose input has ended here, but in which records may still circulate."""
+    waits_for_requests: bool = False
+    """Whether the subtask waits for requests, whose results may be fed back."""
 
 
 @dataclass

@@ -143,7 +143,7 @@ class EpochSubtask:
     ) -> Generator[Buffer, None, Ack]:
         subtask = self.subtask
         plan = epoch.subtasks[subtask.stage.id, subtask.index]
-        origin = self.begin(epoch, attempt, load)
+        origin = self.begin(epoch, attempt, load, self._feedback(epoch, load))
         consumed: dict[int, tuple[int, ...]] = {}
         if subtask.stage.inputs:
             consumed = yield from self._take_input(buffers)
@@ -154,13 +154,24 @@ class EpochSubtask:
         yield from subtask.fetched()
         return self.acknowledged(epoch, origin, consumed, write_segment)
 
-    def begin(self, epoch: EpochPlan, attempt: int, load: Loader) -> StateOrigin:
-        """Bring the state to the version of the plan, and begin the epoch."""
+    def begin(
+        self,
+        epoch: EpochPlan,
+        attempt: int,
+        load: Loader,
+        feedback: dict[str, list[bytes]] | None = None,
+    ) -> StateOrigin:
+        """Bring the state to the version of the plan, and begin the epoch.
+
+        Args:
+            feedback: records fed back in the epoch before, for each loop that begins here. None if
+                the heads of loops take records from their tails at once.
+        """
         subtask = self.subtask
         plan = epoch.subtasks[subtask.stage.id, subtask.index]
         origin = self.prepare(epoch, load)
         self._prepared = None
-        context = self._context(epoch, plan, attempt, self._feedback(epoch, load))
+        context = self._context(epoch, plan, attempt, feedback)
         subtask.begin_epoch(context, attempt, epoch.restarts)
         return origin
 
@@ -179,7 +190,11 @@ class EpochSubtask:
         return ack
 
     def _context(
-        self, epoch: EpochPlan, plan: SubtaskPlan, attempt: int, feedback: dict[str, list[bytes]]
+        self,
+        epoch: EpochPlan,
+        plan: SubtaskPlan,
+        attempt: int,
+        feedback: dict[str, list[bytes]] | None,
     ) -> EpochContext:
         subtask = self.subtask
         version = f"{subtask.program.run_id}-{epoch.epoch}-{epoch.attempt}-{attempt}"
@@ -193,7 +208,8 @@ class EpochSubtask:
             ends_run=epoch.ends_run,
             completed_checkpoint=epoch.completed_checkpoint,
             commits=plan.commits,
-            feedback=feedback,
+            feedback=feedback or {},
+            feeds_at_once=feedback is None,
             drained=plan.drained,
         )
 
@@ -229,7 +245,7 @@ class EpochSubtask:
                     assert self._neighbour is not None
                     stage = next(s for s in self.subtask.program.stages if s.id == ends.tail_stage)
                     end = self._neighbour(self.subtask.program, stage, self.subtask.index)
-                    end.prepare(epoch, load)
+                end.prepare(epoch, load)
                 found[ends.loop] = fed_back(end.subtask.state, ends.tail)
         return found
 

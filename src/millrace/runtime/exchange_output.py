@@ -82,6 +82,11 @@ class ExchangeOutput:
         self.full.clear()
         self.records = 0
 
+    @property
+    def has_emitted(self) -> bool:
+        """Whether records have come in this epoch."""
+        return self.records > 0 or bool(self._columns) or any(self._values)
+
     def emit(self, batch: Batch) -> None:
         """Distribute a batch among the targets."""
         if isinstance(batch, RowBatch):

@@ -30,8 +30,12 @@ def wall_clock() -> int:
 class LoopTail(Protocol):
     """The end of a loop, as used by a head in the same chain."""
 
-    def take(self) -> list[tuple[list[Any], list[int] | None]]:
-        """Take the records fed back so far in this epoch, with their event times."""
+    @property
+    def backlog(self) -> int:
+        """Number of records that wait to be fed back."""
+
+    def take(self, limit: int) -> tuple[list[Any], list[int] | None] | None:
+        """Take at most ``limit`` of these records, with their event times. None if none wait."""
 
 
 @dataclass

@@ -163,6 +163,8 @@ class ResidentExecutor:
         """Time of the last barrier, in ms since the epoch."""
         self._rounds_ms = 0.0
         """Shortest useful time between two barriers in ms, by the duration of the last ones."""
+        self._loop_epochs = 0
+        """Number of the last epochs at whose ends something was left in loops."""
 
     # -- the executor's interface --------------------------------------------------------------
 
@@ -538,6 +540,7 @@ class ResidentExecutor:
             waits = None if due is None or opened.is_closing else (due - now) / 1000
             self._poll(0.5 if waits is None else min(0.5, max(0.0, waits)))
         self._measure_round(time.monotonic() - closed_at)
+        self._note_loops(opened.acks)
         return opened.acks
 
     def _begun(self, plan: EpochPlan) -> _OpenEpoch:
@@ -551,14 +554,28 @@ class ResidentExecutor:
 
     def _barrier_due(self, opened: _OpenEpoch) -> int | None:
         """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
-        if self._end_wanted or len(opened.exhausted) == self._width:
+        is_exhausted = len(opened.exhausted) == self._width
+        if self._end_wanted or (is_exhausted and not self._loop_epochs):
             return opened.began
         times = [] if opened.plan.ends_at is None else [opened.plan.ends_at]
+        if is_exhausted and News.RECORDS in opened.news:
+            times.append(opened.began + self._loop_patience())
         if News.REQUEST in opened.news:
             times.append(opened.began + REQUEST_DELAY_MS)
         if News.RECORDS in opened.news:
             times.append(opened.began + max(self._settings.barrier_interval, int(self._rounds_ms)))
         return min(times, default=None)
+
+    def _loop_patience(self) -> int:
+        """Milliseconds to the next barrier, when only loops have something to do: at first few, as
+        most loops end soon after their input."""
+        often = REQUEST_DELAY_MS << min(self._loop_epochs, 10)
+        return max(min(often, self._settings.barrier_interval), int(self._rounds_ms))
+
+    def _note_loops(self, acks: list[Ack]) -> None:
+        """Note whether records, timers or requests are left in loops."""
+        is_looping = any(ack.loops.feedback or ack.loops.held for ack in acks)
+        self._loop_epochs = self._loop_epochs + 1 if is_looping else 0
 
     def _measure_round(self, seconds: float) -> None:
         """Measure how long a barrier takes to pass all subtasks. Under load the epochs become

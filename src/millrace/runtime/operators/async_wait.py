@@ -23,7 +23,7 @@ from millrace.runtime.async_requests import AsyncRequests, Done
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue, declared_table
 from millrace.runtime.detached import detached
-from millrace.runtime.epoch import EpochContext
+from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.internal_tables import REQUESTS
@@ -194,6 +194,11 @@ class AsyncWaitOperator(FunctionOperator):
 
     def room(self) -> int | None:
         return max(0, self._spec.capacity - len(self._queue))
+
+    def contribute(self, ack: Ack) -> None:
+        super().contribute(ack)
+        if self._queue:
+            ack.loops.waits_for_requests = True
 
     def next_wakeup(self) -> int | None:
         if not self._queue or self.context.waker.is_heard:

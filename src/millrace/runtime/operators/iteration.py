@@ -1,11 +1,15 @@
-"""Both ends of a loop: the tail collects the records to feed back, the head emits them in the next
-epoch.
+"""Both ends of a loop: the tail collects the records to feed back, the head emits them.
 
-The records that the tail takes in epoch n are its operator state, so they are part of every
-checkpoint and are redistributed like any state. In epoch n + 1 the head with the same index reads
-them there; both are in one worker process. If head and tail are chained, records go round within
-the epoch, up to `MAX_ROUNDS` times. The head delays the end of the input (the maximum watermark)
-until no records circulate any more.
+Head and tail of the same index are in one worker process.
+
+- On resident tasks, the head takes the records at once, until it has passed the barrier on. What
+  the tail receives from then until its own barrier was in the loop when the epoch ended.
+- With a Spark job per epoch, the head emits the records in the next epoch. If head and tail are
+  chained, records go round within the epoch, up to `MAX_ROUNDS` times.
+
+In both cases, the records that are left when the epoch ends are operator state of the tail, so they
+are part of every checkpoint and are redistributed like any state. They are input of the next epoch.
+The head delays the end of the input (the maximum watermark) until no records circulate any more.
 """
 
 from __future__ import annotations
@@ -18,9 +22,10 @@ from millrace.runtime.declared_state import DeclaredValue, declared_table
 from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.operator import LoopTail, Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
+from millrace.runtime.operators.feedback_queue import FeedbackQueue, Records
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.redistribution_mode import RedistributionMode
-from millrace.state.serialization.payload import decode, encode
+from millrace.state.serialization.payload import decode
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
@@ -37,13 +42,10 @@ _ENDING = OperatorStateDeclaration("@ended", RedistributionMode.MERGE, _least_en
 
 _FEEDBACK = OperatorStateDeclaration(FEEDBACK, RedistributionMode.SPLIT)
 """Encoded batches of records to feed back in the next epoch."""
-_BATCH = 4096
-"""Approximate number of records in one element of that list."""
 MAX_ROUNDS = 64
 """Maximum number of rounds in a loop of chained operators within an epoch."""
-
-Taken = list[tuple[list[Any], list[int] | None]]
-"""Batches of records with their event times."""
+_PIECE = 4096
+"""Records that a head takes at once in such a round."""
 
 
 def fed_back(state: SubtaskState, tail: str) -> list[bytes]:
@@ -53,7 +55,7 @@ def fed_back(state: SubtaskState, tail: str) -> list[bytes]:
 
 
 class IterationHeadOperator(Operator):
-    """Emits its input, and the records fed back in the epoch before."""
+    """Emits its input, and the records that are fed back."""
 
     operator_states = (_ENDING,)
 
@@ -63,6 +65,8 @@ class IterationHeadOperator(Operator):
         """The tail, if it is in the same chain."""
         self._went_round = False
         """Whether records were fed back in this epoch."""
+        self._feeds_at_once = False
+        """Whether the executor takes records from the tail."""
 
     def open(self) -> None:
         self.tail = self.context.tails.get(self.loop)
@@ -78,11 +82,10 @@ class IterationHeadOperator(Operator):
         return input_idle and not self._went_round
 
     def begin_epoch(self, epoch: EpochContext) -> None:
-        feedback = epoch.feedback.get(self.loop, ())
-        self._went_round = bool(feedback)
-        for payload in feedback:
-            values, timestamps = decode(payload)
-            self.output.emit(RowBatch(values, timestamps))
+        self._feeds_at_once = epoch.feeds_at_once
+        self._went_round = False
+        for payload in epoch.feedback.get(self.loop, ()):
+            self.feed(*decode(payload))
         if self.loop in epoch.drained and self.holds_end:
             self._end("released")
             super().process_watermark(MAX_WATERMARK)
@@ -96,14 +99,22 @@ class IterationHeadOperator(Operator):
         else:
             super().process_watermark(timestamp)
 
+    def feed(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Emit records that have been fed back."""
+        self._went_round = True
+        self.output.emit(RowBatch(values, timestamps))
+
     def flush(self) -> None:
-        for _ in range(MAX_ROUNDS if self.tail is not None else 0):
-            taken = self.tail.take() if self.tail is not None else []
-            for values, timestamps in taken:
-                self._went_round = True
-                self.output.emit(RowBatch(values, timestamps))
-            if not taken:
+        tail = self.tail
+        if tail is None or self._feeds_at_once:
+            return
+        for _ in range(MAX_ROUNDS):
+            left = tail.backlog
+            if not left:
                 break
+            while left and (taken := tail.take(min(left, _PIECE))) is not None:
+                left -= len(taken[0])
+                self.feed(*taken)
 
     def end_epoch(self, ended: bool) -> None:
         self.flush()
@@ -119,7 +130,8 @@ class IterationHeadOperator(Operator):
 
 
 class IterationTailOperator(Operator):
-    """Collects the records to feed back, and keeps them as operator state until the next epoch."""
+    """Collects the records to feed back. Those that are left when an epoch ends are operator
+    state."""
 
     operator_states = (_FEEDBACK,)
 
@@ -129,51 +141,53 @@ class IterationTailOperator(Operator):
     def open(self) -> None:
         self.context.tails[self.loop] = self
         self._table = declared_table(self, _FEEDBACK)
-        self._taken: Taken = []
+        self._queue = FeedbackQueue()
+        self._feeds_at_once = False
+        self._is_stored = False
+        """Whether the table contains what waits in the queue."""
         self._records = 0
 
     def begin_epoch(self, epoch: EpochContext) -> None:
+        self._feeds_at_once = epoch.feeds_at_once
+        if not self._feeds_at_once:
+            self._queue.clear()  # the head has read the table
+        elif not self._is_stored:
+            for payload in fed_back(self.context.state, self.context.uid):
+                self._queue.put(*decode(payload))
+        self._is_stored = False
         for place in list(self._table.data):
             self._table.remove(place)
-        self._taken = []
         self._records = 0
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        self._taken.append((values, timestamps))
+        self._queue.put(values, timestamps)
 
     @property
     def wants_barrier(self) -> bool:
         """Whether records wait for the next epoch."""
-        return bool(self._taken)
+        return self.backlog > 0 and not self._feeds_at_once
 
-    def take(self) -> Taken:
-        """Take the records fed back so far in this epoch, to emit them at once."""
-        taken, self._taken = self._taken, []
-        return taken
+    @property
+    def backlog(self) -> int:
+        """Number of records that wait for the head."""
+        return self._queue.size
+
+    def take(self, limit: int) -> Records | None:
+        """Take at most ``limit`` records, to emit them at once. None if none wait."""
+        return self._queue.take(limit)
 
     def end_epoch(self, ended: bool) -> None:
         subtask = self.context.subtask_index
-        for number, batch in enumerate(_gathered(self._taken)):
-            self._table.put((subtask, number), encode(batch))
-            self._records += len(batch[0])
-        self._taken = []
+        for number, batch in enumerate(self._queue.encoded()):
+            self._table.put((subtask, number), batch)
+        self._records = self._queue.size
+        self._is_stored = self._feeds_at_once
+        if not self._feeds_at_once:
+            self._queue.clear()
 
     def contribute(self, ack: Ack) -> None:
         if self._records:
             ack.loops.feedback[self.loop] = self._records
 
-
-def _gathered(taken: Taken) -> Taken:
-    """The same records, joined to fewer batches."""
-    gathered: Taken = []
-    for values, timestamps in taken:
-        last_values, last_times = gathered[-1] if gathered else (None, None)
-        fits = last_values is not None and len(last_values) < _BATCH
-        if fits and (last_times is None) is (timestamps is None):
-            assert last_values is not None
-            last_values += values
-            if last_times is not None and timestamps is not None:
-                last_times += timestamps
-        else:
-            gathered.append((list(values), None if timestamps is None else list(timestamps)))
-    return gathered
+    def close(self) -> None:
+        self._queue.close()

@@ -34,6 +34,8 @@ class InputGate:
         self._blocked: set[Channel] = set(self._queues)
         self._later: list[Channel] = []
         """Blocked channels with buffers of the next epoch."""
+        self._barriers = 0
+        """Number of barriers that have arrived, and do not belong to an earlier epoch."""
         self.statuses: list[tuple[Channel, Buffer]] = []
         """Barriers of blocked channels that tell a new watermark or status."""
 
@@ -41,6 +43,11 @@ class InputGate:
     def is_aligned(self) -> bool:
         """Whether the barriers of all channels have been taken."""
         return len(self._blocked) == len(self._queues)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether a barrier has arrived, although records may wait before it."""
+        return self._barriers > 0
 
     @property
     def has_ready(self) -> bool:
@@ -62,6 +69,7 @@ class InputGate:
             sent: number of buffers that the producer has sent to this subtask before it.
             is_news: whether the producer's watermark or status differs from what it told last.
         """
+        self._barriers += 1
         if self._queues[channel] or channel in self._blocked:
             self.put(channel, barrier)
         else:
@@ -100,6 +108,7 @@ class InputGate:
 
     def open(self) -> None:
         """Unblock all channels, for the next epoch."""
+        self._barriers -= len(self._blocked)
         self._blocked.clear()
         self.statuses = []
         self._ready.extend(self._later)

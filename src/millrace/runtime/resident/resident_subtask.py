@@ -14,6 +14,7 @@ from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_place import LogPlace
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.resident.credits import CreditWindow, Pace
+from millrace.runtime.resident.feedback import Feedback
 from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
 from millrace.runtime.resident.outbox import Outbox
@@ -104,6 +105,8 @@ class ResidentSubtask:
         self._unsent = 0
         """Records processed since the last flush."""
         self._reading: _Reading | None = None
+        self.feedback: Feedback | None = None
+        """Feedback of the loops that begin here. None if there are none."""
         self.busy = self.blocked = 0.0
         """Seconds of this epoch in which the subtask worked, and in which it was back-pressured."""
         self._blocked_since: float | None = None
@@ -155,6 +158,7 @@ class ResidentSubtask:
             self._reading = _Reading(read)
         else:
             self._wakeup = self.subtask.next_wakeup()
+        self.has_news = self.subtask.chain.has_emitted  # by timers, or by requests that ended
         self._note_output()
 
     def end_reading(self) -> None:
@@ -187,17 +191,28 @@ class ResidentSubtask:
             waits.append(max(0.0, (self._wakeup - now) / 1000))
         if self._unflushed is not None:
             waits.append(max(0.0, self._unflushed + self._buffer_timeout - clock))
-        if self._reading is not None and self._reading.next_poll is not None:
+        if (
+            self._reading is not None
+            and self._reading.next_poll is not None
+            and not self._is_overfed
+        ):
             waits.append(max(0.0, (self._reading.next_poll - now) / 1000))
         return min(waits, default=None)
 
     def _has_work(self) -> bool:
         reading, is_full = self._reading, self._is_full
+        is_fed = self.feedback is not None and self.feedback.has_records
         if reading is not None:
-            return reading.is_end_wanted or (reading.batches is not None and not is_full)
+            has_input = is_fed or reading.batches is not None
+            return reading.is_end_wanted or (has_input and not is_full)
         if self.gate.is_aligned and self._intake.is_empty:
             return True
-        return not is_full and (self.gate.has_ready or not self._intake.is_empty)
+        return not is_full and (is_fed or self.gate.has_ready or not self._intake.is_empty)
+
+    @property
+    def _is_overfed(self) -> bool:
+        """Whether new input waits until loops have less to feed back."""
+        return self.feedback is not None and self.feedback.is_full
 
     @property
     def _is_full(self) -> bool:
@@ -244,6 +259,10 @@ class ResidentSubtask:
             return
         if self._reading is None:
             self._wakeup = now
+        elif self._reading.is_over:
+            self.subtask.on_timer(now)  # of requests in the chain of a source that has ended
+            self.has_news = True
+            self._note_output()
         else:
             self._reading.poll_at(now)
 
@@ -265,7 +284,7 @@ class ResidentSubtask:
             started = time.perf_counter()
             if started >= until and worked:
                 break
-            count = intake.step(self._room())
+            count = self._step(self._room())
             if count is None:
                 break
             worked = self.has_news = True
@@ -277,6 +296,25 @@ class ResidentSubtask:
             self._wakeup = self.subtask.next_wakeup()
         if self.gate.is_aligned and intake.is_empty and not self.outbox.is_blocked:
             self._align()
+
+    def _step(self, limit: int) -> int | None:
+        """Process a piece of input or of feedback. None if there is nothing to do before the
+        epoch ends."""
+        feedback, intake, gate = self.feedback, self._intake, self.gate
+        if feedback is None:
+            return intake.step(limit)
+        if gate.is_aligned and intake.is_empty:
+            return None
+        takes_input = gate.is_ending or not feedback.is_full
+        if not takes_input:
+            return feedback.step(limit)
+        if not gate.is_ending and feedback.takes_turn():
+            count = feedback.step(limit)
+            return intake.step(limit) if count is None else count
+        count = intake.step(limit)
+        if count is None and not gate.is_aligned:
+            count = feedback.step(limit)
+        return count
 
     def _room(self) -> int:
         """Records of the next piece of input."""
@@ -301,8 +339,26 @@ class ResidentSubtask:
 
     # -- reading -------------------------------------------------------------------------------
 
+    def _feed(self, feedback: Feedback, until: float) -> None:
+        """Process feedback in a source's chain, for half of the time until ``until`` if there may
+        be input, too."""
+        began = time.perf_counter()
+        ends = until if feedback.is_full else began + (until - began) / 2
+        while not (self.outbox.is_blocked or self._is_full):
+            started = time.perf_counter()
+            if started >= ends:
+                break
+            count = feedback.step(self._room())
+            if count is None:
+                break
+            self.has_news = True
+            self._pace.observe(count, time.perf_counter() - started)
+            self._note_output(count)
+
     def _read(self, reading: _Reading, now: int, until: float) -> None:
-        if not reading.is_ending:
+        if self.feedback is not None and not reading.is_end_wanted:
+            self._feed(self.feedback, until)
+        if not reading.is_ending and (reading.is_end_wanted or not self._is_overfed):
             self._read_on(reading, now, until)
         if reading.is_end_wanted and not self.outbox.is_blocked:
             self._finish_round(reading)
@@ -416,6 +472,11 @@ class _Reading:
         """Whether the driver has sent the barrier."""
         self.is_ending = False
         """Whether no more is read before the barrier, which may have to wait for credit."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no running round, and no next one."""
+        return self.batches is None and self.next_poll is None
 
     def is_due(self, now: int) -> bool:
         """Whether the next round is due."""

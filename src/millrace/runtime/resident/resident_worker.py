@@ -39,6 +39,7 @@ from millrace.runtime.resident.control import (
     encode_news,
 )
 from millrace.runtime.resident.credits import pack_credit, unpack_credit
+from millrace.runtime.resident.feedback import Feedback, FeedbackChannel, feedback_channel
 from millrace.runtime.resident.frames import FrameKind, TransportError, framed
 from millrace.runtime.resident.listener import Listener
 from millrace.runtime.resident.outbox import Outbox
@@ -437,6 +438,22 @@ class ResidentWorker:
         storage = self._storage(plan)
         for subtask in self._subtasks:
             subtask.begin(plan, storage)
+        self._connect_loops()
+
+    def _connect_loops(self) -> None:
+        """Connect the ends of each loop, whose operators may be new in this epoch. Both ends of
+        the same index are here."""
+        opened = {s.place: s for s in self._subtasks if s.phase is Phase.OPEN}
+        channels: dict[tuple[int, int], list[FeedbackChannel]] = {}
+        for place, head in opened.items():
+            for ends in head.subtask.program.loops:
+                tail = opened.get((ends.tail_stage, place[1]))
+                if ends.head_stage == place[0] and tail is not None:
+                    operators = head.subtask.chain.operators, tail.subtask.chain.operators
+                    channel = feedback_channel(ends.loop, *operators)
+                    channels.setdefault(place, []).append(channel)
+        for place, found in channels.items():
+            opened[place].feedback = Feedback(found)
 
     # -- buffers -------------------------------------------------------------------------------
 

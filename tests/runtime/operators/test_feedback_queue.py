@@ -1,0 +1,60 @@
+"""Queue of records that are fed back: first in, first out, in memory and on disk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millrace.runtime.operators.feedback_queue import FeedbackQueue
+from millrace.state.serialization.payload import decode
+
+PUTS = st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=30)
+
+
+def drained(queue: FeedbackQueue, limit: int) -> list[tuple[Any, Any]]:
+    records: list[tuple[Any, Any]] = []
+    while (taken := queue.take(limit)) is not None:
+        values, timestamps = taken
+        assert 0 < len(values) <= limit
+        records += zip(values, timestamps or [None] * len(values), strict=True)
+    return records
+
+
+@given(PUTS, st.integers(0, 40), st.integers(1, 12), st.integers(0, 4))
+def test_records_keep_their_order_and_their_times(puts, most, limit, taken_between) -> None:
+    queue, expected, found, number = FeedbackQueue(most), [], [], 0
+    for at, (size, timed) in enumerate(puts):
+        values = list(range(number, number + size))
+        number += size
+        expected += [(value, value if timed else None) for value in values]
+        queue.put(values, list(values) if timed else None)
+        if taken_between and at % taken_between == 0 and (taken := queue.take(limit)):
+            found += zip(taken[0], taken[1] or [None] * len(taken[0]), strict=True)
+        assert queue.size == len(expected) - len(found)
+    stored = [
+        pair
+        for values, times in map(decode, queue.encoded())
+        for pair in zip(values, times or [None] * len(values), strict=True)
+    ]
+    assert stored == expected[len(found) :]
+    found += drained(queue, limit)
+    assert (found, queue.size) == (expected, 0)
+    queue.close()
+
+
+def test_lists_that_were_put_are_not_changed() -> None:
+    queue, first = FeedbackQueue(), [1]
+    queue.put(first, None)
+    queue.put([2], None)
+    assert (queue.take(5), first) == (([1, 2], None), [1])
+
+
+def test_a_queue_that_was_cleared_takes_records_again() -> None:
+    queue = FeedbackQueue(2)
+    for number in range(5):
+        queue.put([number, number], None)
+    queue.clear()
+    queue.put([7], None)
+    assert (queue.size, queue.take(3), queue.take(3)) == (1, ([7], None), None)
