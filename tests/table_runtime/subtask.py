@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -69,7 +70,11 @@ def load(delta: StateDelta) -> bytes:
 
 
 class Subtask:
-    """One subtask of an operator."""
+    """One subtask of an operator.
+
+    Args:
+        flushes: chance of a flush after each batch, as on resident tasks.
+    """
 
     def __init__(
         self,
@@ -77,7 +82,9 @@ class Subtask:
         state: SubtaskState | None = None,
         index: int = 0,
         parallelism: int = 1,
+        flushes: float = 0.0,
     ) -> None:
+        self._flushes, self._chance = flushes, random.Random(17)
         self._factory = factory
         self._place = (index, parallelism)
         self.state = state or SubtaskState()
@@ -109,6 +116,8 @@ class Subtask:
         self.operator.advance_processing_time(self.now)
         for number, batch in zip(inputs or [0] * len(batches), batches, strict=True):
             self.operator.process_columns(number, batch)
+            if self._chance.random() < self._flushes:
+                self.operator.flush()
         if ended:  # the last watermark comes with it
             watermark = MAX_WATERMARK
         if watermark is not None:
@@ -136,4 +145,4 @@ class Subtask:
         )
         state.operator_table().data.update(values)
         state.adopt("restored")
-        return Subtask(self._factory, state, index, parallelism)
+        return Subtask(self._factory, state, index, parallelism, self._flushes)

@@ -35,10 +35,11 @@ def random_changes(chance: random.Random, held: Held) -> Changes:
     return changes
 
 
+@pytest.mark.parametrize("flushes", [0.0, 0.6])
 @pytest.mark.parametrize("seed", range(5))
-def test_any_epochs_aborts_and_restores_give_the_last_rows(seed: int) -> None:
+def test_any_epochs_aborts_and_restores_give_the_last_rows(seed: int, flushes: float) -> None:
     chance, held = random.Random(seed), Held()
-    subtask = Subtask(partial(ChangelogNormalizeOperator, SPEC))
+    subtask = Subtask(partial(ChangelogNormalizeOperator, SPEC), flushes=flushes)
     for number in range(12):
         if chance.random() < 0.3:
             lost = random_changes(chance, dict(held))

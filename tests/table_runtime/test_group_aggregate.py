@@ -149,12 +149,14 @@ def random_changes(chance: random.Random, rows: Counter[Row], retract: bool) -> 
 
 @pytest.mark.parametrize("groups", [(0,), (0, 1), ()])
 @pytest.mark.parametrize("retract", [False, True])
+@pytest.mark.parametrize("flushes", [0.0, 0.6])
 @pytest.mark.parametrize("seed", range(2))
 def test_any_epochs_aborts_and_restores_give_what_one_go_gives(
-    groups: tuple[int, ...], retract: bool, seed: int
+    groups: tuple[int, ...], retract: bool, seed: int, flushes: float
 ) -> None:
     chance, rows = random.Random(seed), Counter[Row]()
-    subtask = Subtask(partial(GroupAggregateOperator, spec(groups, retracts=retract)))
+    factory = partial(GroupAggregateOperator, spec(groups, retracts=retract))
+    subtask = Subtask(factory, flushes=flushes)
     for _ in range(10):
         if chance.random() < 0.3:
             lost = random_changes(chance, Counter(rows), retract)
@@ -191,6 +193,28 @@ def test_changes_are_net_and_update_before_comes_first() -> None:
     assert subtask.epoch([columns(INPUT, [("+I", row)])]) == [("-U", ("a", 3)), ("+U", ("a", 4))]
     assert subtask.epoch([columns(INPUT, [("-D", row)] * 4)]) == [("-D", ("a", 4))]
     assert subtask.epoch([columns(INPUT, [("+I", row)])]) == [("+I", ("a", 1))]
+
+
+def test_a_flush_emits_the_net_changes_since_the_last_one() -> None:
+    subtask = Subtask(partial(GroupAggregateOperator, simple()), flushes=1.0)
+    row = ("a", 0, 1, None, None)
+    batches = [[("+I", row)], [("+I", row), ("-D", row)], [("+I", row)], [("-D", row)] * 2]
+    assert subtask.epoch([columns(INPUT, batch) for batch in batches]) == [
+        ("+I", ("a", 1)),
+        ("-U", ("a", 1)),
+        ("+U", ("a", 2)),
+        ("-D", ("a", 2)),
+    ]
+
+
+def test_an_abort_undoes_what_came_before_and_after_a_flush() -> None:
+    subtask = Subtask(partial(GroupAggregateOperator, simple()), flushes=1.0)
+    row, other = ("a", 0, 1, None, None), ("b", 0, 1, None, None)
+    subtask.epoch([columns(INPUT, [("+I", row)])])
+    lost = [[("+I", row)], [("-D", row)] * 2, [("+I", row), ("+I", other)]]
+    subtask.epoch([columns(INPUT, batch) for batch in lost], abort=True)
+    subtask.epoch([columns(INPUT, [("+I", row), ("+I", other)])])
+    assert materialised(subtask.changes) == {("a", 2): 1, ("b", 1): 1}
 
 
 def test_a_consumer_that_needs_no_update_before_gets_none() -> None:

@@ -73,10 +73,12 @@ def some_changes(chance: random.Random, rows: Counter[Row], retract: bool) -> li
 
 
 @pytest.mark.parametrize("retract", [False, True])
+@pytest.mark.parametrize("flushes", [0.0, 0.6])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_net_changes_of_each_epoch(retract: bool, seed: int) -> None:
+def test_the_net_changes_of_each_epoch(retract: bool, seed: int, flushes: float) -> None:
     chance = random.Random(seed)
-    subtask = Subtask(partial(NonTimeOverAggregateOperator, SPEC, True, 0))
+    factory = partial(NonTimeOverAggregateOperator, SPEC, True, 0)
+    subtask = Subtask(factory, flushes=flushes)
     rows: Counter[Row] = Counter()
     for number in range(15):
         if chance.random() < 0.3:

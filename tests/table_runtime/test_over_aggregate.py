@@ -102,17 +102,18 @@ def _at(milliseconds: int) -> datetime:
     return START + timedelta(milliseconds=milliseconds)
 
 
+@pytest.mark.parametrize("flushes", [0.0, 1.0])
 @pytest.mark.parametrize("preceding", [None, 2])
 def test_by_processing_time_rows_are_in_the_order_in_which_they_came(
-    preceding: int | None,
+    preceding: int | None, flushes: float
 ) -> None:
     chance, of = random.Random(5), spec(True, preceding, rowtime=False)
-    subtask = Subtask(partial(OverAggregateOperator, of))
+    subtask = Subtask(partial(OverAggregateOperator, of), flushes=flushes)
     came: list[Row] = []
     for _ in range(6):
-        new = some_rows(chance, 0)
-        came += new
-        subtask.epoch([columns(INPUT, [("+I", row) for row in new])])
+        new = [some_rows(chance, 0) for _ in range(2)]
+        came += new[0] + new[1]
+        subtask.epoch([columns(INPUT, [("+I", row) for row in rows]) for rows in new])
         assert Counter(row for _, row in subtask.changes) == expected(came, of)
 
 

@@ -82,13 +82,14 @@ SPECS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("more", SPECS, ids=lambda more: f"{more['start']}-{more['end']}")
 @pytest.mark.parametrize("retract", [False, True])
+@pytest.mark.parametrize("flushes", [0.0, 0.6])
 @pytest.mark.parametrize("seed", range(3))
 def test_any_epochs_aborts_and_restores_give_what_one_go_gives(
-    more: dict[str, Any], retract: bool, seed: int
+    more: dict[str, Any], retract: bool, seed: int, flushes: float
 ) -> None:
     spec = RankSpec(INPUT, (0,), **{"order": ORDER, **more}, retracts=retract)
     chance, rows = random.Random(seed), Counter[Row]()
-    subtask = Subtask(partial(RankOperator, spec))
+    subtask = Subtask(partial(RankOperator, spec), flushes=flushes)
     for _ in range(12):
         if chance.random() < 0.3:
             lost = random_changes(chance, Counter(rows), retract)

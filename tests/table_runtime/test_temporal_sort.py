@@ -46,3 +46,11 @@ def test_by_processing_time_an_epoch_gives_its_rows() -> None:
     batch = columns(INPUT, [("+I", row(0, value)) for value in (1, 3, 2)])
     assert [each[1] for _, each in subtask.epoch([batch])] == [3, 2, 1]
     assert subtask.epoch([]) == []
+
+
+def test_by_processing_time_a_flush_gives_the_rows_that_wait() -> None:
+    subtask = Subtask(partial(TemporalSortOperator, INPUT, KEYS[1:], None), flushes=1.0)
+    batches = [
+        columns(INPUT, [("+I", row(0, value)) for value in values]) for values in ((1, 3), (2, 5))
+    ]
+    assert [each[1] for _, each in subtask.epoch(batches)] == [3, 1, 5, 2]

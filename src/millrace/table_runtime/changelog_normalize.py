@@ -1,7 +1,7 @@
 """`ChangelogNormalizeOperator`: turns an upsert changelog into the net changes of rows.
 
 An upsert source emits +U without the former row, and -D with the key alone. The last row of each
-key is kept in a `RowLog`. The row before the epoch comes from the log's undo information, which it
+key is kept in a `RowLog`. The row at the last flush comes from the log's undo information, which it
 keeps for an abort. Flink: ``ChangelogNormalize``.
 """
 
@@ -53,7 +53,7 @@ class ChangelogNormalizeSpec:
 
 
 class ChangelogNormalizeOperator(Operator):
-    """Keeps the last row of each key, and emits the net change of each key per epoch.
+    """Keeps the last row of each key, and emits the net change of each key since the last flush.
 
     A deletion of an unknown key emits nothing. Nor does a row that is written again unchanged,
     unless state expires: then the row is emitted, to renew the state downstream.
@@ -99,9 +99,14 @@ class ChangelogNormalizeOperator(Operator):
             rows = self._log.append(slots.take(last), data.take(pa.array(last)))
             self._life.renew(rows)
 
-    def end_epoch(self, ended: bool) -> None:
+    def flush(self) -> None:
         if self._touched:
             self._emit_changes(np.unique(np.concatenate(self._touched)))
+            self._touched = []
+            self._log.mark()
+
+    def end_epoch(self, ended: bool) -> None:
+        self.flush()
         self._log.remove(self._life.swept())
 
     def _emit_changes(self, slots: Positions) -> None:

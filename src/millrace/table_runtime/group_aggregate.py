@@ -1,9 +1,9 @@
-"""`GroupAggregateOperator`: GROUP BY over a stream. It emits the net changes of each epoch.
+"""`GroupAggregateOperator`: GROUP BY over a stream. It emits the net changes since its last flush.
 
-Rows only change accumulators. At the end of an epoch each touched group emits its change: +I, -U
-and +U, or -D if its last row was retracted. Its former values come from the table's undo
-information, which it keeps for an abort, so nothing is stored twice. In batch mode each group is
-emitted once, at the end of the input. Flink: ``GroupAggregate`` with mini-batch.
+Rows only change accumulators. A flush and the end of an epoch emit the change of each group touched
+since the last flush: +I, -U and +U, or -D if its last row was retracted. Its former values come
+from the table's undo information, which it keeps for an abort, so nothing is stored twice. In batch
+mode each group is emitted once, at the end of the input. Flink: ``GroupAggregate`` with mini-batch.
 """
 
 from __future__ import annotations
@@ -168,6 +168,11 @@ class GroupAggregateOperator(EndOfInput):
 
     # -- changes -----------------------------------------------------------------------
 
+    def flush(self) -> None:
+        if not self._spec.batch:
+            self._emit_changes()
+            self._table.mark()
+
     def end_epoch(self, ended: bool) -> None:
         if not self._spec.batch:
             self._forget(self._life.swept())
@@ -188,7 +193,7 @@ class GroupAggregateOperator(EndOfInput):
             self._emit([one.cast(field.type) for one, field in shown], None)
 
     def _emit_changes(self) -> None:
-        former = self._table.space.former()
+        former = self._table.space.marked()
         if not former.positions.size:
             return
         before = former.live

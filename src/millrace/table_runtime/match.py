@@ -191,6 +191,10 @@ class MatchOperator(Operator):
             return None
         return self._deadlines.earliest()
 
+    def flush(self) -> None:
+        if self._spec.rowtime is None:
+            self._match_arrived()
+
     def end_epoch(self, ended: bool) -> None:
         if self._spec.rowtime is None:
             self._match_arrived()
@@ -201,7 +205,7 @@ class MatchOperator(Operator):
         self._buffer.flush()
 
     def _match_arrived(self) -> None:
-        """Match this epoch's rows in the order of arrival. For processing time."""
+        """Match the rows that wait, in the order of arrival. For processing time."""
         if self._arrived:
             data, self._arrived = self._whole(self._arrived), []
             self._emit(self._matched(data))

@@ -76,7 +76,7 @@ class NonTimeOverAggregateOperator(Operator):
         if batch.data.num_rows:
             self._rows.change(batch.data, signs_of(batch.row_kinds))
 
-    def end_epoch(self, ended: bool) -> None:
+    def flush(self) -> None:
         slots = self._rows.touched()
         if slots.size:
             old = self._given(*self._rows.former_rows_of(slots))
@@ -84,6 +84,10 @@ class NonTimeOverAggregateOperator(Operator):
             self._emit_changes(old, self._given(rows, owners))
             # a partition expires as a whole: what it gave must not change by that
             self._rows.renew(rows)
+            self._rows.flushed()
+
+    def end_epoch(self, ended: bool) -> None:
+        self.flush()
         self._rows.end_epoch()
 
     def _given(self, rows: Positions, owners: Positions) -> _Given:

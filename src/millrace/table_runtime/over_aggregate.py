@@ -172,6 +172,10 @@ class OverAggregateOperator(Operator):
             self._give(timestamp)
         super().process_watermark(timestamp)
 
+    def flush(self) -> None:
+        if not self._spec.rowtime and self._due != MAX_WATERMARK:
+            self._give(MAX_WATERMARK)
+
     def end_epoch(self, ended: bool) -> None:
         spec = self._spec
         if self.watermark != MIN_WATERMARK:

@@ -1,5 +1,5 @@
-"""`PartitionRows`: the rows of partitions of a changelog, as they are and as they were before the
-epoch.
+"""`PartitionRows`: the rows of partitions of a changelog, as they are and as they were at the last
+flush.
 
 The former result of a partition is computed again from the rows that its log keeps for an abort, so
 no result is stored beside the input.
@@ -21,7 +21,7 @@ __all__ = ["PartitionRows"]
 
 
 class PartitionRows:
-    """Adds and removes rows, and tracks which partitions an epoch has touched.
+    """Adds and removes rows, and tracks which partitions were touched since the last flush.
 
     Args:
         log: log of the rows, by partition.
@@ -41,6 +41,11 @@ class PartitionRows:
         """Begin an epoch, with no touched partitions."""
         self._touched = []
         self._life.begin_epoch(now)
+
+    def flushed(self) -> None:
+        """Note that the changes up to now were emitted."""
+        self._touched = []
+        self._log.mark()
 
     def end_epoch(self) -> None:
         """Remove expired rows."""
@@ -82,7 +87,7 @@ class PartitionRows:
         return [data.column(index) for index in self._partition]
 
     def touched(self) -> Positions:
-        """Partitions that changed in this epoch."""
+        """Partitions that changed in this epoch, since the last flush."""
         if not self._touched:
             return np.empty(0, np.int64)
         return distinct(np.concatenate(self._touched))
@@ -98,7 +103,7 @@ class PartitionRows:
         return self._alive(*self._log.rows_of(slots))
 
     def former_rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """Result of `rows_of` before the epoch."""
+        """Result of `rows_of` at the last flush of this epoch, or before the epoch."""
         return self._alive(*self._log.former_rows_of(slots))
 
     def _alive(self, rows: Positions, owners: Positions) -> tuple[Positions, Positions]:

@@ -156,6 +156,14 @@ class RankOperator(EndOfInput, WindowingOperator):
 
     # -- ranks -------------------------------------------------------------------------
 
+    def flush(self) -> None:
+        if self._spec.window_end is not None or self._spec.batch:
+            return  # results come with windows, or at the end
+        slots = self._rows.touched()
+        if slots.size:
+            self._end_partitions(slots)
+            self._rows.flushed()
+
     def end_epoch(self, ended: bool) -> None:
         super().end_epoch(ended)
         slots = self._rows.touched()

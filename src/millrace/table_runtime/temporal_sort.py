@@ -85,10 +85,13 @@ class TemporalSortOperator(Operator):
             self._emit(rows[due])
         super().process_watermark(timestamp)
 
-    def end_epoch(self, ended: bool) -> None:
+    def flush(self) -> None:
         if self._rowtime is None:
             self._emit(self._log.live_rows())
-        elif self.watermark != MIN_WATERMARK:
+
+    def end_epoch(self, ended: bool) -> None:
+        self.flush()
+        if self._rowtime is not None and self.watermark != MIN_WATERMARK:
             self._passed.put(self.watermark)
 
     def _times(self, data: pa.RecordBatch) -> Numbers:

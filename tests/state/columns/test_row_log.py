@@ -51,6 +51,8 @@ class Model:
         self.log = new_log()
         self.rows: Rows = {}
         self.sealed: Rows = {}
+        self.marked: Rows = {}
+        """Rows at the last mark of the open epoch, or before the epoch."""
         self.number = 0
 
     def append(self, keys: list[str]) -> None:
@@ -85,21 +87,26 @@ class Model:
 
     def seal(self) -> None:
         self.log.seal()
-        self.sealed = {key: list(rows) for key, rows in self.rows.items()}
+        self.sealed = self.marked = {key: list(rows) for key, rows in self.rows.items()}
 
     def roll_back(self) -> None:
         self.log.roll_back()
         self.rows = {key: list(rows) for key, rows in self.sealed.items()}
+        self.marked = self.sealed
+
+    def mark(self) -> None:
+        self.log.mark()
+        self.marked = {key: list(rows) for key, rows in self.rows.items()}
 
     def begin_next(self) -> None:
         self.log.begin_next()
         self.accepted = self.sealed
-        self.sealed = {key: list(rows) for key, rows in self.rows.items()}
+        self.sealed = self.marked = {key: list(rows) for key, rows in self.rows.items()}
 
     def roll_back_both(self) -> None:
         self.roll_back()
         self.log.roll_back_waiting()
-        self.sealed = self.accepted
+        self.sealed = self.marked = self.accepted
         self.rows = {key: list(rows) for key, rows in self.sealed.items()}
 
     def play(self, chance: random.Random, names: list[str]) -> None:
@@ -111,6 +118,19 @@ class Model:
         else:
             self.change(keys, lambda n: n % 4 < part, action < 0.8)
         assert contents(self.log) == self.rows
+        slots = self.log.slots_of([pa.array(names, pa.string())], create=False)
+        known = slots[slots >= 0]
+        rows, owners = self.log.former_rows_of(known)
+        found: dict[str, list[int]] = {}
+        keys = self.log.keys.keys_at(known.take(owners))[0].to_pylist()
+        for key, number in zip(keys, self.log.take(rows).column(0).to_pylist(), strict=True):
+            found.setdefault(key, []).append(number)
+        there = {names[index] for index in np.flatnonzero(slots >= 0).tolist()}
+        assert found == {
+            k: [row[0] for row in rows] for k, rows in self.marked.items() if k in there
+        }
+        if chance.random() < 0.3:
+            self.mark()
 
 
 @pytest.mark.parametrize("seed", range(20))

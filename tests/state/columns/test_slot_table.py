@@ -16,7 +16,7 @@ import pytest
 from millrace.common.errors import StateMigrationError
 from millrace.state.budget import Budget
 from millrace.state.columns.columnar_table import ColumnsOf
-from millrace.state.columns.positions import ValueColumn
+from millrace.state.columns.positions import Former, ValueColumn
 from millrace.state.columns.slot_table import SlotTable
 
 COUNT = ValueColumn(np.dtype("i8"), name="count")
@@ -75,6 +75,8 @@ class Model:
         self.table.bind(ColumnsOf(tuple(kinds), values=(COUNT, SEEN)))
         self.counts: dict[str, tuple[int, Any]] = {}
         self.sealed = dict(self.counts)
+        self.marked = self.sealed
+        """Counts at the last mark of the open epoch, or before the epoch."""
 
     def add(self, rows: list[tuple[Any, ...]]) -> None:
         slots = self.table.slots_of(columns(self.kinds, rows), True, len(rows))
@@ -95,15 +97,36 @@ class Model:
 
     def seal(self) -> None:
         self.table.seal()
-        self.sealed = dict(self.counts)
+        self.sealed = self.marked = dict(self.counts)
 
     def roll_back(self) -> None:
         self.table.roll_back()
         self.counts = dict(self.sealed)
+        self.marked = self.sealed
+
+    def mark(self) -> None:
+        self.table.mark()
+        self.marked = dict(self.counts)
 
     def check(self) -> None:
         assert contents(self.table) == self.counts
         assert self.table.entry_count() == len(self.counts)
+        self.check_since(self.table.space.marked(), self.marked)
+        self.check_since(self.table.space.former(), self.sealed)
+
+    def check_since(self, former: Former, before: dict[str, tuple[int, Any]]) -> None:
+        """What was touched has the former value, and nothing else has another one now."""
+        columns = [column.to_pylist() for column in self.table.keys_at(former.positions)]
+        keys = list(zip(*columns, strict=True)) if columns else [()] * former.positions.size
+        values = zip(former.values[0].tolist(), former.values[1].tolist(), strict=True)
+        noted = zip(map(plain, keys), former.live.tolist(), values, strict=True)
+        found = {key: value for key, live, value in noted if live}
+        assert found == {key: before[key] for key in found}
+        touched = set(map(plain, keys))
+        assert len(touched) == len(keys)
+        assert not (touched - set(found)) & set(before)
+        untouched = {key: value for key, value in self.counts.items() if key not in touched}
+        assert untouched == {key: value for key, value in before.items() if key not in touched}
 
 
 def contents(table: SlotTable) -> dict[str, tuple[int, Any]]:
@@ -127,6 +150,8 @@ def test_any_epochs_and_aborts_give_what_a_dict_has_and_deltas_bring_it_elsewher
             rows = chance.choices(keys, k=chance.randrange(1, 12))
             model.remove(rows) if chance.random() < 0.3 else model.add(rows)
             model.check()
+            if chance.random() < 0.3:
+                model.mark()
         if chance.random() < 0.3:
             model.roll_back()
         else:

@@ -4,6 +4,10 @@ changed, and numeric columns by position that a roll-back restores.
 A position that an epoch removed keeps its key and its values as long as a roll-back can need them:
 it is freed when it is not in use and neither epoch touched it.
 
+An operator that emits changes more than once in an epoch marks each time up to which it has emitted
+them (`PositionSpace.mark`). The log of the open epoch is then in two parts: the states before the
+epoch of what was touched before the mark, and the states at the mark of what was touched since.
+
 All costs depend on the number of positions that an epoch touches, never on the size of the table.
 """
 
@@ -39,7 +43,7 @@ class ValueColumn(NamedTuple):
 
 
 class Former(NamedTuple):
-    """State of positions before the open epoch touched them.
+    """State of positions before the open epoch touched them, or at the last mark.
 
     Attributes:
         positions: distinct positions.
@@ -75,7 +79,13 @@ class PositionSpace:
         """First position that has never been used; no later position has been used either."""
         self._dirty = np.zeros(0, np.bool_)
         self._scratch = np.zeros(0, np.int64)
+        """Whether each position was touched since the last mark."""
         self._undo: list[Former] = []
+        """States at the last mark, or at the begin of the epoch if there is none."""
+        self._noted = np.zeros(0, np.bool_)
+        """Whether the open epoch touched each position before the last mark."""
+        self._before_mark: list[Former] = []
+        """States at the begin of the epoch, of the positions touched before the last mark."""
         self._held = np.zeros(0, np.bool_)
         """Whether the waiting epoch touched each position, as ``_dirty`` for the open epoch."""
         self._waiting: list[Former] = []
@@ -135,22 +145,62 @@ class PositionSpace:
 
     @property
     def touched(self) -> int:
-        """Number of positions that the open epoch touched."""
+        """Number of positions that the open epoch touched. A position that it touched before and
+        after a mark may count twice."""
         return self._touched
 
     def changed(self) -> tuple[Positions, Positions]:
         """Positions that the open epoch set, and positions that it removed and that existed
         before the epoch."""
-        if not self._undo:
+        log = self._log()
+        if not log:
             return _NONE, _NONE
-        positions = np.concatenate([undo.positions for undo in self._undo])
-        before = np.concatenate([undo.live for undo in self._undo])
+        positions = _touched_by(log)
+        before = np.concatenate([undo.live for undo in log])
         now = self.live.take(positions)
         return positions[now], positions[before & ~now]
 
     def former(self) -> Former:
         """State, before the open epoch, of the positions that it touched."""
+        return self._joined(self._log())
+
+    def marked(self) -> Former:
+        """State, at the last mark, of the positions touched since; before the open epoch if it has
+        no mark."""
+        return self._joined(self._undo)
+
+    def live_at_mark(self, positions: Positions) -> npt.NDArray[np.bool_]:
+        """Mask of the positions that were in use at the last mark; before the open epoch if it has
+        no mark."""
+        live = self.live.take(positions)
+        touched = self._dirty.take(positions)
+        if touched.any():
+            before = np.concatenate([undo.live for undo in self._undo])
+            log = _touched_by(self._undo)
+            self._scratch[log] = np.arange(log.size)
+            live[touched] = before.take(self._scratch.take(positions[touched]))
+        return live
+
+    def mark(self) -> None:
+        """Begin a new part of the open epoch, which `marked` then compares with."""
         if not self._undo:
+            return
+        self._before_mark = self._log()
+        positions = _touched_by(self._undo)
+        self._noted[positions] = True
+        self._dirty[positions] = False
+        self._undo = []
+
+    def _log(self) -> list[Former]:
+        """States before the open epoch, with each position once."""
+        if not self._before_mark:
+            return self._undo
+        return self._before_mark + [
+            new for undo in self._undo if (new := _only(undo, ~self._noted.take(undo.positions)))
+        ]
+
+    def _joined(self, log: list[Former]) -> Former:
+        if not log:
             return Former(_NONE, np.zeros(0, np.bool_), [values[:0] for values in self.values])
         values = [
             np.concatenate(
@@ -158,13 +208,13 @@ class PositionSpace:
                     undo.values[number]
                     if undo.values
                     else np.zeros(undo.positions.size, column.dtype)
-                    for undo in self._undo
+                    for undo in log
                 ]
             )
             for number, column in enumerate(self.values)
         ]
-        positions = np.concatenate([undo.positions for undo in self._undo])
-        return Former(positions, np.concatenate([undo.live for undo in self._undo]), values)
+        live = np.concatenate([undo.live for undo in log])
+        return Former(_touched_by(log), live, values)
 
     def seal(self) -> Positions:
         """Accept the open epoch; returns the positions that it freed."""
@@ -172,14 +222,19 @@ class PositionSpace:
 
     def roll_back(self) -> Positions:
         """Undo the open epoch; returns the positions that it had allocated."""
-        self._restore(self._undo)
+        self._restore(self._undo)  # to the mark
+        self._restore(self._before_mark)
         return self._freed(self._forget())
 
     def begin_next(self) -> None:
         """Let the open epoch wait, and open the next one. No epoch may wait already."""
-        self._waiting, self._undo = self._undo, []
-        self._held, self._dirty = self._dirty, self._held
-        self._touched = 0
+        if self._before_mark:
+            self._waiting = self._log()
+            self._held[self._forget()] = True
+        else:
+            self._waiting, self._undo = self._undo, []
+            self._held, self._dirty = self._dirty, self._held
+            self._touched = 0
 
     @property
     def waits(self) -> bool:
@@ -206,14 +261,18 @@ class PositionSpace:
         kept = self.live.take(positions)
         if self._undo:
             kept |= self._dirty.take(positions)
+        if self._before_mark:
+            kept |= self._noted.take(positions)
         if self._waiting:
             kept |= self._held.take(positions)
         return kept
 
     def is_settled(self, positions: Positions) -> npt.NDArray[np.bool_]:
         """Mask of the positions that are in use and that neither epoch touched."""
-        untouched = ~(self._dirty.take(positions) | self._held.take(positions))
-        return self.live.take(positions) & untouched
+        touched = self._dirty.take(positions) | self._held.take(positions)
+        if self._before_mark:
+            touched |= self._noted.take(positions)
+        return self.live.take(positions) & ~touched
 
     def _restore(self, log: list[Former]) -> None:
         for undo in log:
@@ -225,9 +284,12 @@ class PositionSpace:
 
     def _forget(self) -> Positions:
         """Forget the log of the open epoch; returns the positions in it."""
-        positions = _touched_by(self._undo)
+        positions = _touched_by(self._log())
         self._dirty[positions] = False
         self._undo.clear()
+        if self._before_mark:
+            self._noted[positions] = False
+            self._before_mark = []
         self._touched = 0
         return positions
 
@@ -263,9 +325,18 @@ class PositionSpace:
             self.live = grown(self.live, self.end)
             self._dirty = grown(self._dirty, self.end)
             self._held = grown(self._held, self.end)
+            self._noted = grown(self._noted, self.end)
             self._scratch = grown(self._scratch, self.end)
             self.values = [grown(values, self.end) for values in self.values]
 
 
 def _touched_by(log: list[Former]) -> Positions:
     return np.concatenate([undo.positions for undo in log]) if log else _NONE
+
+
+def _only(undo: Former, mask: npt.NDArray[np.bool_]) -> Former | None:
+    """The masked part of a log's entry; None if it is empty."""
+    if mask.all():
+        return undo
+    values = [column[mask] for column in undo.values]
+    return Former(undo.positions[mask], undo.live[mask], values) if mask.any() else None

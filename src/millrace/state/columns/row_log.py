@@ -107,15 +107,16 @@ class RowLog(ColumnarTable):
         return (rows, owners) if live.all() else (rows[live], owners[live])
 
     def former_rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """The rows of slots before the open epoch, in the form of `rows_of`. `take` can still
-        read rows that the epoch has removed."""
+        """The rows of slots at the last `mark` of the open epoch, or before the epoch, in the form
+        of `rows_of`. `take` can still read rows that the epoch has removed."""
         rows = self._index.rows(slots)
         owners = np.repeat(np.arange(slots.size), self._index.counts(slots))
-        former = self.space.former()
-        live = self.space.live.copy()
-        live[former.positions] = former.live
-        kept = live.take(rows)
+        kept = self.space.live_at_mark(rows)
         return rows[kept], owners[kept]
+
+    def mark(self) -> None:
+        """Begin a new part of the open epoch, with which `former_rows_of` compares."""
+        self.space.mark()
 
     def remove(self, rows: Positions) -> None:
         """Remove distinct rows."""

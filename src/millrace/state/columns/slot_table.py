@@ -74,6 +74,10 @@ class SlotTable(ColumnarTable):
         """Note that the values at these slots are about to change; a slot may occur repeatedly."""
         self.space.touch(slots)
 
+    def mark(self) -> None:
+        """Begin a new part of the open epoch, with which ``space.marked()`` compares."""
+        self.space.mark()
+
     def remove(self, slots: Positions) -> None:
         """Remove distinct slots with their keys."""
         self.space.remove(slots)
