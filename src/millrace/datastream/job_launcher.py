@@ -329,9 +329,11 @@ def resident_settings(configuration: Configuration) -> ResidentSettings:
         milliseconds = min(max(wanted, LEAST_BARRIER_INTERVAL), DEFAULT_INTERVAL)
     else:
         milliseconds = interval.to_millis()
+    is_timed = configuration.get(flink_options.BUFFER_TIMEOUT_ENABLED)
+    timeout = configuration.get(flink_options.BUFFER_TIMEOUT).to_millis() / 1000
     return ResidentSettings(
         barrier_interval=milliseconds,
-        buffer_timeout=configuration.get(options.RESIDENT_BUFFER_TIMEOUT).to_millis() / 1000,
+        buffer_timeout=timeout if is_timed else None,
         heartbeat_timeout=configuration.get(options.RESIDENT_HEARTBEAT_TIMEOUT).to_millis() / 1000,
     )
 

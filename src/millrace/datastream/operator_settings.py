@@ -81,8 +81,8 @@ class OperatorSettings(StreamPicture):
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """Accepted without effect: buffers are sent at the latest when their epoch ends, and the
-        length of epochs follows the load (see docs/deviations).
+        """Accepted without effect: the environment's buffer timeout counts for all operators (see
+        docs/deviations).
 
         Raises:
             JobDefinitionError: the timeout is below -1.

@@ -226,8 +226,11 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Kept, without effect: buffers are sent at the end of an epoch at the latest (see
-        docs/deviations).
+        """Limit the time that records wait in a busy subtask of resident tasks until a buffer is
+        full. 0: each record is processed and sent alone; -1: a buffer is sent when it is full.
+
+        With a Spark job per epoch, buffers are sent when they are full, and at the end of the
+        epoch.
 
         Raises:
             JobDefinitionError: the timeout is below -1.
@@ -241,7 +244,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self
 
     def get_buffer_timeout(self) -> int:
-        """The buffer timeout of `set_buffer_timeout` in ms, by default 100; -1 means none."""
+        """The buffer timeout of `set_buffer_timeout` in ms, by default 5; -1 means none."""
         if not self._configuration.get(flink_options.BUFFER_TIMEOUT_ENABLED):
             return -1
         return self._configuration.get(flink_options.BUFFER_TIMEOUT).to_millis()

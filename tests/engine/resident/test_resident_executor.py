@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Semaphore
 from typing import Any
@@ -13,9 +14,11 @@ from millrace.common import Configuration, JobStatus, WatermarkStrategy
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.restart_strategy import RestartStrategies
+from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.types.batch import Batch
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import DataStream, StreamExecutionEnvironment
-from millrace.datastream.job_launcher import JobLauncher
+from millrace.datastream.job_launcher import JobLauncher, resident_settings
 from millrace.engine.deployment import Deployment
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_manager import JobManager
@@ -228,3 +231,53 @@ def test_a_request_that_comes_while_the_next_epoch_is_planned(
     assert begun == [None]  # no epoch of the former graph is open
     epochs.wait(2)
     client.cancel().result()
+
+
+class SizeWriter(SinkWriter[int]):
+    """Notes how many records come together."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def write(self, batch: Batch) -> None:
+        with open(self._path, "a") as file:
+            print(len(batch), file=file)
+
+    def flush(self, end_of_input: bool) -> None:
+        """Do nothing: everything is written at once."""
+
+
+class SizeSink(Sink[int]):
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
+
+    def create_writer(self, context: WriterContext, state: Any) -> SizeWriter:
+        return SizeWriter(f"{self._path}-{context.subtask_index}")
+
+
+def batch_sizes(directory: Path, **settings: str) -> list[int]:
+    """Sizes of the batches in which 200 records, of which 500 come in a second, reach a sink."""
+    configured = replace(resident_settings(Configuration(settings)), barrier_interval=200)
+    JobLauncher.install(JobLauncher(executor=lambda *_: local_resident_executor(2, configured)))
+    env = environment(**settings)
+    source = DataGeneratorSource(lambda i: i, 200, RateLimiterStrategy.per_second(500), splits=1)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.rebalance().sink_to(SizeSink(directory / "sizes"))
+    env.execute()
+    return [int(line) for path in directory.iterdir() for line in path.read_text().split()]
+
+
+def test_without_a_buffer_timeout_buffers_wait_for_the_barrier(tmp_path: Path) -> None:
+    sizes = batch_sizes(tmp_path, **{"execution.buffer-timeout.enabled": "false"})
+    assert sum(sizes) == 200
+    assert max(sizes) > 10
+
+
+def test_with_a_buffer_timeout_of_0_each_record_comes_alone(tmp_path: Path) -> None:
+    assert batch_sizes(tmp_path, **{"execution.buffer-timeout": "0 ms"}) == [1] * 200
+
+
+def test_the_own_name_of_the_buffer_timeout_is_flinks_option() -> None:
+    for key in ("millrace.resident.buffer-timeout", "execution.buffer-timeout"):
+        assert resident_settings(Configuration({key: "20 ms"})).buffer_timeout == 0.02
+    assert resident_settings(Configuration()).buffer_timeout == 0.005

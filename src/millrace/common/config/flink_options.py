@@ -1,4 +1,4 @@
-"""Flink's options that are accepted without effect, because Spark or epochs make them unnecessary.
+"""Flink's options that have little or no effect, because Spark or epochs make them unnecessary.
 
 Those with a setter are kept and returned; the others are accepted, so that a configuration may be
 taken along as it is. Names and defaults: Flink docs, "Configuration".
@@ -13,14 +13,17 @@ from millrace.common.time.amounts import Duration
 BUFFER_TIMEOUT = known(
     ConfigOptions.key("execution.buffer-timeout.interval")
     .duration_type()
-    .default_value(Duration.of_millis(100))
+    .default_value(Duration.of_millis(5))
     .at_least(0),
-    "Kept for Flink programs, without effect: buffers are sent at the end of an epoch at the "
-    "latest.",
+    "How long records, and changes of a SQL operator, wait at most in a busy subtask of resident "
+    "tasks until a buffer is full; a subtask that has nothing else to do sends them at once. "
+    "`0 ms`: never, each record is processed and sent alone. With a Spark job per epoch buffers "
+    "are sent when they are full, and at the end of the epoch.",
 )
 BUFFER_TIMEOUT_ENABLED = known(
     ConfigOptions.key("execution.buffer-timeout.enabled").boolean_type().default_value(True),
-    "Kept for Flink programs, without effect (see `execution.buffer-timeout.interval`).",
+    "Whether `execution.buffer-timeout.interval` counts. Without it, resident tasks send buffers "
+    "when they are full, and before each barrier.",
 )
 OPERATOR_CHAINING = known(
     ConfigOptions.key("pipeline.operator-chaining.enabled").boolean_type().default_value(True),
@@ -146,6 +149,7 @@ OTHER_NAMES: dict[str, str] = {
         "execution.state-recovery.ignore-unclaimed-state"
     ),
     "execution.savepoint.path": "execution.state-recovery.path",
+    "millrace.resident.buffer-timeout": BUFFER_TIMEOUT.key,
     "pipeline.operator-chaining": OPERATOR_CHAINING.key,
     "restart-strategy": "restart-strategy.type",
     "state.backend": "state.backend.type",
@@ -157,7 +161,7 @@ OTHER_NAMES: dict[str, str] = {
     "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
     "state.storage.fs.memory-threshold": "millrace.state.inline-limit",
 }
-"""Keys that Flink had or has for an option, and the option's key here."""
+"""Keys that Flink or Millrace had or has for an option, and the option's key now."""
 
 _SCHEDULING = "Spark schedules tasks and runs shuffles"
 _TABLE = "it is for the runtime of Flink's SQL"

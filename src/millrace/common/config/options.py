@@ -371,14 +371,6 @@ RESIDENT_BARRIER_INTERVAL = known(
     "Time from one barrier of resident tasks to the next, while records come: the length of an "
     "epoch. Unset: the checkpointing interval, at most 1 s.",
 )
-RESIDENT_BUFFER_TIMEOUT = known(
-    ConfigOptions.key("millrace.resident.buffer-timeout")
-    .duration_type()
-    .default_value(Duration.of_millis(5))
-    .at_least(0),
-    "How long records of a busy subtask of resident tasks wait at most until a buffer is full. "
-    "Those of a subtask that has nothing else to do are sent at once.",
-)
 SPARK_TASKS = known(
     ConfigOptions.key("millrace.spark.tasks").int_type().no_default_value().at_least(1),
     "The most Spark tasks that a level of an epoch runs as, each with several subtasks. Without it "

@@ -17,13 +17,14 @@ class ResidentSettings:
 
     Args:
         barrier_interval: milliseconds from one barrier to the next, while there is news.
-        buffer_timeout: seconds that records wait at most for a buffer to fill.
+        buffer_timeout: seconds that records wait at most for a buffer to fill; 0: each record is
+            processed and sent alone. None: until it is full, or the next barrier.
         heartbeat_timeout: seconds without a heartbeat after which a process counts as lost.
         start_timeout: seconds in which all tasks must have started.
     """
 
     barrier_interval: int = 1000
-    buffer_timeout: float = 0.005
+    buffer_timeout: float | None = 0.005
     heartbeat_timeout: float = 50.0
     start_timeout: float = 60.0
 

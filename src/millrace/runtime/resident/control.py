@@ -101,8 +101,8 @@ class Wiring:
     program: bytes
     places: tuple[WorkerAddress, ...]
     """WorkerAddress of each task."""
-    buffer_timeout: float = 0.005
-    """Seconds that records wait at most for a buffer to fill."""
+    buffer_timeout: float | None = 0.005
+    """Seconds that records wait at most for a buffer to fill. None: there is no such time."""
     task: int = 0
     """Number of the receiving task among ``places``."""
 

@@ -63,7 +63,8 @@ class ResidentSubtask:
         position: number of the subtask among those of its stage in this task.
         acknowledge: function that sends an acknowledgement to the driver.
         clock: processing time in ms since the epoch.
-        buffer_timeout: seconds that records wait at most for a buffer to fill.
+        buffer_timeout: seconds that records wait at most for a buffer to fill; 0: each record is
+            processed and sent alone. None: until it is full, or the next barrier.
         watchdog: watchdog for long turns.
     """
 
@@ -76,7 +77,7 @@ class ResidentSubtask:
         grant: Grant,
         acknowledge: Callable[[bytes], None],
         clock: Callable[[], int],
-        buffer_timeout: float = 0.005,
+        buffer_timeout: float | None = 0.005,
         watchdog: Watchdog | None = None,
     ) -> None:
         self.held = held
@@ -189,7 +190,7 @@ class ResidentSubtask:
         waits = []
         if self._wakeup is not None:
             waits.append(max(0.0, (self._wakeup - now) / 1000))
-        if self._unflushed is not None:
+        if self._unflushed is not None and self._buffer_timeout is not None:
             waits.append(max(0.0, self._unflushed + self._buffer_timeout - clock))
         if (
             self._reading is not None
@@ -290,6 +291,8 @@ class ResidentSubtask:
             worked = self.has_news = True
             self._pace.observe(count, time.perf_counter() - started)
             self._note_output(count)
+            if self._buffer_timeout == 0:
+                self._flush_if_due()
             if intake.is_empty:
                 self._give_credit()
         if worked:
@@ -318,6 +321,8 @@ class ResidentSubtask:
 
     def _room(self) -> int:
         """Records of the next piece of input."""
+        if self._buffer_timeout == 0:
+            return 1
         free = min(self._pace.limit(self.subtask.program.buffer_records), self.outbox.room())
         room = self.subtask.chain.room()
         return free if room is None else max(1, min(free, room))
@@ -386,6 +391,8 @@ class ResidentSubtask:
             self.has_news = self.has_news or count > 0
             self._pace.observe(count, time.perf_counter() - started)
             self._note_output(count)
+            if self._buffer_timeout == 0:
+                self._flush_if_due()
             if time.perf_counter() >= until or reading.is_end_wanted:
                 break
         reading.is_ending = reading.is_end_wanted
@@ -425,10 +432,10 @@ class ResidentSubtask:
             self._unflushed = self._turn_began
 
     def _flush_if_due(self) -> None:
-        if self._unflushed is None or self.outbox.is_blocked:
+        timeout = self._buffer_timeout
+        if self._unflushed is None or timeout is None or self.outbox.is_blocked:
             return
-        idle = not self._has_work()
-        if idle or time.perf_counter() - self._unflushed >= self._buffer_timeout:
+        if not self._has_work() or time.perf_counter() - self._unflushed >= timeout:
             self.subtask.flush_within_epoch()
             self._unsent = 0
             self.outbox.put(self.subtask.fetched())
