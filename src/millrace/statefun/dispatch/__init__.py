@@ -1,0 +1,1 @@
+"""The operator that hands messages to functions, and its state."""

@@ -1,0 +1,302 @@
+"""Operator of Stateful Functions: takes messages, invokes functions, and carries out what they
+ask for.
+
+Messages are partitioned by the id of their target. For each address at most one batch is in
+flight; what arrives meanwhile waits in the mailbox of the address and goes as one batch. A message
+to an id of the same subtask stays in memory. Others are emitted, and come round a loop with an
+exchange by id. Waiting messages, messages in flight, delayed messages and states are keyed state.
+The effects of a batch become visible together, in the epoch in which its reply arrives: if the
+epoch is undone, the batch is invoked again.
+
+Semantics: Flink docs, "Stateful Functions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from millrace.common.errors import MillraceError
+from millrace.common.functions.async_functions import AsyncRetryStrategy
+from millrace.common.functions.output_tag import OutputTag
+from millrace.common.types.batch import RowBatch
+from millrace.runtime.async_requests import AsyncRequests, Done
+from millrace.runtime.epoch import EpochContext
+from millrace.runtime.operator import Operator
+from millrace.state.key_groups import key_group_of, subtask_of
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import MAP
+from millrace.statefun.address import Address, FunctionType, TypedValue
+from millrace.statefun.dispatch.delayed_messages import DelayedMessages
+from millrace.statefun.dispatch.function_states import FunctionStates
+from millrace.statefun.dispatch.mailboxes import Mailboxes
+from millrace.statefun.invocation.batch import (
+    InvocationError,
+    Invoker,
+    MessageBatch,
+    MissingStates,
+    Reply,
+    RoutableMessage,
+)
+
+__all__ = ["ANY", "DispatchOperator", "Functions", "egress_tag"]
+
+ANY = "*"
+IDLE_WAIT_SECONDS = 0.02
+"""Seconds that an epoch without messages waits for a reply, if replies do not wake the loop."""
+_WAKE_UP_MS = 10
+_HEARD_WAKE_UP_MS = 1000
+"""Milliseconds until the next wake-up while a batch is in flight, if its reply wakes the loop. The
+wake-up tells the driver that messages are still in the loop."""
+_TURN = 10_000
+"""Most invocations in the worker until the subtask gives way to other work."""
+_YEAR_SECONDS = 365 * 86_400.0
+"""Time limit of invocations: each invoker has its own."""
+
+Functions: TypeAlias = tuple[tuple[str, str, Invoker], ...]
+"""Namespace, name or `ANY`, and the invoker of each group of functions."""
+
+
+def egress_tag(egress: FunctionType) -> OutputTag[TypedValue]:
+    """Tag of an egress' records."""
+    return OutputTag(str(egress))
+
+
+@dataclass(frozen=True)
+class DispatchSpec:
+    """Functions, egresses, and most batches in flight per subtask."""
+
+    functions: Functions
+    egresses: tuple[FunctionType, ...]
+    max_in_flight: int = 1024
+
+
+class DispatchOperator(Operator):
+    """Invokes functions with the messages of one subtask."""
+
+    def __init__(self, spec: DispatchSpec) -> None:
+        self._spec = spec
+
+    def open(self) -> None:
+        state, uid, clock = self.context.state, self.context.uid, self.context.clock
+        self._states = FunctionStates(state.table(TableId(uid, "states"), MAP), clock)
+        self._mailboxes = Mailboxes(state.table(TableId(uid, "mailboxes"), MAP))
+        self._delayed = DelayedMessages(state.table(TableId(uid, "delayed"), MAP))
+        self._egresses = {egress: egress_tag(egress) for egress in self._spec.egresses}
+        self._invokers: dict[FunctionType, Invoker] = {}
+        self._requests: AsyncRequests | None = None
+        self._in_flight: dict[int, MessageBatch] = {}
+        self._next_request = 0
+        self._is_local = lru_cache(1 << 16)(self._is_of_this_subtask)
+        self._outgoing: list[RoutableMessage] = []
+        self._egressed: dict[FunctionType, list[TypedValue]] = {}
+        self._messages_in_epoch = 0
+
+    def _is_of_this_subtask(self, id: str) -> bool:
+        context = self.context
+        group = key_group_of(id, context.max_parallelism)
+        subtask = subtask_of(group, context.parallelism, context.max_parallelism)
+        return subtask == context.subtask_index
+
+    def restore(self) -> None:
+        if self._requests is not None:
+            self._requests.cancel_all()
+        self._in_flight.clear()
+        self._outgoing.clear()
+        self._egressed.clear()
+        self._states.forget_specs()
+        self._mailboxes.refresh()
+        self._delayed.refresh()
+
+    def close(self) -> None:
+        if self._requests is not None:
+            self._requests.close()
+        for _, _, invoker in self._spec.functions:
+            invoker.close()
+
+    # -- input -------------------------------------------------------------------------------
+
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        self._messages_in_epoch = 0
+        self._work()
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        self._messages_in_epoch += len(values)
+        add = self._mailboxes.add
+        for message in values:  # not `value`: an error is of another message than the last one
+            add(message)
+        self._work()
+
+    def advance_processing_time(self, now: int) -> None:
+        for message in self._delayed.due(now):
+            self._send(message)
+        self._work()
+
+    def end_epoch(self, ended: bool) -> None:
+        is_busy = self._messages_in_epoch or self.context.waker.is_heard
+        if self._in_flight and not is_busy:
+            self._collect(IDLE_WAIT_SECONDS)
+            self._work()
+        self._states.sweep()
+        self._mailboxes.write()
+
+    def output_idle(self, input_idle: bool) -> bool:
+        return input_idle and not self._mailboxes.waiting
+
+    def room(self) -> int | None:
+        return max(0, self._spec.max_in_flight * 16 - self._mailboxes.waiting)
+
+    def next_wakeup(self) -> int | None:
+        now = self.context.clock()
+        if self._mailboxes.has_ready and len(self._in_flight) < self._spec.max_in_flight:
+            return now
+        at = self._delayed.earliest()
+        if self._in_flight:
+            reply = now + (_HEARD_WAKE_UP_MS if self.context.waker.is_heard else _WAKE_UP_MS)
+            at = reply if at is None else min(at, reply)
+        return at
+
+    # -- invocations -------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        """Take replies, and invoke the functions of mailboxes with messages."""
+        self._collect(0.0)
+        started: list[tuple[int, MessageBatch]] = []
+        invocations = 0
+        while self._mailboxes.has_ready and invocations < _TURN:
+            if len(self._in_flight) >= self._spec.max_in_flight:
+                break
+            target = self._mailboxes.take_ready()
+            assert target is not None
+            invoker = self._invoker(target)
+            batch = self._batch(target, invoker)
+            if invoker.is_direct(target.function_type):
+                invocations += len(batch.messages)
+                self._take_reply(batch, self._invoked(invoker, batch))
+            else:
+                self._next_request += 1
+                self._in_flight[self._next_request] = batch
+                started.append((self._next_request, batch))
+        if started:
+            self._require_requests().start(started)
+        if invocations >= _TURN:
+            self.context.waker.wake()
+        self._emit()
+
+    def _batch(self, target: Address, invoker: Invoker) -> MessageBatch:
+        function = target.function_type
+        if not self._states.known(function):
+            self._states.register(function, invoker.specs(function))
+        messages = self._mailboxes.batch(target, invoker.max_batch)
+        return MessageBatch(target, self._states.read(target), messages)
+
+    def _invoker(self, target: Address) -> Invoker:
+        """Invoker of a function: the one for its name before the one for its namespace.
+
+        Raises:
+            InvocationError: there is none.
+        """
+        function = target.function_type
+        invoker = self._invokers.get(function)
+        if invoker is None:
+            for name in (function.name, ANY):
+                for namespace, known, candidate in self._spec.functions:
+                    if invoker is None and (namespace, known) == (function.namespace, name):
+                        invoker = candidate
+            if invoker is None:
+                known_functions = ", ".join(f"{n}/{name}" for n, name, _ in self._spec.functions)
+                raise InvocationError(
+                    f"a message to {target} has no function: there is no endpoint or provider of "
+                    f"{function}, only of {known_functions}"
+                )
+            self._invokers[function] = invoker
+        return invoker
+
+    def _invoked(self, invoker: Invoker, batch: MessageBatch) -> Reply:
+        try:
+            return invoker.invoke_now(batch)
+        except MillraceError:
+            raise
+        except Exception as error:
+            raise _failure(batch, error) from error
+
+    def _require_requests(self) -> AsyncRequests:
+        if self._requests is None:
+            wake = self.context.waker.wake
+            retry = AsyncRetryStrategy.no_restart()
+            self._requests = AsyncRequests(self._invoke, _YEAR_SECONDS, retry, wake)
+        return self._requests
+
+    async def _invoke(self, batch: MessageBatch) -> list[Reply]:
+        return [await self._invoker(batch.target).invoke(batch)]
+
+    def _collect(self, wait: float) -> None:
+        """Carry out the replies that have arrived. Waits up to ``wait`` seconds for one."""
+        if self._requests is None or not self._in_flight:
+            return
+        for done in self._requests.ended(wait):
+            batch = self._in_flight.pop(done.number)
+            self._take_reply(batch, _reply(batch, done))
+
+    # -- effects -----------------------------------------------------------------------------
+
+    def _take_reply(self, batch: MessageBatch, reply: Reply) -> None:
+        target = batch.target
+        if isinstance(reply, MissingStates):
+            self._states.register(target.function_type, reply.specs)
+            # a batch of another address may have registered the states meanwhile
+            if batch.states.keys() >= {spec.name for spec in reply.specs}:
+                names = ", ".join(spec.name for spec in reply.specs) or "none"
+                raise InvocationError(
+                    f"function {target} asks for states that its request had: {names}"
+                )
+            self._mailboxes.repeat(target)
+            return
+        self._states.change(target, reply.mutations)
+        for message in reply.messages:
+            self._send(message)
+        if reply.delayed:
+            now = self.context.clock()
+            for delayed in reply.delayed:
+                self._delayed.add(target.id, delayed, now)
+        for egress, value in reply.egresses:
+            if egress not in self._egresses:
+                known = ", ".join(map(str, self._egresses)) or "none"
+                raise InvocationError(
+                    f"function {target} wrote to the egress {egress}, which does not exist; "
+                    f"known are: {known}"
+                )
+            self._egressed.setdefault(egress, []).append(value)
+        self._mailboxes.done(target)
+
+    def _send(self, message: RoutableMessage) -> None:
+        if self._is_local(message.target.id):
+            self._mailboxes.add(message)
+        else:
+            self._outgoing.append(message)
+
+    def _emit(self) -> None:
+        if self._outgoing:
+            outgoing, self._outgoing = self._outgoing, []
+            self.output.emit(RowBatch(outgoing, None))
+        if self._egressed:
+            egressed, self._egressed = self._egressed, {}
+            for egress, values in egressed.items():
+                self.side_output(self._egresses[egress]).emit(RowBatch(values, None))
+
+
+def _reply(batch: MessageBatch, done: Done) -> Reply:
+    if done.error is None:
+        results: Sequence[Any] = list(done.results or ())
+        reply: Reply = results[0]
+        return reply
+    if isinstance(done.error, MillraceError):
+        raise done.error
+    raise _failure(batch, done.error) from done.error
+
+
+def _failure(batch: MessageBatch, error: BaseException) -> InvocationError:
+    reason = f"{type(error).__name__}: {error}"
+    return InvocationError(f"function {batch.target} raised {reason}")

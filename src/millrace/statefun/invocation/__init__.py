@@ -1,0 +1,1 @@
+"""Invocations of functions: over HTTP, or of the SDK's objects in the worker."""

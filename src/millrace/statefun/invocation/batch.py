@@ -1,0 +1,115 @@
+"""A batch of messages for one address, and the effects of its invocation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias
+
+from millrace.common.errors import JobExecutionError
+from millrace.statefun.address import Address, FunctionType, TypedValue
+from millrace.statefun.protocol import NONE
+
+__all__ = [
+    "MessageBatch",
+    "Delayed",
+    "Effects",
+    "InvocationError",
+    "Invoker",
+    "MissingStates",
+    "Reply",
+    "RoutableMessage",
+    "StateSpec",
+]
+
+
+class InvocationError(JobExecutionError):
+    """An invocation failed for good. The text names function, address and endpoint."""
+
+
+class RoutableMessage(NamedTuple):
+    """A message to a function.
+
+    Attributes:
+        caller: address of the function that sent the message; None for a message from an ingress.
+    """
+
+    target: Address
+    argument: TypedValue
+    caller: Address | None = None
+
+
+class StateSpec(NamedTuple):
+    """A state of a function type.
+
+    Attributes:
+        expires: mode of the protocol: never, after its last write, or after its last invocation.
+        ttl_ms: time to live in milliseconds.
+    """
+
+    name: str
+    typename: str
+    expires: int = NONE
+    ttl_ms: int = 0
+
+
+class MessageBatch(NamedTuple):
+    """Messages for one address, with the known states of the address by name."""
+
+    target: Address
+    states: dict[str, TypedValue]
+    messages: Sequence[RoutableMessage]
+
+
+class Delayed(NamedTuple):
+    """A message to send later, or the cancellation of one if ``message`` is None."""
+
+    message: RoutableMessage | None
+    delay_ms: int
+    token: str
+
+
+@dataclass(slots=True)
+class Effects:
+    """Effects of an invoked batch, in the order in which the function caused them.
+
+    Attributes:
+        mutations: states to set by name; None deletes the state.
+    """
+
+    mutations: dict[str, TypedValue | None] = field(default_factory=dict)
+    messages: list[RoutableMessage] = field(default_factory=list)
+    delayed: list[Delayed] = field(default_factory=list)
+    egresses: list[tuple[FunctionType, TypedValue]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class MissingStates:
+    """Reply of a function that needs states which the request lacks. It has not run."""
+
+    specs: tuple[StateSpec, ...]
+
+
+Reply: TypeAlias = Effects | MissingStates
+
+
+class Invoker(Protocol):
+    """Invokes the functions of one endpoint or one SDK object."""
+
+    max_batch: int
+    """Most messages of a batch."""
+
+    def is_direct(self, function: FunctionType) -> bool:
+        """Whether the function runs in the caller's thread, with `invoke_now`."""
+
+    def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
+        """States known without an invocation."""
+
+    def invoke_now(self, batch: MessageBatch) -> Reply:
+        """Invoke a function in this thread."""
+
+    async def invoke(self, batch: MessageBatch) -> Reply:
+        """Invoke a function on an event loop."""
+
+    def close(self) -> None:
+        """Release connections."""

@@ -1,0 +1,114 @@
+"""Functions behind an endpoint, invoked over HTTP with retries within a budget of time."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from contextlib import suppress
+from typing import Any
+
+from millrace.statefun.address import FunctionType
+from millrace.statefun.invocation.batch import InvocationError, MessageBatch, Reply, StateSpec
+from millrace.statefun.invocation.http_connection import (
+    ConnectionPool,
+    HttpReply,
+    ReplyTooLarge,
+)
+from millrace.statefun.invocation.wire import MalformedReply, read_reply, request_bytes
+from millrace.statefun.module.components import HttpEndpoint
+
+__all__ = ["RemoteFunctions"]
+
+_RETRIED = frozenset({408, 409, 420, 429, 499})
+_CONTENT_TYPE = "application/octet-stream"
+_FATAL = ReplyTooLarge, MalformedReply, ssl.SSLCertVerificationError
+
+
+class _Refused(Exception):
+    """A reply that is no success."""
+
+    def __init__(self, message: str, is_retried: bool) -> None:
+        super().__init__(message)
+        self.is_retried = is_retried
+
+
+class RemoteFunctions:
+    """Invoker of the functions behind an endpoint."""
+
+    def __init__(self, endpoint: HttpEndpoint) -> None:
+        self._endpoint = endpoint
+        self.max_batch = endpoint.max_num_batch_requests
+        self._pool: ConnectionPool | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"endpoint": self._endpoint}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["endpoint"])  # type: ignore[misc]
+
+    def is_direct(self, function: FunctionType) -> bool:
+        return False
+
+    def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
+        return ()  # a reply names them
+
+    def invoke_now(self, batch: MessageBatch) -> Reply:
+        raise NotImplementedError("remote functions are invoked on an event loop")
+
+    async def invoke(self, batch: MessageBatch) -> Reply:
+        """Invoke a function. Failed attempts are repeated until the budget of the call is spent.
+
+        Raises:
+            InvocationError: the budget is spent, or repeating cannot help.
+        """
+        if self._pool is None:
+            self._pool = ConnectionPool(self._endpoint.transport)
+        transport = self._endpoint.transport
+        url = self._endpoint.url(batch.target.function_type)
+        request = request_bytes(batch)
+        if len(request) > transport.payload_max_bytes:
+            reason = f"the request has {len(request)} bytes (payload_max_bytes)"
+            raise _failed(batch, url, reason)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + transport.call_ms / 1000
+        pause, attempts, last = transport.first_backoff_ms / 1000, 0, "there was no answer"
+        while True:
+            attempts += 1
+            try:
+                async with asyncio.timeout_at(deadline):
+                    return self._reply(batch, await self._pool.post(url, request))
+            except _FATAL as error:
+                raise _failed(batch, url, str(error)) from None
+            except _Refused as error:
+                last = str(error)
+                if not error.is_retried:
+                    raise _failed(batch, url, last) from None
+            except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+                last = str(error) or last
+            remaining = deadline - loop.time()
+            if remaining <= 0:
+                spent = f"{attempts} attempts in {transport.call_ms} ms failed, the last: {last}"
+                raise _failed(batch, url, spent)
+            await asyncio.sleep(min(pause, remaining))
+            pause *= 2
+
+    def _reply(self, batch: MessageBatch, reply: HttpReply) -> Reply:
+        retries_all = self._endpoint.transport.retries_all
+        if not 200 <= reply.status < 300:
+            is_retried = retries_all or reply.status in _RETRIED or reply.status >= 500
+            raise _Refused(f"it answered with status {reply.status}", is_retried)
+        if reply.content_type.partition(";")[0].strip().lower() != _CONTENT_TYPE:
+            message = f"it answered with content type {reply.content_type[:100]!r}"
+            raise _Refused(f"{message} instead of {_CONTENT_TYPE}", retries_all)
+        return read_reply(reply.body, batch.target)
+
+    def close(self) -> None:
+        if self._pool is not None:
+            with suppress(RuntimeError):  # the event loop has ended before
+                self._pool.close()
+
+
+def _failed(batch: MessageBatch, url: str, reason: str) -> InvocationError:
+    count = len(batch.messages)
+    messages = "1 message" if count == 1 else f"{count} messages"
+    return InvocationError(f"function {batch.target} at {url} failed for {messages}: {reason}")

@@ -1,0 +1,115 @@
+"""Batches and replies as bytes of the request-reply protocol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from millrace.statefun.address import Address, FunctionType, TypedValue
+from millrace.statefun.invocation.batch import (
+    Delayed,
+    Effects,
+    MessageBatch,
+    MissingStates,
+    Reply,
+    RoutableMessage,
+    StateSpec,
+)
+from millrace.statefun.protocol import DELETE, FromFunction, ToFunction
+
+__all__ = ["MalformedReply", "read_reply", "request_bytes"]
+
+
+class MalformedReply(ValueError):
+    """Bytes of a reply that are not of the protocol, or have no meaning in it."""
+
+
+def request_bytes(batch: MessageBatch) -> bytes:
+    """Request for a batch."""
+    request = ToFunction()
+    invocation = request.invocation
+    _put_address(invocation.target, batch.target)
+    for name, value in batch.states.items():
+        state = invocation.state.add()
+        state.state_name = name
+        if value.has_value:
+            _put_value(state.state_value, value)
+    for message in batch.messages:
+        added = invocation.invocations.add()
+        if message.caller is not None:
+            _put_address(added.caller, message.caller)
+        _put_value(added.argument, message.argument)
+    content: bytes = request.SerializeToString()
+    return content
+
+
+def _put_address(target: Any, address: Address) -> None:
+    target.namespace, target.type, target.id = address
+
+
+def _put_value(target: Any, value: TypedValue) -> None:
+    target.typename, target.has_value, target.value = value
+
+
+def read_reply(content: bytes, sender: Address) -> Reply:
+    """Reply from its bytes. A reply without content has no effects.
+
+    Raises:
+        MalformedReply: the bytes are of something else, or a message has no target.
+    """
+    try:
+        reply = FromFunction.FromString(content)
+    except DecodeError as error:
+        raise MalformedReply(f"{len(content)} bytes are no reply: {error}") from None
+    if reply.WhichOneof("content") == "incomplete_invocation_context":
+        missing = reply.incomplete_invocation_context.missing_values
+        return MissingStates(tuple(map(_spec, missing)))
+    result = reply.invocation_result
+    return Effects(
+        {
+            mutation.state_name: None
+            if mutation.mutation_type == DELETE
+            else _value(mutation.state_value)
+            for mutation in result.state_mutations
+        },
+        [_message(sent, sender) for sent in result.outgoing_messages],
+        [_delayed(sent, sender) for sent in result.delayed_invocations],
+        [
+            (FunctionType(sent.egress_namespace, sent.egress_type), _value(sent.argument))
+            for sent in result.outgoing_egresses
+        ],
+    )
+
+
+def _value(value: Any) -> TypedValue:
+    return TypedValue(value.typename, value.has_value, value.value)
+
+
+def _message(sent: Any, sender: Address) -> RoutableMessage:
+    target = sent.target
+    if not target.namespace or not target.type:
+        raise MalformedReply("a message has no target")
+    return RoutableMessage(
+        Address(target.namespace, target.type, target.id), _value(sent.argument), sender
+    )
+
+
+def _delayed(sent: Any, sender: Address) -> Delayed:
+    if sent.is_cancellation_request:
+        if not sent.cancellation_token:
+            raise MalformedReply("a cancellation has no token")
+        return Delayed(None, 0, sent.cancellation_token)
+    if sent.delay_in_ms < 0:
+        raise MalformedReply(f"a message has the delay {sent.delay_in_ms} ms")
+    return Delayed(_message(sent, sender), sent.delay_in_ms, sent.cancellation_token)
+
+
+def _spec(missing: Any) -> StateSpec:
+    expiration = missing.expiration_spec
+    return StateSpec(
+        missing.state_name,
+        missing.type_typename,
+        expiration.mode,
+        expiration.expire_after_millis,
+    )

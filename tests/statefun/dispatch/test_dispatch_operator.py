@@ -1,0 +1,242 @@
+"""Dispatcher with functions that are told what to do, against a naive model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from millrace.common.errors import MillraceError, StateError
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.statefun.address import Address, FunctionType, TypedValue
+from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
+from millrace.statefun.dispatch.dispatch_operator import DispatchOperator, DispatchSpec, egress_tag
+from millrace.statefun.invocation.batch import (
+    Delayed,
+    Effects,
+    MessageBatch,
+    MissingStates,
+    Reply,
+    RoutableMessage,
+    StateSpec,
+)
+from millrace.statefun.protocol import AFTER_INVOKE, AFTER_WRITE
+from millrace.testing import Faults, OperatorHarness, run_local
+
+OUT = FunctionType("test", "out")
+COUNT = "test/count"
+
+
+class Told:
+    """Functions whose messages are programs: tuples of instructions, in Python's notation."""
+
+    def __init__(self, direct: bool, max_batch: int = 3, specs: tuple[StateSpec, ...] = ()) -> None:
+        self._direct = direct
+        self.wanted = specs or (StateSpec("count", COUNT),)
+        self.max_batch = max_batch
+
+    def is_direct(self, function: FunctionType) -> bool:
+        return self._direct
+
+    def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
+        return ()
+
+    def close(self) -> None:
+        pass
+
+    def invoke_now(self, batch: MessageBatch) -> Reply:
+        if not batch.states:
+            return MissingStates(self.wanted)
+        effects = Effects()
+        stored = batch.states["count"]
+        count = int(stored.value) if stored.has_value else 0
+        for message in batch.messages:
+            for instruction in eval(message.argument.value):
+                count = self._carry_out(instruction, count, batch.target, effects)
+        return effects
+
+    def _carry_out(self, instruction: Any, count: int, target: Address, effects: Effects) -> int:
+        match instruction:
+            case ("add", by):
+                count += by
+                effects.mutations["count"] = TypedValue(COUNT, True, b"%d" % count)
+            case ("delete",):
+                count = 0
+                effects.mutations["count"] = None
+            case ("send", to, program):
+                effects.messages.append(RoutableMessage(address(to), argument(program), target))
+            case ("later", ms, token, to, program):
+                sent = RoutableMessage(address(to), argument(program), target)
+                effects.delayed.append(Delayed(sent, ms, token))
+            case ("cancel", token):
+                effects.delayed.append(Delayed(None, 0, token))
+            case ("out",):
+                text = f"{target.id}={count}"
+                effects.egresses.append((OUT, TypedValue(COUNT, True, text.encode())))
+            case ("set", name, typename):
+                effects.mutations[name] = TypedValue(typename, True, b"1")
+        return count
+
+    async def invoke(self, batch: MessageBatch) -> Reply:
+        await asyncio.sleep(0)
+        return self.invoke_now(batch)
+
+
+def address(id: str) -> Address:
+    return Address("test", "told", id)
+
+
+def argument(program: Any) -> TypedValue:
+    return TypedValue("test/program", True, repr(program).encode())
+
+
+def message(id: str, *program: Any) -> RoutableMessage:
+    return RoutableMessage(address(id), argument(program))
+
+
+def harness(functions: Told) -> OperatorHarness:
+    spec = DispatchSpec((("test", "told", functions),), (OUT,))
+    factory = partial(DispatchOperator, spec)
+    return OperatorHarness(
+        lambda stream: stream.key_by(lambda m: m.target.id)._then("Functions", factory, None)
+    )
+
+
+def told(of: OperatorHarness) -> list[str]:
+    return [value.value.decode() for value in of.side_output(egress_tag(OUT))]
+
+
+@pytest.mark.parametrize(("expires", "kept"), [(AFTER_WRITE, False), (AFTER_INVOKE, True)])
+def test_states_expire_after_writes_or_invocations(expires: int, kept: bool) -> None:
+    one = harness(Told(True, specs=(StateSpec("count", COUNT, expires, 100),)))
+    one.process_element(message("a", ("add", 5), ("out",)))
+    one.set_processing_time(80)
+    one.process_element(message("a", ("out",)))
+    one.set_processing_time(160)
+    one.process_element(message("a", ("out",)))
+    one.set_processing_time(260)
+    one.process_element(message("a", ("out",)))
+    assert told(one) == ["a=5", "a=5", "a=5" if kept else "a=0", "a=0"]
+
+
+def test_messages_of_one_address_are_batched() -> None:
+    batches: list[int] = []
+
+    class Counting(Told):
+        def invoke_now(self, batch: MessageBatch) -> Reply:
+            batches.append(len(batch.messages))
+            return super().invoke_now(batch)
+
+    one = harness(Counting(True, max_batch=4))
+    one.process_elements([message("a", ("add", 1)) for _ in range(10)])
+    assert batches == [4, 4, 4, 2]  # the first one learns of the states
+
+
+@pytest.mark.parametrize(
+    ("instruction", "error"),
+    [
+        (("set", "other", COUNT), "changed the state 'other', which it has not registered"),
+        (("set", "count", "test/x"), "set the state 'count' of type test/count to a value of type"),
+    ],
+)
+def test_wrong_mutations_fail(instruction: Any, error: str) -> None:
+    with pytest.raises(StateError, match=error):
+        harness(Told(True)).process_element(message("a", instruction))
+
+
+def test_states_have_one_type_for_good() -> None:
+    functions = Told(True)
+    one = harness(functions)
+    one.process_element(message("a", ("add", 1)))
+    snapshot = one.snapshot()
+    functions.wanted = (StateSpec("count", "test/else"),)
+    other = one.restored(snapshot)
+    with pytest.raises(
+        StateError, match=r"'count' of test/told/a was written with type test/count"
+    ):
+        other.process_element(message("a", ("out",)))
+
+
+def test_a_function_that_asks_for_what_it_has_fails() -> None:
+    class Asking(Told):
+        def invoke_now(self, batch: MessageBatch) -> Reply:
+            return MissingStates(self.wanted)
+
+    with pytest.raises(MillraceError, match="asks for states that its request had: count"):
+        harness(Asking(True)).process_element(message("a"))
+
+
+ids = st.sampled_from("abcd")
+leaf = st.sampled_from([("add", 1), ("add", 5), ("delete",), ("add", 0)])
+
+
+def programs(depth: int) -> st.SearchStrategy[Any]:
+    if depth == 0:
+        return st.lists(leaf, max_size=2).map(tuple)
+    inner = programs(depth - 1)
+    send = st.tuples(st.just("send"), ids, inner)
+    later = st.tuples(st.just("later"), st.integers(0, 50), st.just(""), ids, inner)
+    return st.lists(st.one_of(leaf, send, later), max_size=3).map(tuple)
+
+
+def counted(program: Any, id: str, sums: dict[str, int]) -> None:
+    """Sums per id of programs without deletions, whose order has no meaning."""
+    for instruction in program:
+        match instruction:
+            case ("add", by):
+                sums[id] += by
+            case ("send", to, inner) | ("later", _, _, to, inner):
+                counted(inner, to, sums)
+
+
+def without_deletions(program: Any) -> Any:
+    return eval(repr(program).replace("('delete',)", "('add', 2)"))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    st.lists(st.tuples(ids, programs(2).map(without_deletions)), min_size=1, max_size=8),
+    st.booleans(),
+    st.integers(1, 3),
+    st.integers(0, 1000),
+    st.sampled_from([Faults(), Faults(0.2, 0.2, 0.2, 0.1)]),
+)
+def test_every_effect_counts_once(
+    sent: list[tuple[str, Any]], direct: bool, parallelism: int, seed: int, faults: Faults
+) -> None:
+    sums: dict[str, int] = defaultdict(int)
+    for id, program in sent:
+        counted(program, id, sums)
+    with run_local(workers=2, seed=seed, faults=faults, epoch_records=2):
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(parallelism)
+        last = ("later", 10_000, "", "{id}", (("out",),))
+        messages = [message(id, *program) for id, program in sent]
+        for id in "abcd":
+            messages.append(message(id, (*last[:3], id, last[4])))
+        builder = StatefulFunctionDataStreamBuilder.builder("told")
+        builder._with("test", "told", Told(direct))
+        builder.with_data_stream_as_ingress(env.from_collection(messages)).with_egress_id(
+            "test/out"
+        )
+        results = builder.build(env).get_data_stream_for_egress_id("test/out")
+        texts = sorted(value.value.decode() for value in results.execute_and_collect())
+    assert texts == [f"{id}={sums[id]}" for id in "abcd"]
+
+
+def test_a_token_cancels_messages_of_its_sender_id() -> None:
+    one = harness(Told(True))
+    out = (("out",),)
+    one.process_element(message("a", ("later", 50, "t", "a", out), ("later", 60, "u", "a", out)))
+    one.process_element(message("b", ("later", 50, "t", "b", out)))
+    one.process_element(message("a", ("cancel", "t"), ("cancel", "unknown")))
+    snapshot = one.snapshot()
+    assert one.operator.next_wakeup() == 50
+    other = one.restored(snapshot)
+    other.set_processing_time(100)
+    assert told(other) == ["b=0", "a=0"]
+    assert other.operator.next_wakeup() is None

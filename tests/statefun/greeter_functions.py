@@ -1,0 +1,102 @@
+"""Functions written with Flink's Python SDK, as a program that serves them and as a module."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from statefun.egress_io import EgressMessage
+
+from statefun import (
+    Context,
+    IntType,
+    Message,
+    RequestReplyHandler,
+    StatefulFunctions,
+    StringType,
+    ValueSpec,
+    message_builder,
+)
+
+functions = StatefulFunctions()
+
+
+def to_egress(context: Context, text: str) -> None:
+    typed = message_builder("x/x", "x", str_value=text).typed_value
+    context.send_egress(EgressMessage("test/out", typed))
+
+
+@functions.bind("test/greeter", [ValueSpec("seen", IntType), ValueSpec("last", StringType)])
+def greeter(context: Context, message: Message) -> None:
+    """Counts, and tells the egress."""
+    storage = context.storage
+    storage.seen = (storage.seen or 0) + 1
+    before, storage.last = storage.last, message.as_string()
+    caller = context.caller.id if context.caller else "-"
+    to_egress(
+        context, f"{context.address.id} {message.as_string()} {storage.seen} {before} {caller}"
+    )
+
+
+@functions.bind("test/relay")
+async def relay(context: Context, message: Message) -> None:
+    """Sends a text ``target rest`` on to the greeter with that id."""
+    await asyncio.sleep(0)
+    target, _, rest = message.as_string().partition(" ")
+    context.send(message_builder("test/greeter", target, str_value=rest))
+
+
+@functions.bind("test/alarm")
+def alarm(context: Context, message: Message) -> None:
+    """Sends the greeter a message later: ``delay text``, or cancels it: ``cancel text``."""
+    word, _, text = message.as_string().partition(" ")
+    if word == "cancel":
+        context.cancel_delayed_message(text)
+        return
+    later = message_builder("test/greeter", context.address.id, str_value=text)
+    context.send_after(timedelta(milliseconds=int(word)), later, text)
+
+
+@functions.bind("test/faulty")
+def faulty(context: Context, message: Message) -> None:
+    """Does what is not allowed."""
+    match message.as_string():
+        case "egress":
+            context.send_egress(EgressMessage("test/none", message.typed_value))
+        case "function":
+            context.send(message_builder("gone/function", "1", str_value="x"))
+        case "raise":
+            raise ValueError("on purpose")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Serves the functions."""
+
+    protocol_version = "HTTP/1.1"
+    serving = RequestReplyHandler(functions)
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        reply = self.serving.handle_sync(content)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/octet-stream")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_: object) -> None:
+        """Be silent."""
+
+
+class Server(ThreadingHTTPServer):
+    """Server whose clients may go away."""
+
+    def handle_error(self, *_: object) -> None:
+        """Be silent."""
+
+
+if __name__ == "__main__":
+    server = Server(("127.0.0.1", 0), Handler)
+    print(server.server_port, flush=True)
+    server.serve_forever()

@@ -1,0 +1,210 @@
+"""Invocations over HTTP: retries of both transports, and every kind of bad reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+
+from millrace.statefun.address import Address
+from millrace.statefun.invocation.batch import (
+    Delayed,
+    Effects,
+    InvocationError,
+    MessageBatch,
+    MissingStates,
+    Reply,
+    RoutableMessage,
+    StateSpec,
+)
+from millrace.statefun.invocation.remote import RemoteFunctions
+from millrace.statefun.module.components import HttpEndpoint, Transport
+from millrace.statefun.protocol import AFTER_WRITE, FromFunction, ToFunction
+from millrace.statefun.types import STRING, typed
+
+TARGET = Address("test", "greeter", "7")
+MESSAGE = RoutableMessage(TARGET, typed(STRING, "hello"), Address("test", "other", "1"))
+BATCH = MessageBatch(TARGET, {"seen": typed(STRING, "")}, [MESSAGE])
+ASYNC = Transport(call_ms=2_000)
+OKHTTP = Transport(False, 2_000, 1_000, 1_000, 1_000)
+Answer = bytes | None
+"""Bytes that a server sends to a request; None if it closes the connection."""
+
+
+def answer(body: bytes = b"", status: int = 200, type: str = "application/octet-stream") -> bytes:
+    head = f"HTTP/1.1 {status} X\r\nContent-Type: {type}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class Server:
+    """Gives one answer after the other, the last again and again."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self._answers = list(answers)
+        self.bodies: list[bytes] = []
+        self.heads: list[bytes] = []
+        self.connections = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                size = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+                self.heads.append(head)
+                self.bodies.append(await reader.readexactly(size))
+                next_answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+                if next_answer is None:
+                    return
+                writer.write(next_answer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    def run(
+        self, transport: Transport, body: Callable[[RemoteFunctions], Awaitable[Reply]]
+    ) -> Reply:
+        async def scenario() -> Reply:
+            server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
+            port = server.sockets[0].getsockname()[1]
+            url = f"http://127.0.0.1:{port}/{{function.name}}?v=1"
+            functions = RemoteFunctions(HttpEndpoint("test", "*", url, 10, transport))
+            try:
+                return await body(functions)
+            finally:
+                functions.close()
+                server.close()
+
+        return asyncio.run(scenario())
+
+    def reply(self, transport: Transport = ASYNC) -> Reply:
+        """Reply to one batch."""
+        return self.run(transport, lambda functions: functions.invoke(BATCH))
+
+
+def test_a_request_has_target_states_messages_and_caller() -> None:
+    server = Server(answer())
+    assert server.reply() == Effects()
+    (body,), (head,) = server.bodies, server.heads
+    assert head.startswith(b"POST /greeter?v=1 HTTP/1.1\r\n")
+    assert b"Content-Type: application/octet-stream\r\n" in head
+    invocation = ToFunction.FromString(body).invocation
+    assert (invocation.target.namespace, invocation.target.id) == ("test", "7")
+    assert [(s.state_name, s.state_value.has_value) for s in invocation.state] == [("seen", True)]
+    (sent,) = invocation.invocations
+    assert sent.caller.type == "other"
+    assert sent.argument.value == typed(STRING, "hello").value
+
+
+def test_effects_and_missing_states_are_read() -> None:
+    reply = FromFunction()
+    result = reply.invocation_result
+    result.outgoing_messages.add().target.namespace = "a"
+    result.outgoing_messages[0].target.type = "b"
+    later = result.delayed_invocations.add()
+    later.is_cancellation_request, later.cancellation_token = True, "x"
+    result.state_mutations.add().state_name = "gone"
+    effects = Server(answer(reply.SerializeToString())).reply()
+    assert isinstance(effects, Effects)
+    assert effects.mutations == {"gone": None}
+    assert effects.messages[0].target == Address("a", "b", "")
+    assert effects.messages[0].caller == TARGET
+    assert effects.delayed == [Delayed(None, 0, "x")]
+    missing = FromFunction()
+    spec = missing.incomplete_invocation_context.missing_values.add()
+    spec.state_name, spec.type_typename = "seen", STRING
+    spec.expiration_spec.mode, spec.expiration_spec.expire_after_millis = AFTER_WRITE, 5
+    reply_of_missing = Server(answer(missing.SerializeToString())).reply()
+    assert reply_of_missing == MissingStates((StateSpec("seen", STRING, AFTER_WRITE, 5),))
+
+
+def test_connections_are_kept() -> None:
+    server = Server(answer())
+
+    async def twice(functions: RemoteFunctions) -> Reply:
+        await functions.invoke(BATCH)
+        return await functions.invoke(BATCH)
+
+    server.run(ASYNC, twice)
+    assert server.connections == 1
+    server.run(replace(ASYNC, pool_ttl_ms=0), twice)
+    assert server.connections == 3
+
+
+@pytest.mark.parametrize("status", [408, 409, 420, 429, 499, 500, 503, 599])
+@pytest.mark.parametrize("transport", [ASYNC, OKHTTP], ids=["async", "okhttp"])
+def test_both_transports_repeat_after(status: int, transport: Transport) -> None:
+    server = Server(answer(status=status), None, answer(status=status), answer())
+    assert server.reply(transport) == Effects()
+    assert len(server.bodies) == 4
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 404])
+def test_other_answers_are_final_for_okhttp_alone(status: int) -> None:
+    with pytest.raises(InvocationError, match=rf"greeter/7 at http://.*status {status}"):
+        Server(answer(status=status)).reply(OKHTTP)
+    assert Server(answer(status=status), answer()).reply(ASYNC) == Effects()
+
+
+def test_a_wrong_content_type_is_a_failure() -> None:
+    page = answer(b"<html>", type="text/html")
+    with pytest.raises(InvocationError, match="answered with content type 'text/html' instead of"):
+        Server(page).reply(OKHTTP)
+    assert Server(page, answer()).reply(ASYNC) == Effects()
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (b"\xff\xff\xff", "3 bytes are no reply"),
+        (b"\xa2\x06\x02\x12\x00", "a message has no target"),
+        (b"\xa2\x06\x04\x1a\x02\x50\x01", "a cancellation has no token"),
+        (b"x" * 2000, "the reply has 2000 bytes"),
+    ],
+)
+def test_malformed_replies_are_final(reply: bytes, message: str) -> None:
+    transport = replace(ASYNC, payload_max_bytes=1000)
+    server = Server(answer(reply))
+    with pytest.raises(InvocationError, match=message):
+        server.reply(transport)
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize("transport", [ASYNC, OKHTTP], ids=["async", "okhttp"])
+@pytest.mark.parametrize("bad", [None, b"this is not HTTP\r\n\r\n", answer(status=500)])
+def test_the_budget_ends_the_attempts(transport: Transport, bad: Answer) -> None:
+    server = Server(bad)
+    with pytest.raises(InvocationError, match=r"for 1 message: \d+ attempts in 150 ms failed"):
+        server.reply(replace(transport, call_ms=150))
+    assert len(server.bodies) >= 2
+
+
+def test_an_endpoint_that_hangs_is_given_up_after_the_budget() -> None:
+    with pytest.raises(InvocationError, match="1 attempts in 100 ms failed"):
+        Server(b"").reply(replace(ASYNC, call_ms=100))
+
+
+def test_an_endpoint_that_is_away_is_waited_for() -> None:
+    async def scenario() -> Reply:
+        server = Server(answer())
+        taken = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+        port = taken.sockets[0].getsockname()[1]
+        taken.close()
+        await taken.wait_closed()
+        functions = RemoteFunctions(
+            HttpEndpoint("test", "*", f"http://127.0.0.1:{port}", 10, Transport(call_ms=10_000))
+        )
+        invocation = asyncio.create_task(functions.invoke(BATCH))
+        await asyncio.sleep(0.05)
+        assert not invocation.done()
+        back = await asyncio.start_server(server.serve, "127.0.0.1", port)
+        try:
+            return await invocation
+        finally:
+            functions.close()
+            back.close()
+
+    assert asyncio.run(scenario()) == Effects()
