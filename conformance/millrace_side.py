@@ -3,13 +3,17 @@ threads, or on Spark."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from conformance.outputs import lines
 from conformance.program import Program, load
 
 from millrace.common import Configuration
 from millrace.common.config import options
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.datastream.job_launcher import JobLauncher
+from millrace.datastream.job_launcher import JobLauncher, resident_settings
+from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.testing import run_local
 from millrace.testing.resident_tasks import local_resident_executor
 
@@ -33,11 +37,22 @@ def run_on_resident_tasks(name: str) -> list[str]:
     subtasks of it would pause beside each other, and the order of their records, which the program
     relies on, would be lost. Such a program has one subtask here, as on PyFlink."""
     program = load(name, "millrace")
-    before = JobLauncher.current()
-    JobLauncher.install(JobLauncher(executor=lambda *_: local_resident_executor(PARALLELISM)))
-    try:
+    with resident_tasks():
         env = StreamExecutionEnvironment.get_execution_environment()
         return _collect(program, env.set_parallelism(1 if program.has_pauses else PARALLELISM))
+
+
+@contextmanager
+def resident_tasks() -> Iterator[None]:
+    """Run the jobs within on resident tasks in threads, with the clock of the machine."""
+    before = JobLauncher.current()
+
+    def executor(configuration: Configuration, *_: object) -> ResidentExecutor:
+        return local_resident_executor(PARALLELISM, resident_settings(configuration))
+
+    JobLauncher.install(JobLauncher(executor=executor))
+    try:
+        yield
     finally:
         JobLauncher.install(before)
 

@@ -1,10 +1,15 @@
 """Runs every program of tables (SQL, Table API) on PyFlink and on millrace, compares the results.
 
-    python -m conformance.run_sql [--spark] [--write] [--committed] [PAGE[/PROGRAM]...]
+    python -m conformance.run_sql [--executor epochs|resident] [--spark] [--write] [--committed]
+        [PAGE[/PROGRAM]...]
 
 As `conformance.run` does with the programs of the DataStream API. A program that differs for a
 reason says so in its text; millrace's result is then kept beside Flink's. What both sides refuse
 agrees.
+
+Resident tasks run the programs that are not in batch mode. Their changelogs agree if they amount to
+the same table: which changes are folded into one depends on what comes together. Both changelogs
+are printed if they are not the same.
 """
 
 from __future__ import annotations
@@ -17,15 +22,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conformance.millrace_sql_side import run_in_process, run_on_spark
+from conformance.millrace_sql_side import run_in_process, run_on_resident_tasks, run_on_spark
 from conformance.pyflink_process import run_pyflink
 from conformance.relational import RelationalProgram, programs
-from conformance.sql_outputs import same
+from conformance.sql_outputs import folded, same
 
 from conformance import expected_sql
 
 COLUMNS = 60
 PAGES_PER_PROCESS = 4
+EXECUTORS = ("epochs", "resident")
 Results = dict[str, tuple[list[Any] | None, str]]
 """Of each program by its path: what it gave, and the error that ended it."""
 
@@ -53,6 +59,21 @@ def on_millrace(
     return {program.path: run(program) for program in programs}
 
 
+def resident_verdict(
+    program: RelationalProgram, theirs: list[Any] | None, ours: list[Any]
+) -> tuple[bool, str]:
+    """Whether a program passes on resident tasks, and what to print."""
+    wanted = expected_sql.read(program, "millrace") if program.difference else theirs
+    if wanted is None:
+        return False, "PyFlink gave nothing"
+    if same(ours, wanted):
+        return True, "agree"
+    both = f"\n  wanted:    {wanted}\n  resident:  {ours}"
+    if program.is_changelog and same(folded(ours), folded(wanted)):
+        return True, f"agree as tables{both}"
+    return False, both
+
+
 def verdict(
     program: RelationalProgram, theirs: list[Any] | None, ours: list[Any]
 ) -> tuple[bool, str]:
@@ -73,28 +94,43 @@ def verdict(
 def main() -> int:
     options = _arguments()
     chosen = programs(options.programs)
-    if options.committed:
+    if options.committed or options.executor == "resident":
         theirs: Results = {p.path: (expected_sql.read(p), "") for p in chosen}
     else:
         theirs = on_pyflink(chosen)
-    sides = {"in process": on_millrace(chosen, run_in_process)}
+    sides = {}
+    if options.executor != "resident":
+        sides["epochs"] = on_millrace(chosen, run_in_process)
     if options.spark:
         sides["on Spark"] = on_millrace(chosen, run_on_spark)
-    if options.write:
+    if options.write and "epochs" in sides:
         expected_sql.write(chosen, "pyflink", theirs)
         listed = [program for program in chosen if program.difference]
-        expected_sql.write(listed, "millrace", sides["in process"])
+        expected_sql.write(listed, "millrace", sides["epochs"])
     failed = 0
     for side, ours in sides.items():
         for program in chosen:
             good, text = verdict(program, theirs[program.path][0], ours[program.path][0] or [])
-            failed += not good
-            print(f"{'ok  ' if good else 'FAIL'} {program.path:<{COLUMNS}} {side:<10} {text}")
-            if not good:
-                errors = (theirs[program.path][1], ours[program.path][1])
-                print("\n".join("  " + _cause(error) for error in errors if error))
+            errors = (theirs[program.path][1], ours[program.path][1])
+            failed += _told(program, side, good, text, errors)
+    if options.executor != "epochs":
+        for program in chosen:
+            if not program.is_batch:
+                given, error = run_on_resident_tasks(program)
+                good, text = resident_verdict(program, theirs[program.path][0], given)
+                failed += _told(program, "resident", good, text, (error,))
     print(f"{len(chosen)} programs of tables, {failed} unlisted disagreements")
     return 1 if failed else 0
+
+
+def _told(
+    program: RelationalProgram, side: str, good: bool, text: str, errors: tuple[str, ...]
+) -> bool:
+    """Print a verdict. Returns whether the program failed."""
+    print(f"{'ok  ' if good else 'FAIL'} {program.path:<{COLUMNS}} {side:<10} {text}")
+    if not good:
+        print("\n".join("  " + _cause(error) for error in errors if error))
+    return not good
 
 
 def _cause(error: str) -> str:
@@ -106,6 +142,7 @@ def _cause(error: str) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("programs", nargs="*", metavar="PATH", help="only those that begin so")
+    parser.add_argument("--executor", choices=EXECUTORS, help="only this one of millrace's")
     parser.add_argument("--spark", action="store_true", help="run millrace on Spark too")
     parser.add_argument("--write", action="store_true", help="keep the results")
     parser.add_argument("--committed", action="store_true", help="do not run PyFlink")

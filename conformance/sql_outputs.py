@@ -75,6 +75,28 @@ def _rows(result: Any) -> list[str] | None:
     return None if lines == [_OK] else lines
 
 
+def folded(found: list[Any]) -> list[Any]:
+    """Results whose changelogs are replaced by the table that they amount to, sorted.
+
+    How many changes there are between two states of a table depends on when records come.
+
+    Example:
+        >>> folded([["+I [1]", "-U [1]", "+U [2]"], "refused", ["+I [0]"]])
+        [['[2]'], 'refused', ['[0]']]
+    """
+    return [_table(step) if isinstance(step, list) else step for step in found]
+
+
+def _table(changes: list[str]) -> list[str]:
+    table: Counter[str] = Counter()
+    for change in changes:
+        sign, line = change[:2], change[3:]
+        table[line] += -1 if sign in ("-U", "-D") else 1
+    missing = [line for line, count in table.items() if count < 0]
+    assert not missing, f"rows were taken back that were never there: {missing}"
+    return sorted(table.elements())
+
+
 def _line(row: Any) -> str:
     return json.dumps(_rounded(plain(row)))
 
