@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from millrace.common import Configuration
 from millrace.common.completable_future import CompletableFuture
-from millrace.datastream.job_launcher import JobLauncher, spark_executor
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.datastream.job_place import spark_executor
 from millrace.engine.executor import Executor
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program

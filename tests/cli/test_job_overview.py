@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
+from millrace.cli.commands.info import _lines
 from millrace.cli.job_overview import overview_of_archive
 from millrace.common.job import JobStatus
 from millrace.engine.archived_job import ArchivedJob, ArchivedStage, RestartSettings
@@ -34,3 +37,12 @@ def test_a_stage_that_has_not_answered_yet_has_the_parallelism_of_the_graph() ->
     details = JobDetails("clicks", stages=(StageDetails("count", "Count", {"count": "Count"}),))
     (stage,) = overview_of_archive("clicks-1", archive_of(details)).stages
     assert (stage.name, stage.parallelism) == ("Count", 3)
+
+
+def test_the_executor_and_why_the_job_has_it() -> None:
+    archive = archive_of(JobDetails("clicks"))
+    assert overview_of_archive("clicks-1", archive).executor == ""
+    chosen = replace(archive, executor="epochs", executor_reason="the job runs in batch mode")
+    overview = overview_of_archive("clicks-1", chosen)
+    assert overview.executor == "epochs: the job runs in batch mode"
+    assert "executor     epochs: the job runs in batch mode" in list(_lines(overview))

@@ -61,6 +61,8 @@ class JobOverview:
     settings: Mapping[str, str] = field(default_factory=dict)
     state: str = ""
     """State of an ended job without a server, as in ``millrace list``."""
+    executor: str = ""
+    """The executor, and why the job has it; empty as long as that is not known."""
     checkpoints_in: str = ""
     """Directory of checkpoints of a job without a server."""
 
@@ -91,7 +93,12 @@ def overview_of_archive(id: str, archive: ArchivedJob) -> JobOverview:
         waits_for="" if details.status.is_terminal_state() else waits_for(details),
         stages=tuple(_row(stage, planned.get(stage.uid, 0)) for stage in details.stages),
         settings=archive.settings,
+        executor=_executor(archive.executor, archive.executor_reason),
     )
+
+
+def _executor(kind: str, reason: str) -> str:
+    return f"{kind}: {reason}" if reason else kind
 
 
 def _row(stage: StageDetails, planned: int) -> StageRow:
@@ -133,6 +140,7 @@ def overview_of_server(
         failed_checkpoints=counts.get("failed", 0),
         error=exceptions.get("root-exception") or job["error"],
         waits_for=job["waits-for"],
+        executor=_executor(job["executor"], job["executor-reason"]),
         stages=tuple(map(_served_row, job["vertices"])),
     )
 

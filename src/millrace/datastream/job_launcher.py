@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, ClassVar
 
@@ -25,8 +25,10 @@ from millrace.common.config.restart_strategy import (
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult
 from millrace.common.source import Boundedness
+from millrace.datastream import job_place
 from millrace.datastream.available_now import require_available_now
 from millrace.datastream.foreground_run import run_beside, run_here
+from millrace.datastream.job_place import DEFAULT_INTERVAL, JobPlace
 from millrace.engine.archived_job import archived_job
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
@@ -39,6 +41,7 @@ from millrace.engine.control_service import Operable
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.epoch_watch import EpochWatch
 from millrace.engine.executor import Executor
+from millrace.engine.executor_choice import ExecutorKind
 from millrace.engine.job_archive import JobArchive
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import Listener
@@ -48,7 +51,6 @@ from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_record import RecordedRun
 from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
-from millrace.engine.resident.tasks import ResidentSettings
 from millrace.filesystem.registry import resolved
 from millrace.filesystem.settings import FileSystemSettings, use_settings
 from millrace.plan.job_graph import JobGraph
@@ -64,12 +66,6 @@ Onlooker = Callable[[EmbeddedJobClient], AbstractContextManager[object]]
 Handlers = Mapping[Transformation, Callable[[list[Any], int, int], None]]
 ALL = 1 << 62
 """Number of records per split and epoch in batch mode, where one epoch takes all."""
-DEFAULT_INTERVAL = 1_000
-"""Milliseconds between checkpoints when none is configured."""
-LEAST_BARRIER_INTERVAL = 10
-"""Milliseconds between barriers of resident tasks if every epoch ends with a checkpoint."""
-SPARE_SLOTS = 2
-"""Slots of a local application beyond those that resident tasks hold, for Spark's own jobs."""
 
 
 @dataclass
@@ -183,15 +179,16 @@ class JobLauncher:
         graph.program.log.apply_levels()
         width = max(stage.parallelism for stage in graph.program.stages)
         self._require_place()
-        if configuration.get(options.EXECUTOR) == "resident":
-            require_fit_for_resident_tasks(graph)
-        executor = (self.executor or spark_executor)(configuration, name, width)
+        place = self._place(graph, configuration, name, width)
+        config = replace(config, executor=place.choice)
         results = _dispatcher(graph, sinks, handlers)
         checkpoints = CheckpointCoordinator(config, name, run_id)
         replan = self._replan(sinks, configuration, name, run_id, backend)
         manager = JobManager(
-            graph, executor, config, self.clock, checkpoints, results, self.listeners, replan
+            graph, place.executor, config, self.clock, checkpoints, results, self.listeners, replan
         )
+        for observer in place.observers:
+            manager.observe(observer)
         if configuration.get(options.REST_ENABLED):
             from millrace.rest.endpoint import endpoint_of
 
@@ -216,6 +213,15 @@ class JobLauncher:
         watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)
         manager.observe(watch)
         return EmbeddedJobClient(manager)
+
+    def _place(
+        self, graph: JobGraph, configuration: Configuration, name: str, width: int
+    ) -> JobPlace:
+        if self.executor is None:
+            return job_place.spark_place(graph, configuration, name, width)
+        if configuration.get(options.EXECUTOR) == ExecutorKind.RESIDENT:
+            job_place.require_fit_for_resident_tasks(graph)
+        return job_place.place_of(self.executor(configuration, name, width))
 
     def _require_place(self) -> None:
         """Raise JobDefinitionError if a job would run on Spark although ``run_local`` is in
@@ -292,66 +298,6 @@ def _reports_metrics(configuration: Configuration) -> bool:
 
 def _location(text: str | None) -> str | None:
     return None if text is None else resolved(text)
-
-
-def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
-    """Executor on this process's Spark application, which is created if necessary."""
-    from millrace.spark.dependencies import Dependencies
-    from millrace.spark.executor import SparkExecutor
-    from millrace.spark.session import active_context, create_context
-
-    is_resident = configuration.get(options.EXECUTOR) == "resident"
-    dependencies = Dependencies.of(configuration)
-    settings = configuration.to_dict()
-    extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
-    context = active_context()
-    if context is None:
-        spare = SPARE_SLOTS if is_resident else 0
-        context = create_context(name, parallelism, extra=dependencies.add_to(extra), spare=spare)
-        dependencies.add_to_class_loader(context)
-    else:
-        dependencies.require_jars(context)
-    tasks = configuration.get(options.SPARK_TASKS)
-    environment = dependencies.ship(context)
-    if not is_resident:
-        return SparkExecutor(context, tasks, environment)
-    from millrace.spark.resident.executor import resident_executor
-
-    return resident_executor(context, tasks, environment, resident_settings(configuration))
-
-
-def resident_settings(configuration: Configuration) -> ResidentSettings:
-    """Settings of resident tasks."""
-    interval = configuration.get(options.RESIDENT_BARRIER_INTERVAL)
-    checkpoints = configuration.get(options.CHECKPOINTING_INTERVAL)
-    if interval is None:
-        wanted = DEFAULT_INTERVAL if checkpoints is None else checkpoints.to_millis()
-        milliseconds = min(max(wanted, LEAST_BARRIER_INTERVAL), DEFAULT_INTERVAL)
-    else:
-        milliseconds = interval.to_millis()
-    is_timed = configuration.get(flink_options.BUFFER_TIMEOUT_ENABLED)
-    timeout = configuration.get(flink_options.BUFFER_TIMEOUT).to_millis() / 1000
-    return ResidentSettings(
-        barrier_interval=milliseconds,
-        buffer_timeout=timeout if is_timed else None,
-        heartbeat_timeout=configuration.get(options.RESIDENT_HEARTBEAT_TIMEOUT).to_millis() / 1000,
-    )
-
-
-def require_fit_for_resident_tasks(graph: JobGraph) -> None:
-    """Raise JobDefinitionError if resident tasks cannot run a graph."""
-    use_epochs = f"use {options.EXECUTOR.key}: epochs"
-    if graph.program.batch_mode:
-        raise JobDefinitionError(
-            f"{options.EXECUTOR.key} is 'resident', but the job runs in BATCH mode, whose input is "
-            f"one epoch: {use_epochs}, or runtime mode STREAMING"
-        )
-    for node in graph.sources:
-        if node.source.is_delivered:
-            raise JobDefinitionError(
-                f"{options.EXECUTOR.key} is 'resident', but Spark jobs read source '{node.name}', "
-                f"a DataFrame, while resident tasks hold the slots: {use_epochs}"
-            )
 
 
 @contextmanager

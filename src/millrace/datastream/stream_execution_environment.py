@@ -28,12 +28,14 @@ from millrace.datastream import unexecuted
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_dependencies import JobDependencies
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.datastream.job_place import explained_choice
 from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_picture import StreamPicture
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.program_file import default_job_name, program_file
 from millrace.plan.execution_plan import execution_plan
+from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import inputs_first
 from millrace.plan.transformation import Input, Role, Transformation
 from millrace.runtime.declared_output import DeclaredRecords, with_declared_output
@@ -460,14 +462,20 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
 
     def get_execution_plan(self) -> str:
         """The plan of the job so far, as JSON in the form of Flink's plans."""
-        graph = self.launcher.graph(
-            self._sinks,
-            self._configuration,
-            self._job_name(None),
-            backend=self._state_backend,
-        )
+        graph = self._graph()
         self._planned = True
         return json.dumps(execution_plan(graph, inputs_first(self._sinks)), indent=2)
+
+    def explain(self) -> str:
+        """The operators of the job so far, one per line, and the executor that it would get."""
+        if not self._sinks:
+            return super().explain()
+        graph = self._graph()
+        return f"{super().explain()}\nexecutor: {explained_choice(graph, self._configuration)}"
+
+    def _graph(self) -> JobGraph:
+        name, backend = self._job_name(None), self._state_backend
+        return self.launcher.graph(self._sinks, self._configuration, name, backend=backend)
 
     def _graph_ends(self) -> list[Transformation]:
         return self._sinks

@@ -103,6 +103,10 @@ class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
     """Checkpoint interval in milliseconds."""
     batch: bool = False
     """Whether the job runs in runtime mode BATCH, chosen by the user or by AUTOMATIC."""
+    executor: str = ""
+    """The executor, ``epochs`` or ``resident``; empty if an earlier version wrote the details."""
+    executor_reason: str = ""
+    """Why the job has this executor."""
     retained_checkpoints: int = 1
     stages: tuple[ArchivedStage, ...] = ()
     restart: RestartSettings = RestartSettings("FallbackRestartStrategy")
@@ -151,6 +155,8 @@ def archived_job(
         max_parallelism=program.max_parallelism,
         checkpoint_interval=config.checkpoint_interval,
         batch=config.batch,
+        executor="" if config.executor is None else str(config.executor.kind),
+        executor_reason="" if config.executor is None else config.executor.reason,
         retained_checkpoints=config.retained_checkpoints,
         stages=archived_stages(graph),
         restart=RestartSettings.of(restart),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from millrace.common.config.checkpoint_config import ExternalizedCheckpointRetention
 from millrace.common.config.restart_strategy import RestartStrategies, RestartStrategyConfiguration
+from millrace.engine.executor_choice import ExecutorChoice
 
 
 @dataclass(frozen=True)
@@ -61,3 +62,5 @@ class JobConfig:
     batch: bool = False
     program: str = ""
     """File of the program; empty in an interactive session."""
+    executor: ExecutorChoice | None = None
+    """The executor of the job; None if nobody has chosen."""

@@ -196,6 +196,8 @@ class JobManager:
             for observer in self._observers:
                 observer.started(self._checkpoints.job_dir)
             if not self._is_done():
+                if self._config.executor is not None:
+                    log.info("executor %s", self._config.executor)
                 self._executor.deploy(self._deployment.program)
             self.states.enter(JobStatus.RUNNING)
             with self._ended_as_asked():

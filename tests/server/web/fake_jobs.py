@@ -232,6 +232,8 @@ class FakeJobs:
             "now": self.clock(),
             "isStoppable": True,
             "maxParallelism": 128,
+            "executor": "resident",
+            "executor-reason": "a streaming job, and 4 slots are free for 2 tasks",
             "parallelism": job.parallelism,
             "epoch": 191_204 if job.runs else 44_871,
             "vertices": [self._vertex(job, operator) for operator in job.operators],

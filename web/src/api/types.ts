@@ -76,6 +76,9 @@ export interface JobDetails {
   duration: number;
   now: number;
   isStoppable?: boolean;
+  /** `epochs` or `resident`; empty: not known yet. */
+  executor?: string;
+  "executor-reason"?: string;
   maxParallelism?: number;
   parallelism?: number | null;
   vertices: Vertex[];

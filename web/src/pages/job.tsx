@@ -62,6 +62,7 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
           { name: "Watermark lag", value: duration(lag), hint: "How far event time is behind the clock" },
           { name: "Last checkpoint", value: job["last-checkpoint"] ? `${since(job["last-checkpoint"], job.now)} ago` : "–" },
           { name: "Epoch", value: count(job.epoch) },
+          { name: "Executor", value: job.executor || "–", hint: job["executor-reason"] },
           { name: "Restarts", value: count(job.restarts), tone: job.restarts ? "warn" : undefined },
         ]}
       />

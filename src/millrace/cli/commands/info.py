@@ -48,6 +48,8 @@ def _lines(job: JobOverview) -> Iterator[str]:
     yield f"id           {job.id}"
     if job.began is not None and job.began != job.since:
         yield f"began        {time_text(job.began)}"
+    if job.executor:
+        yield f"executor     {job.executor}"
     yield f"records      {job.records:,}, {job.records_per_second:,.0f}/s"
     yield f"epoch        {job.epoch}, {job.epoch_ms:.0f} ms"
     if job.checkpoint is not None:

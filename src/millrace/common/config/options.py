@@ -350,10 +350,11 @@ EXECUTOR = known(
     ConfigOptions.key("millrace.executor")
     .string_type()
     .default_value("epochs")
-    .one_of("epochs", "resident"),
+    .one_of("auto", "epochs", "resident"),
     "How a streaming job runs on Spark. `epochs`: as one Spark job per epoch. `resident`: as one "
     "Spark job whose tasks stay, for latencies of a few milliseconds; each task holds a slot of "
-    "the application as long as the job runs.",
+    "the application as long as the job runs. `auto`: on resident tasks if the job suits them and "
+    "the application has the free slots, else on epochs; the log says why.",
 )
 RESIDENT_HEARTBEAT_TIMEOUT = known(
     ConfigOptions.key("millrace.resident.heartbeat-timeout")

@@ -67,6 +67,9 @@ class Sink(ABC, Generic[T_contra]):
     takes = BatchForm.ROWS
     """The form in which writers get batches: rows by `SinkWriter.write`, columns by
     `SinkWriter.write_columns`. With EITHER nothing is converted."""
+    runs_spark_jobs = False
+    """Whether the committer runs Spark jobs, for which slots of the application must be free while
+    the job runs."""
 
     @abstractmethod
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:

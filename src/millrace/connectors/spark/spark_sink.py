@@ -67,6 +67,7 @@ class SparkSink(Sink[Any], SupportsOrphanSweep):
     """
 
     takes = BatchForm.EITHER
+    runs_spark_jobs = True
 
     def __init__(
         self,

@@ -98,6 +98,9 @@ class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     is_stoppable: bool = msgspec.field(name="isStoppable")
     state: StatusName
     job_type: str
+    executor: str
+    """The executor, ``epochs`` or ``resident``; empty as long as it is not known."""
+    executor_reason: str
     start_time: int
     end_time: int
     duration: int
@@ -160,6 +163,8 @@ def job_details(job: ObservedJob, role: AccessRole = AccessRole.OPERATE) -> JobA
         is_stoppable=job.is_stoppable,
         state=_status(job),
         job_type="BATCH" if job.is_batch else "STREAMING",
+        executor=job.archive.executor if job.archive is not None else "",
+        executor_reason=job.archive.executor_reason if job.archive is not None else "",
         start_time=job.job.created,
         end_time=-1 if job.job.ended is None else job.job.ended,
         duration=max(0, job.end - job.job.created),

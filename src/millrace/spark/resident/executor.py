@@ -9,7 +9,7 @@ from millrace.engine.resident.tasks import ResidentSettings
 from millrace.spark.resident.spark_starter import SparkStarter
 from millrace.spark.worker_environment import WorkerEnvironment
 
-__all__ = ["resident_executor"]
+__all__ = ["resident_executor", "task_count"]
 
 _LINK_TIMEOUT = 20.0
 """Seconds without an answer after which a connection between hosts is broken at the latest."""
@@ -32,3 +32,15 @@ def resident_executor(
     link_timeout = min(_LINK_TIMEOUT, settings.heartbeat_timeout)
     starter = SparkStarter(context, environment, heartbeat, link_timeout)
     return ResidentExecutor(starter, tasks, settings)
+
+
+def task_count(
+    context: SparkContext, tasks: int | None, environment: WorkerEnvironment, width: int
+) -> int:
+    """Number of resident tasks of a job.
+
+    Args:
+        tasks: largest number of tasks; None for the number of cores.
+        width: highest parallelism.
+    """
+    return min(tasks or SparkStarter(context, environment).cores(), width)

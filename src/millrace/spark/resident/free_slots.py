@@ -11,7 +11,7 @@ from pyspark import SparkContext
 
 from millrace.common.errors import JobExecutionError
 
-__all__ = ["free_slots", "require_free_slots"]
+__all__ = ["busy_slots", "free_slots", "require_free_slots"]
 
 
 def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0) -> None:
@@ -25,7 +25,7 @@ def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0)
     until = time.monotonic() + patience
     while True:
         slots = int(application.maxNumConcurrentTasks(profile))
-        busy = _busy(context)
+        busy = busy_slots(context)
         free = slots - busy
         if free >= tasks:
             return
@@ -46,10 +46,10 @@ def free_slots(context: SparkContext) -> int:
     """Number of slots that no task holds."""
     application = context._jsc.sc()
     profile = application.resourceProfileManager().defaultResourceProfile()
-    return max(0, int(application.maxNumConcurrentTasks(profile)) - _busy(context))
+    return max(0, int(application.maxNumConcurrentTasks(profile)) - busy_slots(context))
 
 
-def _busy(context: SparkContext) -> int:
+def busy_slots(context: SparkContext) -> int:
     """Number of slots that running tasks hold."""
     # not from the status tracker, which is seconds behind
     counts = context._jsc.sc().taskScheduler().runningTasksByExecutors().valuesIterator()

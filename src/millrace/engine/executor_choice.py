@@ -1,0 +1,80 @@
+"""`ExecutorChoice`: the executor on which a job runs, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from millrace.plan.job_graph import JobGraph
+
+__all__ = ["ExecutorChoice", "ExecutorKind", "SlotCount", "choose_executor", "epochs_are_needed"]
+
+
+class ExecutorKind(StrEnum):
+    """An executor, as in the option ``millrace.executor``."""
+
+    EPOCHS = "epochs"
+    RESIDENT = "resident"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorChoice:
+    """An executor and the reason for it, which people read."""
+
+    kind: ExecutorKind
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class SlotCount:
+    """Slots of a Spark application, as one job finds them."""
+
+    slots: int
+    free: int
+    """Slots that neither run a task nor are held by resident tasks."""
+    epoch_jobs: int = 0
+    """Number of other jobs of the application that run on epochs."""
+
+
+def epochs_are_needed(graph: JobGraph) -> str | None:
+    """The reason for which only epochs suit a job, whatever slots there are; None if there is
+    none."""
+    if graph.program.batch_mode:
+        return "the job runs in batch mode"
+    for source in graph.sources:
+        if source.source.is_delivered:
+            return f"Spark jobs read source '{source.name}', a DataFrame"
+    for sink in graph.sinks:
+        if sink.sink.runs_spark_jobs:
+            return f"the sink '{sink.name}' runs Spark jobs"
+    return None
+
+
+def choose_executor(tasks: int, slots: SlotCount) -> ExecutorChoice:
+    """The executor of a streaming job for which resident tasks are suitable.
+
+    Args:
+        tasks: number of resident tasks.
+        slots: the application's slots. One of them stays free for Spark's own work and for jobs
+            on epochs, which would otherwise wait until this job ends.
+    """
+    if slots.epoch_jobs:
+        one = slots.epoch_jobs == 1
+        others = "another job runs" if one else f"{slots.epoch_jobs} other jobs run"
+        reason = f"{others} on epochs in this Spark application and {'needs' if one else 'need'} "
+        return ExecutorChoice(ExecutorKind.EPOCHS, f"{reason}its slots")
+    if slots.free <= tasks:
+        reason = (
+            f"resident tasks need {_number(tasks + 1, 'free slot')}, one of them for other work "
+            f"of Spark, and the Spark application has {slots.free} of {slots.slots}"
+        )
+        return ExecutorChoice(ExecutorKind.EPOCHS, reason)
+    reason = f"a streaming job, and {slots.free} slots are free for {_number(tasks, 'task')}"
+    return ExecutorChoice(ExecutorKind.RESIDENT, reason)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,75 @@
+"""`JobApplication`: the Spark application of a job, with the job's dependencies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark import SparkContext
+
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.engine.executor import Executor
+from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.spark.dependencies import Dependencies
+from millrace.spark.executor import SparkExecutor
+from millrace.spark.resident.executor import resident_executor, task_count
+from millrace.spark.session import active_context, create_context
+from millrace.spark.slot_holders import SlotHolder, chosen_holder, note_holder
+from millrace.spark.worker_environment import WorkerEnvironment
+
+__all__ = ["JobApplication", "job_application"]
+
+
+@dataclass(frozen=True)
+class JobApplication:
+    """A Spark application, as one job uses it."""
+
+    context: SparkContext
+    environment: WorkerEnvironment
+    tasks: int | None
+    """Largest number of tasks; None for the number of the application's cores."""
+
+    def holder(self, choice: ExecutorChoice | None, width: int) -> SlotHolder:
+        """Note that the job uses the application.
+
+        Args:
+            choice: the executor of the job; None if it depends on the free slots.
+            width: highest parallelism.
+        """
+        if choice is not None and choice.kind is ExecutorKind.EPOCHS:
+            return note_holder(self.context, choice)
+        tasks = task_count(self.context, self.tasks, self.environment, width)
+        return chosen_holder(self.context, tasks, choice)
+
+    def executor(self, kind: ExecutorKind, settings: ResidentSettings) -> Executor:
+        """An executor in the application.
+
+        Args:
+            settings: settings of resident tasks.
+        """
+        if kind is ExecutorKind.EPOCHS:
+            return SparkExecutor(self.context, self.tasks, self.environment)
+        return resident_executor(self.context, self.tasks, self.environment, settings)
+
+
+def job_application(
+    configuration: Configuration, name: str, parallelism: int, spare: int
+) -> JobApplication:
+    """This process's Spark application, which is created if necessary.
+
+    Args:
+        spare: number of slots beyond those of a new local application's tasks.
+    """
+    dependencies = Dependencies.of(configuration)
+    settings = configuration.to_dict()
+    extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
+    context = active_context()
+    if context is None:
+        context = create_context(name, parallelism, extra=dependencies.add_to(extra), spare=spare)
+        dependencies.add_to_class_loader(context)
+    else:
+        dependencies.require_jars(context)
+    return JobApplication(
+        context, dependencies.ship(context), configuration.get(options.SPARK_TASKS)
+    )

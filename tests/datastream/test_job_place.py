@@ -1,0 +1,111 @@
+"""The executor that a job gets, as far as its program decides."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from millrace.common import Configuration
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.spark import SparkSink
+from millrace.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from millrace.datastream.job_place import (
+    choice_without_slots,
+    place_of,
+    warn_of_idle_options,
+)
+from millrace.engine.archived_job import read_archive
+from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind
+from millrace.plan.job_graph import JobGraph
+from millrace.testing import run_local
+from millrace.testing.local_executor import LocalExecutor
+from millrace.testing.resident_tasks import local_resident_executor
+
+
+def environment(executor: str = "auto") -> StreamExecutionEnvironment:
+    configuration = Configuration({"millrace.executor": executor})
+    return StreamExecutionEnvironment.get_execution_environment(configuration)
+
+
+def graph(env: StreamExecutionEnvironment) -> JobGraph:
+    return env._graph()
+
+
+def test_a_streaming_job_depends_on_the_slots() -> None:
+    env = environment()
+    env.from_collection([1]).print()
+    assert choice_without_slots(graph(env), "auto") is None
+    assert "executor: resident, if a slot" in env.explain()
+
+
+def test_a_batch_job_runs_on_epochs() -> None:
+    env = environment()
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    env.from_collection([1]).print()
+    reason = "the job runs in batch mode"
+    assert choice_without_slots(graph(env), "auto") == ExecutorChoice(ExecutorKind.EPOCHS, reason)
+    assert env.explain().splitlines()[-1] == f"executor: epochs: {reason}"
+    with pytest.raises(JobDefinitionError, match="BATCH mode"):
+        choice_without_slots(graph(env), "resident")
+
+
+def test_a_sink_that_runs_spark_jobs_runs_on_epochs_unless_the_user_says_otherwise() -> None:
+    env = environment()
+    env.from_collection([1]).sink_to(SparkSink(lambda frame, checkpoint: None)).name("lake")
+    choice = choice_without_slots(graph(env), "auto")
+    assert choice is not None
+    assert str(choice) == "epochs: the sink 'lake' runs Spark jobs"
+    chosen = choice_without_slots(graph(env), "resident")
+    assert chosen is not None
+    assert str(chosen) == "resident: millrace.executor says so"
+
+
+def test_without_spark_the_launcher_decides() -> None:
+    assert place_of(LocalExecutor()).choice.kind is ExecutorKind.EPOCHS
+    resident = local_resident_executor()
+    try:
+        assert place_of(resident).choice.kind is ExecutorKind.RESIDENT
+    finally:
+        resident.close()
+
+
+def test_the_job_tells_its_executor_in_its_directory(tmp_path: Path) -> None:
+    with run_local():
+        env = environment()
+        env.enable_checkpointing(10).get_checkpoint_config().set_checkpoint_storage_dir(
+            str(tmp_path)
+        )
+        env.from_collection([1]).print()
+        env.execute("told")
+    (details,) = tmp_path.rglob("details.json")
+    archive = read_archive(details.parent)
+    assert archive is not None
+    assert archive.executor == "epochs"
+    assert "without Spark" in archive.executor_reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "warned", "silent"),
+    [
+        (ExecutorKind.RESIDENT, "millrace.epoch.min-interval", "barrier-interval"),
+        (ExecutorKind.EPOCHS, "millrace.resident.barrier-interval", "min-interval"),
+    ],
+)
+def test_options_of_the_other_executor_are_named(
+    kind: ExecutorKind, warned: str, silent: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = {
+        "millrace.epoch.min-interval": "1 s",
+        "millrace.epoch.timeout": "1 min",
+        "millrace.resident.barrier-interval": "20 ms",
+    }
+    with caplog.at_level(logging.WARNING):
+        warn_of_idle_options(Configuration(settings), kind)
+    (message,) = caplog.messages
+    assert message.startswith(f"{warned} has no effect")
+    assert silent not in message
+    caplog.clear()
+    warn_of_idle_options(Configuration({"millrace.epoch.timeout": "1 min"}), kind)
+    assert not caplog.messages, "it has a meaning on both"
