@@ -18,7 +18,7 @@ def test_streams_and_environments_draw_themselves() -> None:
     lines = env.explain().splitlines()
     assert lines[0].endswith("[parallelism 1]")
     assert any("keyed [parallelism 2]" in line for line in lines)
-    assert lines[-1].startswith("executor: ")
+    assert lines.pop().startswith("executor: ")
     assert "2 sinks" not in repr(env)
     assert repr(env) == "<environment of 1 sinks, parallelism 2>"
     picture = env._repr_svg_()
