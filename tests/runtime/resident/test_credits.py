@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.resident.credits import (
     FIRST_CREDIT,
+    LEAST_COLUMNS,
     MOST_RECORDS,
     PIECE,
     WINDOW,
@@ -131,6 +132,12 @@ def test_a_window_is_a_tenth_of_a_second_of_work(seconds: float, producers: int)
     window.adapt(seconds)
     assert 1 <= window.records <= MOST_RECORDS
     assert window.records == 1 or window.records * producers * seconds <= WINDOW * 1.0001
+
+
+def test_a_window_of_columns_is_never_smaller_than_a_piece() -> None:
+    window = CreditWindow([(0, 0)])
+    window.adapt(0.1, least=LEAST_COLUMNS)
+    assert window.records == LEAST_COLUMNS
 
 
 def test_a_window_that_shrinks_takes_no_grant_back() -> None:

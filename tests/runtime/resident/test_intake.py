@@ -207,6 +207,32 @@ def test_small_batches_of_one_input_are_joined() -> None:
     assert intake.step(100) is None
 
 
+def test_small_columnar_batches_are_joined() -> None:
+    gate, batches = filled([Arrival((0, n % 2), 0, columns([n], True)) for n in range(4)])
+    head = Head(batches)
+    intake = Intake(head, gate)  # type: ignore[arg-type]
+    assert intake.step(100) == 4
+    assert head.sizes == [4]
+    assert [event[1:3] for event in head.events] == [(n, 10 * n) for n in range(4)]
+    assert intake.is_empty
+
+
+def test_columns_that_fit_into_no_common_batch_keep_their_order() -> None:
+    """Dictionaries with 8-bit indices hold 127 values at most."""
+    values = [[f"{n}-{i}" for i in range(100)] for n in range(3)]
+    kind = pa.dictionary(pa.int8(), pa.string())
+    batches = [
+        ColumnBatch(pa.record_batch({"x": pa.array(some).cast(kind)}), form="value")
+        for some in values
+    ]
+    gate, waiting = filled([Arrival((0, 0), 0, batch) for batch in batches])
+    head = Head(waiting)
+    intake = Intake(head, gate)  # type: ignore[arg-type]
+    assert [intake.step(1000) for _ in range(4)] == [100, 100, 100, None]
+    assert values_of(head) == [(0, value, None) for some in values for value in some]
+    assert intake.is_empty
+
+
 def test_batches_of_two_inputs_are_not_joined() -> None:
     arrivals = [Arrival((0, 0), 0, rows([1])), Arrival((1, 0), 0, rows([2]))]
     assert in_pieces(arrivals, [10, 10])[0].events == [(0, 1, None, False), (1, 2, None, False)]

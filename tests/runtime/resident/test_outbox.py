@@ -105,3 +105,11 @@ def test_room_is_that_of_the_smallest_window() -> None:
     outbox.add_credit(EDGE, 1, 1000)
     assert outbox.room() == FIRST_CREDIT - 59 + 1000
     assert Outbox({}, 2, Sent()).room() == UNLIMITED
+
+
+def test_a_target_that_gets_nothing_does_not_make_pieces_small() -> None:
+    """As all but one of a forward edge, or of a key with all records."""
+    outbox = Outbox({EDGE: 2}, 2, Sent())
+    outbox.put([records(1, 60)])
+    outbox.add_credit(EDGE, 1, 5000)
+    assert outbox.room() == FIRST_CREDIT - 60 + 5000

@@ -11,7 +11,7 @@ import struct
 
 from millrace.runtime.watermark_valve import Channel
 
-__all__ = ["FIRST_CREDIT", "CreditWindow", "Pace", "pack_credit", "unpack_credit"]
+__all__ = ["FIRST_CREDIT", "LEAST_COLUMNS", "CreditWindow", "Pace", "pack_credit", "unpack_credit"]
 
 WINDOW = 0.1
 """Seconds of work that may wait before a subtask."""
@@ -19,6 +19,9 @@ FIRST_CREDIT = 64
 """Records that each producer may send before the pace of the consumer is known."""
 MOST_RECORDS = 1 << 17
 """Largest window of a channel."""
+LEAST_COLUMNS = 1024
+"""Records of a piece of columns, if so many wait: a call of columnar functions takes about as long
+for one record as for a thousand, so pace measured with few records says nothing."""
 _SMOOTHING = 0.3
 PIECE = 0.005
 """Seconds that one piece of input should take at most."""
@@ -88,11 +91,12 @@ class CreditWindow:
         self.records = FIRST_CREDIT
         """Window of each channel in records."""
 
-    def adapt(self, seconds: float) -> None:
-        """Set the window for a subtask that takes ``seconds`` per record."""
+    def adapt(self, seconds: float, least: int = 1) -> None:
+        """Set the window for a subtask that takes ``seconds`` per record, to at least ``least``
+        records."""
         if seconds:
             window = WINDOW / seconds / self._channels
-            self.records = int(min(max(window, 1), MOST_RECORDS))
+            self.records = int(min(max(window, least), MOST_RECORDS))
 
     def returned(self, channel: Channel, records: int) -> int:
         """Records to grant to a channel, of which ``records`` have been processed. 0 while half of

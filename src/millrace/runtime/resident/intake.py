@@ -6,7 +6,9 @@ cut, so that the loop of the worker gets its turn, and the subtasks downstream a
 
 from __future__ import annotations
 
-from millrace.common.types.batch import Batch, ImmutableRows, RowBatch
+from collections import deque
+
+from millrace.common.types.batch import Batch, ColumnBatch, ImmutableRows, RowBatch
 from millrace.runtime.buffer import Buffer, BufferKind, ends_idle
 from millrace.runtime.output import Output
 from millrace.runtime.resident.gate import InputGate
@@ -26,17 +28,23 @@ class Intake:
         self._at = 0
         """Records of the batch that have been processed."""
         self._input: Output | None = None
-        self._next: tuple[Output, Batch] | None = None
-        """Batch that could not be joined."""
+        self._columns: list[ColumnBatch] = []
+        """Columnar batches that are joined to the waiting one before it is processed."""
+        self._size = 0
+        """Records of the waiting batch and of those that are joined to it."""
+        self._next: deque[tuple[Output, Batch]] = deque()
+        """Batches that could not be joined."""
         self._is_watermark_due = False
         """Whether the watermark advances after the records that were taken."""
+        self.takes_columns = False
+        """Whether the last batch consisted of columns."""
         self.taken: dict[Channel, int] = {}
         """Records per channel that were taken, until the owner replaces the dict."""
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits here. Buffers may wait in the gate."""
-        return self._batch is None and self._next is None and not self._is_watermark_due
+        return self._batch is None and not self._next and not self._is_watermark_due
 
     def step(self, limit: int) -> int | None:
         """Process one piece of at most ``limit`` records, or a watermark. Returns the number of
@@ -50,6 +58,7 @@ class Intake:
         batch, to = self._batch, self._input
         assert batch is not None
         assert to is not None
+        self.takes_columns = isinstance(batch, ColumnBatch)
         left = len(batch) - self._at
         if left <= limit and not self._at:
             self._batch = None
@@ -66,12 +75,15 @@ class Intake:
     def _fill(self, limit: int) -> bool:
         """Take and join buffers until there are ``limit`` records, or the watermark advances.
         Returns whether there are records."""
-        if self._next is not None:
-            (self._input, self._batch), self._next = self._next, None
-        while not self._is_watermark_due and (self._batch is None or len(self._batch) < limit):
+        if self._next:
+            self._input, self._batch = self._next.popleft()
+            self._size = len(self._batch)
+        while not (self._next or self._is_watermark_due or (self._batch and self._size >= limit)):
             taken = self._gate.take()
             if taken is None or not self._take(*taken):
                 break
+        if self._columns:
+            self._join_columns()
         return self._batch is not None
 
     def _take(self, channel: Channel, buffer: Buffer) -> bool:
@@ -86,16 +98,22 @@ class Intake:
         self.taken[channel] = self.taken.get(channel, 0) + buffer.size
         self._is_watermark_due = subtask.advance(channel, buffer.watermark)
         if self._batch is None:
-            self._input, self._batch = to, batch
+            self._input, self._batch, self._size = to, batch, len(batch)
             return True
         if self._input is to and self._joined(batch):
+            self._size += len(batch)
             return True
-        self._next = to, batch
+        self._next.append((to, batch))
         return False
 
     def _joined(self, batch: Batch) -> bool:
         """Join a batch to the waiting one, if they are alike."""
         first = self._batch
+        if isinstance(first, ColumnBatch) and isinstance(batch, ColumnBatch):
+            is_alike = batch.same_columns(first)
+            if is_alike:
+                self._columns.append(batch)
+            return is_alike
         if not isinstance(first, RowBatch) or not isinstance(batch, RowBatch):
             return False
         if (first.timestamps is None) is not (batch.timestamps is None):
@@ -106,3 +124,15 @@ class Intake:
         if first.timestamps is not None and batch.timestamps is not None:
             first.timestamps += batch.timestamps
         return True
+
+    def _join_columns(self) -> None:
+        """Join all waiting columnar batches at once."""
+        from millrace.runtime.column_partitions import joined
+
+        assert isinstance(self._batch, ColumnBatch)
+        waiting, self._columns = [self._batch, *self._columns], []
+        first, *others = joined(waiting)
+        self._batch = first
+        # dictionaries with small indices may have too many values for one batch
+        assert self._input is not None
+        self._next.extendleft((self._input, batch) for batch in reversed(others))

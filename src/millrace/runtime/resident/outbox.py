@@ -34,9 +34,10 @@ class Outbox:
             for edge, count in targets.items()
             for target in range(count)
         }
-        self._windows = dict(self._credits)
-        """Credit of each target after its last grant."""
-        self._room = FIRST_CREDIT if self._windows else UNLIMITED
+        self._windows: dict[tuple[int, int], int] = {}
+        """Credit of each target after its last grant. A target without a grant is not here: most
+        have got nothing, such as all but one of a forward edge, and must not make pieces small."""
+        self._room = FIRST_CREDIT if self._credits else UNLIMITED
         self._width = width
         self._deliver = deliver
         self._lanes: dict[tuple[int, int], deque[Buffer]] = {}

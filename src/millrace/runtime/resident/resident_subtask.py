@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from millrace.common.types.batch import BatchForm
 from millrace.runtime.buffer import ends_idle
 from millrace.runtime.epoch import Ack, EpochPlan, ReadPlan, StateOrigin
 from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_place import LogPlace
 from millrace.runtime.operators.source import SourceOperator
-from millrace.runtime.resident.credits import CreditWindow, Pace
+from millrace.runtime.resident.credits import LEAST_COLUMNS, CreditWindow, Pace
 from millrace.runtime.resident.feedback import Feedback
 from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
@@ -99,6 +100,8 @@ class ResidentSubtask:
         self._watchdog = watchdog
         self._watched: WatchedSubtask | None = None
         self.is_source = not self.subtask.stage.inputs
+        self._reads_columns = False
+        """Whether operators of a source's chain take columns."""
         self.phase = Phase.WAITING
         self._wakeup: int | None = None
         self._unflushed: float | None = None
@@ -146,6 +149,9 @@ class ResidentSubtask:
         self.phase = Phase.OPEN
         self.gate.open()
         if self.is_source:
+            self._reads_columns = any(
+                operator.takes is BatchForm.COLUMNS for operator in self.subtask.chain.operators
+            )
             part = plan.subtasks[self.place]
             read = ReadPlan(
                 part.splits,
@@ -293,7 +299,7 @@ class ResidentSubtask:
             self._note_output(count)
             if self._buffer_timeout == 0:
                 self._flush_if_due()
-            if intake.is_empty:
+            if intake.taken:
                 self._give_credit()
         if worked:
             self._wakeup = self.subtask.next_wakeup()
@@ -324,12 +330,17 @@ class ResidentSubtask:
         if self._buffer_timeout == 0:
             return 1
         free = min(self._pace.limit(self.subtask.program.buffer_records), self.outbox.room())
+        free = max(free, self._least_piece())
         room = self.subtask.chain.room()
         return free if room is None else max(1, min(free, room))
 
+    def _least_piece(self) -> int:
+        """Records of a piece, if so many wait, however long they take."""
+        return LEAST_COLUMNS if self._intake.takes_columns or self._reads_columns else 1
+
     def _give_credit(self) -> None:
         taken, self._intake.taken = self._intake.taken, {}
-        self._window.adapt(self._pace.seconds)
+        self._window.adapt(self._pace.seconds, self._least_piece())
         for channel, records in taken.items():
             granted = self._window.returned(channel, records)
             if granted:
@@ -423,7 +434,7 @@ class ResidentSubtask:
         others may wait. What fills the smallest window of a target is sent at once: records that
         wait here have taken no credit yet."""
         self._unsent += records
-        if self._unsent >= self.outbox.room():
+        if self._unsent >= max(self.outbox.room(), self._least_piece()):
             self._unsent = 0
             for exchange in self.subtask.chain.exchanges.values():
                 exchange.flush()
