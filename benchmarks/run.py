@@ -50,6 +50,7 @@ import resident_idle
 import resident_latency
 import resident_losses
 import resident_rates
+import resident_sql
 import rest_load
 import restore_2gb
 import rocksdb_20m
@@ -90,6 +91,7 @@ BARS: dict[str, Bar] = {
             resident_latency,
             resident_barriers,
             resident_rates,
+            resident_sql,
             resident_hot_key,
             resident_idle,
             resident_losses,
