@@ -26,6 +26,12 @@ def _launcher() -> Iterator[None]:
     JobLauncher.install(None)
 
 
+@pytest.fixture(params=["epochs", "resident"])
+def executor(request: pytest.FixtureRequest) -> str:
+    """Each executor."""
+    return str(request.param)
+
+
 @pytest.fixture
 def live_and_die(tmp_path: Path) -> Callable[..., Lives]:
     """Runs drivers without Spark, one per trap; keywords are those of `mortal_drivers.Request`."""

@@ -28,11 +28,14 @@ class HauntedCluster(FaultyCluster):
     """The tasks of one epoch stop short of writing their segments, those of the last level before
     they do anything. The epoch is refused; in epoch ``wake_at`` they go on to their end."""
 
-    def __init__(self, wake_at: int) -> None:
+    def __init__(self, wake_at: int, directory: Path) -> None:
         super().__init__(size=1)
         self.wake_at = wake_at
         self.haunting = False
         self.undead: list[int] = []
+        self.written: list[str] = []
+        """Files that the zombies have written. The job deletes them later, as they are nobody's."""
+        self._directory = directory
 
     def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
         self.haunting = (plan.epoch, plan.attempt) == (HAUNTED, 0)
@@ -43,7 +46,11 @@ class HauntedCluster(FaultyCluster):
         if plan.epoch == self.wake_at:
             for zombie in self.zombies:
                 list(zombie)
+            self.written = [name for name in all_files(self._directory) if self._is_undead(name)]
         return acks
+
+    def _is_undead(self, name: str) -> bool:
+        return any(f"-{HAUNTED}-0-{attempt}" in name for attempt in self.undead)
 
     def _run_task(
         self, plan: EpochPlan, level: int, partition: int, elements: list[bytes], fault: str
@@ -72,6 +79,12 @@ class HauntedCluster(FaultyCluster):
         """Only when it is time."""
 
 
+def all_files(directory: Path) -> list[str]:
+    """Names of the segments, and of the chunks that readers do not see."""
+    chunks = [path.name for path in (directory / "out").rglob(".*") if path.name.count(".") > 1]
+    return [*chunks, *(path.name for path in Path(job_dir(directory), "shared").iterdir())]
+
+
 def is_end(element: bytes) -> bool:
     return Buffer.unpack(element).kind == BufferKind.END
 
@@ -79,15 +92,12 @@ def is_end(element: bytes) -> bool:
 @pytest.mark.parametrize("wake_at", [HAUNTED, HAUNTED + 1, HAUNTED + 3])
 def test_what_zombies_write_stays_invisible(wake_at: int, tmp_path: Path) -> None:
     """They write segments and chunks, as their names tell, and nothing ever refers to them."""
-    cluster = HauntedCluster(wake_at)
+    cluster = HauntedCluster(wake_at, tmp_path)
     run_driver(tmp_path, COUNT, cluster=cluster, inline_limit=0)
 
     pipeline.check_output(tmp_path / "out", COUNT, 3)
     endings = tuple(f"-{HAUNTED}-0-{attempt}" for attempt in cluster.undead)
-    chunks = [path.name for path in (tmp_path / "out").rglob(".*") if path.name.count(".") > 1]
-    segments = [path.name for path in Path(job_dir(tmp_path), "shared").iterdir()]
-    # the job may have deleted some of it already, as nobody's
-    assert any(ending in name for name in [*chunks, *segments] for ending in endings)
+    assert cluster.written
     referred = referred_files(job_dir(tmp_path))
     assert not any(ending in name for name in referred for ending in endings)
 

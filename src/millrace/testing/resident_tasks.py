@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from threading import Thread
 
 from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program
@@ -17,6 +18,8 @@ from millrace.runtime.resident.resident_worker import ResidentWorker, TaskAssign
 from millrace.runtime.worker import Worker
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
+from millrace.state.serialization.payload import Chunk
+from millrace.state.state_delta import FileRef
 
 __all__ = ["ThreadStarter", "local_resident_executor"]
 
@@ -75,15 +78,16 @@ class ThreadTasks:
         self._error: str | None = None
         self._held = [held for held, _ in workers]
         self._threads = [
-            Thread(target=self._run, args=(worker,), name=f"resident-{n}", daemon=True)
-            for n, (_, worker) in enumerate(workers)
+            Thread(target=self._run, args=pair, name=f"resident-{n}", daemon=True)
+            for n, pair in enumerate(workers)
         ]
         for thread in self._threads:
             thread.start()
 
-    def _run(self, worker: ResidentWorker) -> None:
+    def _run(self, held: Worker, worker: ResidentWorker) -> None:
         try:
             worker.run()
+            held.close_ended()
         except BaseException as error:
             self._error = f"{type(error).__name__}: {error}"
             raise
@@ -141,6 +145,10 @@ def loaded(code: bytes) -> Program:
 def storage(plan: EpochPlan) -> Storage:
     job_dir, durable = plan.job_dir, plan.durable
     assert job_dir is not None
-    return Storage(
-        DeltaLoader(job_dir), lambda name, pieces: write_segment(job_dir, name, pieces, durable)
-    )
+
+    def write(name: str, pieces: Iterable[Chunk]) -> FileRef:
+        reference = write_segment(job_dir, name, pieces, durable)
+        crash_point("after-segment")
+        return reference
+
+    return Storage(DeltaLoader(job_dir), write)

@@ -12,7 +12,10 @@ from fault_cluster import FaultyCluster
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.executor import Executor
 from millrace.engine.job_identity import job_id_of
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.testing.resident_tasks import local_resident_executor
 
 
 def job_dir(directory: str | Path) -> str:
@@ -20,10 +23,18 @@ def job_dir(directory: str | Path) -> str:
     return os.path.join(directory, "checkpoints", job_id_of(pipeline.JOB_NAME))
 
 
+def resident_tasks() -> Executor:
+    """Resident tasks in threads, with barriers as often as there are small epochs."""
+    return local_resident_executor(2, ResidentSettings(barrier_interval=2))
+
+
+EXECUTORS = {"epochs": FaultyCluster, "resident": resident_tasks}
+
+
 def driver(
     directory: str | Path,
     count: int,
-    cluster: FaultyCluster | None = None,
+    cluster: Executor | None = None,
     settings: dict[str, Any] | None = None,
     **sizes: int,
 ) -> EmbeddedJobClient:

@@ -72,7 +72,7 @@ class PatternOperator(FunctionOperator):
     Args:
         key_batch: function that extracts the keys of a batch.
         comparator: order of events of the same time: negative, zero or positive. In processing time
-            it orders all events of an epoch, which then wait for the epoch's end.
+            it orders all events between two calls of `flush`, or of an epoch.
         late_tag: side output for events that come after the watermark has passed them.
         event_time: whether events are ordered by event time. Otherwise they are processed in the
             order of arrival, at the time of the clock.
@@ -130,7 +130,7 @@ class PatternOperator(FunctionOperator):
         super().begin_epoch(epoch)
         self._waiting.begin_epoch(epoch.number)
         self._arrived = Batch([], [], [])
-        """In processing time, the events of this epoch that are not ordered yet."""
+        """In processing time, the events that are not ordered yet."""
 
     def advance_processing_time(self, now: int) -> None:
         if not self._event_time:
@@ -161,8 +161,8 @@ class PatternOperator(FunctionOperator):
         )
 
     def _process_at_once(self, batch: Batch) -> None:
-        """Process events in processing time. If there is a comparator, the events wait for the
-        end of the epoch, because the comparator orders all events of an epoch."""
+        """Process events in processing time. If there is a comparator, they wait for those of
+        the same instant."""
         if self._by_rank is None:
             self._emit(self._matched(batch))
         else:
@@ -170,7 +170,7 @@ class PatternOperator(FunctionOperator):
                 column += more
 
     def _end_instant(self) -> None:
-        """Process the events of this epoch, after the last one has come."""
+        """Process the events of an instant, after the last one has come."""
         arrived, self._arrived = self._arrived, Batch([], [], [])
         if arrived.values:
             self._emit(self._matched(arrived))
@@ -182,6 +182,9 @@ class PatternOperator(FunctionOperator):
         elif timestamp == MAX_WATERMARK:
             self._end_instant()
         super().process_watermark(timestamp)
+
+    def flush(self) -> None:
+        self._end_instant()
 
     def next_wakeup(self) -> int | None:
         if self._event_time or self.watermark == MAX_WATERMARK:

@@ -104,6 +104,8 @@ class ResidentSubtask:
         """Whether operators of a source's chain take columns."""
         self.phase = Phase.WAITING
         self._wakeup: int | None = None
+        self._told = 0
+        """Time that operators were told last, in ms since the epoch."""
         self._unflushed: float | None = None
         """Time since which something may wait to be sent. None if nothing does."""
         self._unsent = 0
@@ -274,8 +276,13 @@ class ResidentSubtask:
             self._reading.poll_at(now)
 
     def _fire_timers(self, now: int) -> None:
+        """Tell the operators the time, and fire the timers that are due. Only these are news."""
         if self._wakeup is None or self._wakeup > now:
+            if self._reading is None and now > self._told:
+                self._told = now
+                self.subtask.on_timer(now)
             return
+        self._told = now
         self.subtask.on_timer(now)
         self.has_news = True
         self._wakeup = self.subtask.next_wakeup()
