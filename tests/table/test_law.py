@@ -8,7 +8,7 @@ the same in DuckDB, or has a second text for it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.table.resident_cuts import RESIDENT_CUTS, ResidentCut
 
 from millrace.common.types.logical.arrow_type import arrow_schema
 from millrace.common.types.logical.logical_type import RowType
@@ -175,17 +176,19 @@ RECORDS = st.lists(
 
 @dataclass(frozen=True)
 class Cut:
-    """How a run is cut into epochs and subtasks."""
+    """How a run is cut into epochs and subtasks, or into flushes and barriers of resident tasks."""
 
     epoch_records: int | None
     parallelism: int
     workers: int
     seed: int | None
+    resident: ResidentCut | None = None
 
 
 CUTS = st.builds(
     Cut, st.sampled_from([1, 3, 10, None]), st.integers(1, 3), st.integers(1, 2), st.integers(0, 9)
 )
+STREAM_CUTS = CUTS | st.builds(replace, CUTS, resident=RESIDENT_CUTS)
 Tables = dict[str, list[tuple[Any, ...]]]
 
 
@@ -199,7 +202,8 @@ def result(query: str, tables: Tables, cut: Cut, streaming: bool) -> Counter[tup
     """What a query leaves."""
     mode = EnvironmentSettings.new_instance()
     mode = mode.in_streaming_mode() if streaming else mode.in_batch_mode()
-    with run_local(cut.workers, cut.seed, epoch_records=cut.epoch_records):
+    executor = cut.resident.executor if cut.resident else None
+    with run_local(cut.workers, cut.seed, epoch_records=cut.epoch_records, executor=executor):
         t_env = TableEnvironment.create(mode.build())
         t_env.get_config().set("parallelism.default", str(cut.parallelism))
         for name, records in tables.items():
@@ -228,7 +232,7 @@ def duck_result(query: str, tables: Tables) -> Counter[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text[:60])
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(t=RECORDS, u=RECORDS, cut=CUTS, batch_cut=CUTS)
+@given(t=RECORDS, u=RECORDS, cut=STREAM_CUTS, batch_cut=CUTS)
 def test_stream_batch_and_duckdb_agree(
     query: LawQuery, t: list[Any], u: list[Any], cut: Cut, batch_cut: Cut
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.table.resident_cuts import ResidentCut
 
 from millrace.common.errors import MillraceError
 from millrace.table import EnvironmentSettings, TableEnvironment
@@ -55,10 +56,13 @@ IN_STREAMS = [
 ]
 
 
-def result(query: str, streaming: bool) -> Counter[tuple[Any, ...]]:
+def result(
+    query: str, streaming: bool, resident: ResidentCut | None = None
+) -> Counter[tuple[Any, ...]]:
     mode = EnvironmentSettings.new_instance()
     mode = mode.in_streaming_mode() if streaming else mode.in_batch_mode()
-    with run_local(2, 1, epoch_records=20):
+    executor = resident.executor if resident else None
+    with run_local(2, 1, epoch_records=20, executor=executor):
         t_env = TableEnvironment.create(mode.build())
         t_env.get_config().set("parallelism.default", "2")
         computed = ", ".join(f"{name} AS {text}" for name, text in MADE.items())
@@ -93,6 +97,9 @@ def rounded(rows: Any) -> Counter[tuple[Any, ...]]:
 def check(query: str, streaming: bool) -> None:
     expected = rounded(duck().execute(query).fetchall())
     assert result(query, streaming) == expected
+    if streaming:
+        for cut in (ResidentCut(0, 10), ResidentCut(0.0005, 3)):
+            assert result(query, streaming, cut) == expected
 
 
 @pytest.mark.parametrize("partition", ["PARTITION BY g", ""], ids=["groups", "all"])

@@ -11,6 +11,9 @@ from typing import Any
 
 import duckdb
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.table.resident_cuts import RESIDENT_CUTS, ResidentCut
 
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.table_result import materialized
@@ -87,11 +90,18 @@ SESSIONS = {
 Result = Counter[tuple[Any, ...]]
 
 
-def rows(query: str, streaming: bool, parallelism: int = 1, epoch: int | None = None) -> Result:
+def rows(
+    query: str,
+    streaming: bool,
+    parallelism: int = 1,
+    epoch: int | None = None,
+    resident: ResidentCut | None = None,
+) -> Result:
     """What a query leaves."""
     mode = EnvironmentSettings.new_instance()
     mode = mode.in_streaming_mode() if streaming else mode.in_batch_mode()
-    with run_local(parallelism, 1, epoch_records=epoch):
+    executor = resident.executor if resident else None
+    with run_local(parallelism, 1, epoch_records=epoch, executor=executor):
         t_env = TableEnvironment.create(mode.build())
         t_env.get_config().set("parallelism.default", str(parallelism))
         t_env.execute_sql(
@@ -142,6 +152,16 @@ def test_windows_of_a_stream(windows: Windows, name: str) -> None:
     assert rows(query, False, parallelism=2, epoch=11) == expected
     assert rows(query, True, parallelism=1, epoch=7) == expected
     assert rows(query, True, parallelism=2, epoch=25) == expected
+
+
+@settings(max_examples=len(QUERIES), deadline=None)
+@given(st.sampled_from(WINDOWS), st.sampled_from(list(QUERIES)), st.integers(1, 2), RESIDENT_CUTS)
+def test_windows_on_resident_tasks(
+    windows: Windows, name: str, parallelism: int, cut: ResidentCut
+) -> None:
+    text = QUERIES[name].format(w=windows.duck).replace("FIRST_VALUE", "FIRST")
+    query = QUERIES[name].format(w=windows.flink)
+    assert rows(query, True, parallelism, resident=cut) == duck_rows(text)
 
 
 def test_a_cascade_of_windows() -> None:
