@@ -48,6 +48,7 @@ import resident_barriers
 import resident_hot_key
 import resident_idle
 import resident_latency
+import resident_loops
 import resident_losses
 import resident_rates
 import resident_sql
@@ -94,6 +95,7 @@ BARS: dict[str, Bar] = {
             resident_sql,
             resident_hot_key,
             resident_idle,
+            resident_loops,
             resident_losses,
             startup,
             sql_first_row,

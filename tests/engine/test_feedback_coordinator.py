@@ -59,3 +59,13 @@ def test_an_inner_loop_that_is_busy_keeps_the_outer_one() -> None:
     assert loops.drained(1) == ()
     loops.accept([holding, Ack(3, 0, 0)])
     assert loops.drained(1) == ("outer",)
+
+
+def test_a_request_inside_a_loop_keeps_it() -> None:
+    loops = FeedbackCoordinator([LOOP])
+    asking = acks(held=HEADS)
+    asking[4].loops.waits_for_requests = True  # stage 2
+    loops.accept(asking)
+    assert not loops.has_run_dry
+    loops.accept(acks(held=HEADS))
+    assert loops.has_run_dry

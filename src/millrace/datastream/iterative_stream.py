@@ -1,7 +1,8 @@
 """Iterations: a stream that is fed back into itself (Flink 1.x docs, "Iterations").
 
-What is fed back in one epoch is input of the next, and part of every checkpoint in between. The job
-ends when its inputs have ended and nothing goes round any more. Processing-time timers and requests
+On resident tasks, a record that is fed back goes round at once; with a Spark job per epoch, it is
+input of the next epoch. Records in a loop are part of every checkpoint in both cases. The job ends
+when its inputs have ended and nothing goes round any more. Processing-time timers and requests
 inside the loop are waited for: a function that always sets another timer keeps the job running.
 """
 
