@@ -51,6 +51,7 @@ import resident_latency
 import resident_loops
 import resident_losses
 import resident_rates
+import resident_rescale
 import resident_sql
 import rest_load
 import restore_2gb
@@ -93,6 +94,7 @@ BARS: dict[str, Bar] = {
             resident_barriers,
             resident_rates,
             resident_sql,
+            resident_rescale,
             resident_hot_key,
             resident_idle,
             resident_loops,

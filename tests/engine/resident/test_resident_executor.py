@@ -110,9 +110,10 @@ class Epochs:
             assert self._accepted.acquire(timeout=30)
 
 
-def counts_in(savepoint: str, **settings: str) -> dict[int, int]:
+def counts_in(savepoint: str, parallelism: int = 2, **settings: str) -> dict[int, int]:
     """Highest count of each key that a job gives that goes on from a savepoint."""
     env = environment(**{"execution.state-recovery.path": savepoint, **settings})
+    env.set_parallelism(parallelism)
     best: dict[int, int] = {}
     with endless(env).execute_and_collect() as results:
         for key, count in results:
@@ -136,15 +137,24 @@ def test_a_savepoint_of_a_running_job_and_a_stop_with_one(tmp_path: Path) -> Non
     assert all(after[key] >= count for key, count in before.items())
 
 
-def test_a_savepoint_starts_on_the_other_executor(tmp_path: Path) -> None:
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+@pytest.mark.parametrize("is_resident", [True, False])
+def test_a_savepoint_starts_on_the_other_executor(
+    is_resident: bool, parallelism: int, tmp_path: Path
+) -> None:
+    """Also at another parallelism."""
+    resident = JobLauncher.current()
+    epochwise = JobLauncher(executor=lambda *_: LocalExecutor())
+    first, second = (resident, epochwise) if is_resident else (epochwise, resident)
+    JobLauncher.install(first)
     env, epochs = environment(), Epochs()
     env.launcher.listeners.append(epochs)
     endless(env).sink_to(CollectingSink())
     client = env.execute_async("endless")
     epochs.wait(2)
     path = client.stop_with_savepoint(False, str(tmp_path)).result()
-    JobLauncher.install(JobLauncher(executor=lambda *_: LocalExecutor()))
-    counts = counts_in(path)
+    JobLauncher.install(second)
+    counts = counts_in(path, parallelism)
     assert all(count > 1 for count in counts.values())
 
 

@@ -447,6 +447,8 @@ class ResidentExecutor:
         """Tell the tasks to return that the job does not need, so that others get their slots."""
         if self._preparation is not None or len(self._placed) < self._most_width:
             return
+        if any(task.is_leaving for task in self._placed):
+            return  # a spare task is about to replace it
         for task in self._tasks.values():
             if task.number is None and task.hello and not task.is_told_to_return:
                 self._roster.release(task.seat)
