@@ -151,7 +151,7 @@ def test_a_savepoint_starts_on_the_other_executor(
     env.launcher.listeners.append(epochs)
     endless(env).sink_to(CollectingSink())
     client = env.execute_async("endless")
-    epochs.wait(2)
+    epochs.wait(10)
     path = client.stop_with_savepoint(False, str(tmp_path)).result()
     JobLauncher.install(second)
     counts = counts_in(path, parallelism)
