@@ -50,6 +50,7 @@ import resident_idle
 import resident_latency
 import resident_loops
 import resident_losses
+import resident_nexmark
 import resident_rates
 import resident_rescale
 import resident_sql
@@ -95,6 +96,7 @@ BARS: dict[str, Bar] = {
             resident_rates,
             resident_sql,
             resident_rescale,
+            resident_nexmark,
             resident_hot_key,
             resident_idle,
             resident_loops,

@@ -1,0 +1,97 @@
+"""Nexmark on resident tasks against the executor of epochs, in turns."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from math import exp, log
+from pathlib import Path
+
+from bar import Data, Row, Section, table
+from job_process import MeasurementError, run_ours
+from nexmark import EVENTS
+from nexmark_suite import QUERIES, tables
+from sql_engines import rate_of
+
+TITLE = "Resident tasks: Nexmark against epochs"
+EXECUTORS = ("epochs", "resident")
+ROUNDS = 3
+TIMEOUT = 1800.0
+LEAST_RATE = 1.0
+
+
+def measure(quick: bool) -> Data:
+    sizes = {name: _sizes(EVENTS[name], quick) for name in QUERIES if name in EVENTS}
+    runs: dict[str, dict[str, list[list[float] | str]]] = {
+        name: {executor: [] for executor in EXECUTORS} for name in sizes
+    }
+    for number in range(1 if quick else ROUNDS):
+        for name, each in sizes.items():
+            for executor in sorted(EXECUTORS, reverse=bool(number % 2)):
+                runs[name][executor].append(_run(name, each, executor))
+    return {"sizes": sizes, "runs": runs}
+
+
+def _sizes(events: int, quick: bool) -> list[int]:
+    """A run that warms the processes, then those between which the rate is measured."""
+    events = events // 50 if quick else events
+    return [events // 3, events // 3, events]
+
+
+def _run(name: str, sizes: list[int], executor: str) -> list[float] | str:
+    """Seconds of the last two runs of a query in one process, or the reason of a failure."""
+    runs = {name: [(tables(size), QUERIES[name].text) for size in sizes]}
+    with tempfile.TemporaryDirectory(prefix="millrace-bench-") as scratch:
+        file = Path(scratch) / "runs.json"
+        file.write_text(json.dumps(runs), encoding="utf-8")
+        try:
+            seconds = run_ours("sql_runs.py", file, "--executor", executor, timeout=TIMEOUT)[name]
+        except MeasurementError as error:
+            return str(error)
+    return seconds if isinstance(seconds, str) else seconds[1:]
+
+
+def section(data: Data) -> Section:
+    ratios: dict[str, float] = {}
+    lines, failed = [], []
+    for name, sides in data["runs"].items():
+        rates = {}
+        for executor, runs in sides.items():
+            failed += [f"{name} on {executor}: {run}" for run in runs if isinstance(run, str)]
+            done = [run for run in runs if not isinstance(run, str)]
+            if len(done) == len(runs):
+                least = [min(of_size) for of_size in zip(*done, strict=True)]
+                rates[executor] = rate_of(data["sizes"][name][1:], least)
+        shown = [rates.get(executor) for executor in EXECUTORS]
+        if all(shown):
+            ratios[name] = rates["resident"] / rates["epochs"]
+        ratio = f"{ratios[name]:.2f}" if name in ratios else ""
+        lines.append([name, *("failed" if r is None else f"{r:,.0f}" for r in shown), ratio])
+    text = (
+        "Events per second on Spark (`local[2]`), parallelism 2, a checkpoint each two seconds, "
+        "from a run with a third of the events to one with all, after a run that warms the same "
+        f"processes; the least times of {ROUNDS} alternating rounds."
+        + (" Failed: " + "; ".join(failed) + "." if failed else "")
+    )
+    shown_table = table(["query", "epochs", "resident", "ratio"], lines)
+    required = f"{LEAST_RATE:.0f} times the epochs'"
+    if not ratios:
+        return Section([Row("Nexmark on resident tasks", required, "nothing", None)], [text])
+    mean = exp(sum(map(log, ratios.values())) / len(ratios))
+    worst = min(ratios, key=lambda name: ratios[name])
+    is_whole = len(ratios) == len(data["runs"])
+    rows = [
+        Row(
+            f"Nexmark on resident tasks, {len(ratios)} queries, geometric mean",
+            required,
+            f"{mean:.2f} times",
+            is_whole and mean >= LEAST_RATE,
+        ),
+        Row(
+            "Nexmark on resident tasks, slowest query",
+            required,
+            f"{worst}: {ratios[worst]:.2f} times",
+            is_whole and ratios[worst] >= LEAST_RATE,
+        ),
+    ]
+    return Section(rows, [text, shown_table])
