@@ -1,6 +1,7 @@
-"""Kafka to keyed state to Kafka, exactly once, while `kafka_load.py` sends and times.
+"""Kafka to keyed state to Kafka, while `kafka_load.py` sends and times.
 
     python kafka_paced.py SERVERS SOURCE SINK --checkpoint-dir DIR --seconds S --warm-up W
+        [--executor resident] [--guarantee at-least-once] [--commit-ms C]
 
 Prints what that prints, and how long epochs took.
 """
@@ -41,7 +42,9 @@ class Count(KeyedProcessFunction):
         yield f"{key},{count},{due}"
 
 
-def build(env: StreamExecutionEnvironment, servers: str, source: str, sink: str) -> None:
+def build(
+    env: StreamExecutionEnvironment, servers: str, source: str, sink: str, guarantee: str
+) -> None:
     text = SimpleStringSchema()
     read = (
         KafkaSource.builder()
@@ -56,7 +59,7 @@ def build(env: StreamExecutionEnvironment, servers: str, source: str, sink: str)
         KafkaSink.builder()
         .set_bootstrap_servers(servers)
         .set_record_serializer(schema.set_value_serialization_schema(text).build())
-        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+        .set_delivery_guarantee(DeliveryGuarantee(guarantee))
         .set_transactional_id_prefix("paced")
         .build()
     )
@@ -65,17 +68,28 @@ def build(env: StreamExecutionEnvironment, servers: str, source: str, sink: str)
     keyed.process(Count(), Types.STRING()).sink_to(written)
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("servers", "source", "sink", "--checkpoint-dir", "--seconds", "--warm-up"):
+    for name in ("servers", "source", "sink"):
         parser.add_argument(name)
-    args = parser.parse_args()
+    for name in ("--checkpoint-dir", "--seconds", "--warm-up"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--executor", default="epochs")
+    guarantees = [guarantee.value for guarantee in DeliveryGuarantee]
+    parser.add_argument("--guarantee", default="exactly-once", choices=guarantees)
+    parser.add_argument("--commit-ms", default="0")
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments()
     config = Configuration()
     config.set_string("execution.checkpointing.dir", args.checkpoint_dir)
-    config.set_string("execution.checkpointing.interval", "0 ms")
+    config.set_string("execution.checkpointing.interval", f"{args.commit_ms} ms")
+    config.set_string("millrace.executor", args.executor)
     env = StreamExecutionEnvironment.get_execution_environment(config)
     env.set_parallelism(2)
-    build(env, args.servers, args.source, args.sink)
+    build(env, args.servers, args.source, args.sink, args.guarantee)
     epoch_ms: list[float] = []
     env.launcher.listeners.append(lambda job: epoch_ms.append(round(job.epoch_ms, 1)))
     client = env.execute_async("paced")

@@ -14,6 +14,7 @@ from millrace.common import Configuration, RuntimeExecutionMode
 from millrace.common.config import options
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.end_files import EndFiles, EndWish
+from millrace.engine.executor import EpochHooks
 from millrace.filesystem.registry import exists
 from millrace.runtime import reading_end
 from millrace.runtime.epoch import Ack, EpochPlan
@@ -96,7 +97,7 @@ class AskedWhileItReads(LocalExecutor):
         super().__init__()
         self.read: list[int] = []
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         wish = EndWish(plan.end_file)
         if len(self.read) < 3:
             wish.make()

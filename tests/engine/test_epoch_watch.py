@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine import epoch_watch
 from millrace.engine.epoch_watch import EpochWatch
-from millrace.engine.executor import ExecutorError
+from millrace.engine.executor import EpochHooks, ExecutorError
 from millrace.engine.job_details import BusySubtask, EpochAttempt, JobDetails
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.testing.local_executor import LocalExecutor
@@ -89,7 +88,7 @@ class HangingExecutor(LocalExecutor):
         self._hangs = hangs
         self._cancelled = threading.Event()
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         if plan.attempt < self._hangs:
             self._cancelled.clear()
             assert self._cancelled.wait(20)

@@ -29,7 +29,7 @@ from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.embedded_job_client import EmbeddedJobClient
-from millrace.engine.executor import ExecutorError
+from millrace.engine.executor import EpochHooks, ExecutorError
 from millrace.engine.job_observer import JobObserver
 from millrace.runtime.epoch import Ack, EpochPlan, RestoredStart
 from millrace.runtime.program import Program
@@ -88,7 +88,7 @@ class Double(LocalExecutor):
         super().deploy(program)
         self.deployed += 1
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         self.plans.append(plan)
         self.script(plan)
         return super().run_epoch(plan)

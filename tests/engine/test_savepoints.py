@@ -33,6 +33,7 @@ from millrace.connectors.part_file import PartCommittable
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.executor import EpochHooks
 from millrace.engine.job_identity import job_id_of
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
@@ -487,7 +488,7 @@ class AskedInAnEpoch(LocalExecutor):
         self.read: list[int] = []
         self.end_files: list[str] = []
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         assert plan.end_file is not None
         self.end_files.append(plan.end_file)
         if plan.epoch == 2:

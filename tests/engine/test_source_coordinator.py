@@ -435,3 +435,16 @@ def test_an_enumerator_has_metrics() -> None:
     made.discover(0)
     source.context.metrics.counter("files").inc(2)
     assert made.metrics.counts() == {"files": 2}
+
+
+def test_a_split_that_is_found_while_an_epoch_is_open_is_news_until_it_is_planned() -> None:
+    made = coordinator(Scripted({0: ["a"], 50: ["b"]}, last=100))
+    made.discover(0)
+    assert made.has_unplanned_news
+    planned(made)
+    made.discover(20)
+    assert not made.has_unplanned_news  # although "a" is not read yet
+    made.discover(50)
+    assert made.has_unplanned_news
+    planned(made)
+    assert not made.has_unplanned_news

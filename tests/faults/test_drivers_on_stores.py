@@ -16,6 +16,7 @@ from fault_lives import Lives
 
 from millrace.common.errors import LeaseLostError
 from millrace.engine.checkpoint_storage import CheckpointStorage
+from millrace.engine.executor import EpochHooks
 from millrace.engine.lease import Lease
 from millrace.filesystem.registry import file_system_of
 from millrace.runtime.epoch import Ack, EpochPlan
@@ -89,7 +90,7 @@ class Superseded(FaultyCluster):
         """The checkpoints that were complete then."""
         self.happens: Callable[[], None] = lambda: None
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         if (plan.epoch, plan.attempt) == (4, 0):
             self.follow()
             self.happens()

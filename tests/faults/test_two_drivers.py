@@ -11,6 +11,7 @@ from fault_cluster import FaultyCluster
 from fault_drivers import driver, job_dir
 
 from millrace.common.errors import LeaseError, LeaseLostError
+from millrace.engine.executor import EpochHooks
 from millrace.engine.lease import Lease
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.state.checkpoint.directory import complete_checkpoints
@@ -28,7 +29,7 @@ class Interrupted(FaultyCluster):
         self.epoch = epoch
         self.happens = happens
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         if (plan.epoch, plan.attempt) == (self.epoch, 0):
             self.happens()
         return super().run_epoch(plan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import fault_pipeline as pipeline
@@ -10,7 +9,7 @@ import pytest
 from fault_cluster import Elements, FaultyCluster
 from fault_drivers import job_dir, run_driver
 
-from millrace.engine.executor import ExecutorError
+from millrace.engine.executor import EpochHooks, ExecutorError
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.state.checkpoint.delta_set import read_delta_set
@@ -37,7 +36,7 @@ class HauntedCluster(FaultyCluster):
         """Files that the zombies have written. The job deletes them later, as they are nobody's."""
         self._directory = directory
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         self.haunting = (plan.epoch, plan.attempt) == (HAUNTED, 0)
         acks = super().run_epoch(plan)
         if self.haunting:

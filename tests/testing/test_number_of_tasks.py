@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
+from millrace.engine.executor import EpochHooks
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.worker import Worker
 from millrace.testing import run_local
@@ -38,7 +38,7 @@ class GrowingExecutor(LocalExecutor):
         self._of_task = [Worker(f"w{number}") for number in range(max(before, after))]
         self.found: Counter[str] = Counter()
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         if plan.epoch >= 2:
             self.tasks = self._after
         assert self._program is not None

@@ -28,13 +28,21 @@ class Deployment:
 
     Args:
         leftovers: files that are not needed once the first epoch has been accepted.
+        keeps_epochs_open: whether readers look for records all the time.
     """
 
-    def __init__(self, graph: JobGraph, leftovers: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        graph: JobGraph,
+        leftovers: Sequence[str] = (),
+        keeps_epochs_open: bool = False,
+    ) -> None:
         self.graph = graph
         self.program = graph.program
         available_now = self.program.available_now
-        self.sources = [SourceCoordinator(node, available_now) for node in graph.sources]
+        self.sources = [
+            SourceCoordinator(node, available_now, keeps_epochs_open) for node in graph.sources
+        ]
         self._alignments = WatermarkAlignments(self.sources)
         self.source_stages = {node.stage for node in graph.sources}
         self.sinks = SinkCoordinator(graph.sinks, self.program.commit_retries)
@@ -64,11 +72,24 @@ class Deployment:
         has_news = any(source.has_news for source in self.sources) or self._alignments.resumes()
         return has_news or (due is not None and due <= now)
 
+    @property
+    def look_at(self) -> int | None:
+        """Next time at which there may be new splits (ms since the epoch of Unix); None if there is
+        no such time."""
+        times = (source.next_wakeup() for source in self.sources)
+        return min((at for at in times if at is not None), default=None)
+
+    def look(self, now: int) -> bool:
+        """Let the sources discover splits while an epoch is open; returns whether something has
+        come up that is not part of the plans of this epoch."""
+        for source in self.sources:
+            source.discover(now)
+        return any(source.has_unplanned_news for source in self.sources)
+
     def next_discovery(self) -> int | None:
         """Next time at which there may be new splits, or at which a commit is retried (ms since
         the epoch); None if there is no such time."""
-        times = [source.next_wakeup() for source in self.sources]
-        times.append(self.sinks.next_commit())
+        times = (self.look_at, self.sinks.next_commit())
         return min((at for at in times if at is not None), default=None)
 
     def drain(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from threading import Lock
 
 from millrace.common.errors import JobCancelledError, JobExecutionError, UserFunctionError
@@ -20,7 +19,7 @@ from millrace.engine.epoch_check import (
     storage_failure,
     user_failure,
 )
-from millrace.engine.executor import Executor, ExecutorError
+from millrace.engine.executor import EpochHooks, Executor, ExecutorError
 from millrace.engine.job_history import JobHistory
 from millrace.engine.job_state import JobStateMachine
 from millrace.engine.restart import RestartDecider
@@ -89,17 +88,17 @@ class EpochRunner:
                 self._executor.end_reading()
 
     def run(
-        self, plan: EpochPlan, deployment: Deployment, closing: Callable[[], None] | None = None
+        self, plan: EpochPlan, deployment: Deployment, hooks: EpochHooks | None = None
     ) -> list[Ack] | None:
         """Answers of an epoch that may be accepted; None if the epoch must be planned and run
-        again. ``closing`` is called when an epoch that was kept open begins to end.
+        again. ``hooks`` are called while an epoch is kept open.
 
         Raises:
             JobCancelledError: the job is being cancelled.
             JobExecutionError: the job fails.
         """
         try:
-            acks = self._run_attempt(plan, closing)
+            acks = self._run_attempt(plan, hooks)
         except ExecutorError as error:
             self._ended_early(plan, deployment, error)
             return None
@@ -122,16 +121,16 @@ class EpochRunner:
             return None
         return self._checked(plan, deployment, acks)
 
-    def _run_attempt(self, plan: EpochPlan, closing: Callable[[], None] | None) -> list[Ack]:
+    def _run_attempt(self, plan: EpochPlan, hooks: EpochHooks | None) -> list[Ack]:
         with self._lock:
             self._running, self._timed_out = (plan.epoch, plan.attempt), None
             self._end = EndWish(plan.end_file, plan.end_object)
         if self._bus.wanted.is_set():  # since the plan was made
             self.end_reading()
         try:
-            if closing is None:
+            if hooks is None:
                 return self._executor.run_epoch(plan)
-            return self._executor.run_epoch(plan, closing)
+            return self._executor.run_epoch(plan, hooks)
         except JobExecutionError as error:
             if self._states.status is JobStatus.CANCELLING:
                 raise JobCancelledError("the job was cancelled") from error

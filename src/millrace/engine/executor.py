@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Protocol
 
 from millrace.common.completable_future import CompletableFuture
@@ -29,6 +29,21 @@ class ApplicationLostError(JobExecutionError):
     can go on."""
 
 
+class EpochHooks(Protocol):
+    """The engine's part in an epoch that is kept open. All calls are made in the job's thread."""
+
+    @property
+    def look_at(self) -> int | None:
+        """Time of the next `look`, in ms since the epoch of Unix; None if none is needed."""
+
+    def look(self, now: int) -> bool:
+        """Look for new splits and events of sources. Returns whether the epoch must end because of
+        them: they reach the subtasks with the next one."""
+
+    def closing(self) -> None:
+        """Note that the epoch begins to end."""
+
+
 class Executor(Protocol):
     """Runs the epochs of one job, one after the other."""
 
@@ -50,9 +65,9 @@ class Executor(Protocol):
         follows. Does nothing if the tasks have to be started, or if the executor keeps no epochs
         open."""
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
-        """Run one epoch to its end. ``closing`` is called when an epoch that was kept open
-        begins to end. Raises ExecutorError when the infrastructure failed."""
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
+        """Run one epoch to its end. ``hooks`` are called while an epoch is kept
+        open. Raises ExecutorError when the infrastructure failed."""
 
     def end_reading(self) -> None:
         """Make a running epoch that is kept open end; callable from any thread."""

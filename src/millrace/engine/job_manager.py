@@ -11,9 +11,9 @@ import logging
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import get_ident
 from typing import Any
 
@@ -70,6 +70,21 @@ MOST_RECORDS = 1 << 62
 """Number of records per split that an epoch may read which is kept open."""
 
 
+@dataclass(frozen=True, slots=True)
+class _OpenEpochHooks:
+    """The job's part in an epoch that is kept open."""
+
+    deployment: Deployment
+    closing: Callable[[], None]
+
+    @property
+    def look_at(self) -> int | None:
+        return self.deployment.look_at
+
+    def look(self, now: int) -> bool:
+        return self.deployment.look(now)
+
+
 class JobManager:
     """One run of one job."""
 
@@ -97,7 +112,7 @@ class JobManager:
         self._checkpoints = checkpoints
         self._listeners = listeners
         self._observers: list[JobObserver] = []
-        self._deployment = Deployment(graph)
+        self._deployment = Deployment(graph, keeps_epochs_open=executor.keeps_epochs_open)
         self._interrupted = False
         """Whether the job ends because the program is interrupted."""
         self._thread = 0
@@ -333,7 +348,8 @@ class JobManager:
         else:  # commits may have become due since
             plan = replace(plan, ends_at=self._ends_at(self._clock.now()))
         if self._executor.keeps_epochs_open:
-            acks = self._runner.run(plan, self._deployment, lambda: self._note_running(plan))
+            hooks = _OpenEpochHooks(self._deployment, lambda: self._note_running(plan))
+            acks = self._runner.run(plan, self._deployment, hooks)
         else:
             self._note_running(plan)
             acks = self._runner.run(plan, self._deployment)
@@ -400,7 +416,7 @@ class JobManager:
         at_once = self._requests.serving is not None or self._run_end.begun or self._stopping
         if at_once or self._deployment.loops.has_run_dry or self.bus.wanted.is_set():
             return now
-        times = [self._deployment.next_discovery(), self._checkpoints.due_at(self._epoch)]
+        times = [self._deployment.sinks.next_commit(), self._checkpoints.due_at(self._epoch)]
         return min((at for at in times if at is not None), default=None)
 
     def _accept(self, plan: EpochPlan, acks: list[Ack], epoch_ms: float) -> None:
@@ -550,7 +566,8 @@ class JobManager:
         self._committed.forget()
         uncommitted = self._deployment.sinks.pending()
         self._deployment.close()
-        self._deployment = Deployment(graph, files_of(parts, self._checkpoints.job_dir))
+        files = files_of(parts, self._checkpoints.job_dir)
+        self._deployment = Deployment(graph, files, self._executor.keeps_epochs_open)
         self._history.go_on_with(graph.program)
         self._deployment.go_on_from(restored)
         self._deployment.sinks.restore(uncommitted)

@@ -26,6 +26,8 @@ class _Assigned:
     position: Any = None
     end: Any = None
     """Position at which the run ends."""
+    planned: bool = False
+    """Whether the split has been in a plan."""
     started: bool = False
     at_end: bool = False
     watermark: int | None = MIN_WATERMARK
@@ -38,9 +40,12 @@ class SourceCoordinator:
 
     Args:
         available_now: whether the run reads only the input that exists at its beginning.
+        keeps_epochs_open: whether readers look for records all the time.
     """
 
-    def __init__(self, node: SourceNode, available_now: bool = False) -> None:
+    def __init__(
+        self, node: SourceNode, available_now: bool = False, keeps_epochs_open: bool = False
+    ) -> None:
         self.node = node
         self._available_now = available_now
         self._prepared = False
@@ -52,6 +57,7 @@ class SourceCoordinator:
             node.parallelism,
             RegisteredGroup(self.metrics),
             logging.getLogger(f"millrace.source.{node.name}"),
+            readers_look=keeps_epochs_open,
         )
         self._enumerating = False
         self._assigned: dict[str, _Assigned] = {}
@@ -177,11 +183,10 @@ class SourceCoordinator:
         self._end_sent = self.no_more_splits
         if self._draining or self._halted:
             return ()
-        return tuple(
-            SplitPlan(self.node.uid, a.split, a.position, max_records, a.end)
-            for a in self._assigned.values()
-            if a.subtask == subtask
-        )
+        own = [a for a in self._assigned.values() if a.subtask == subtask]
+        for assigned in own:
+            assigned.planned = True
+        return tuple(SplitPlan(self.node.uid, a.split, a.position, max_records, a.end) for a in own)
 
     def events(self, subtask: int) -> tuple[SourceEvent, ...]:
         """Events for a subtask's reader in the next epoch."""
@@ -267,6 +272,18 @@ class SourceCoordinator:
         if self._events or (self._waiting and self._can_take_more()):
             return True
         return any(not assigned.started for assigned in self._assigned.values())
+
+    @property
+    def has_unplanned_news(self) -> bool:
+        """Whether there is something of which the subtasks are not told by the plans of the running
+        epoch."""
+        if self._halted:
+            return False
+        if self.no_more_splits and not self._end_sent:
+            return True
+        if len(self._events) > self._sent or (self._waiting and self._can_take_more()):
+            return True
+        return not all(assigned.planned for assigned in self._assigned.values())
 
     def snapshot(self) -> bytes:
         """State of the coordinator as part of a checkpoint. Finished splits are left out,

@@ -7,7 +7,6 @@ import hashlib
 import logging
 import os
 from collections import deque
-from collections.abc import Callable
 from dataclasses import replace
 from threading import Thread
 from typing import Any
@@ -20,7 +19,7 @@ from pyspark.util import _load_from_socket
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobExecutionError
-from millrace.engine.executor import ExecutorError
+from millrace.engine.executor import EpochHooks, ExecutorError
 from millrace.runtime.epoch import Ack, EpochPlan, ack_of
 from millrace.runtime.program import Program
 from millrace.spark.anchors import Anchors
@@ -181,7 +180,7 @@ class SparkExecutor:
     def begin_epoch(self, plan: EpochPlan) -> None:
         """Do nothing: `run_epoch` begins and ends an epoch."""
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         """Run one epoch as one Spark job."""
         if self._context._jsc is None:  # stopped by the program
             require_application(self._context)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.engine.executor import ExecutorError
+from millrace.engine.executor import EpochHooks, ExecutorError
 from millrace.runtime.epoch import Ack, EpochPlan, ack_of
 from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program
@@ -80,7 +80,7 @@ class LocalExecutor:
     def begin_epoch(self, plan: EpochPlan) -> None:
         """Do nothing: `run_epoch` begins and ends an epoch."""
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         """Run one epoch. Raises ExecutorError when an injected fault loses it."""
         directory = self._directory
         with paused_collector(), nullcontext() if directory is None else chdir(directory):

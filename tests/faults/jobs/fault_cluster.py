@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import ClassVar
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.engine.executor import ExecutorError
+from millrace.engine.executor import EpochHooks, ExecutorError
 from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.buffer import Buffer
 from millrace.runtime.epoch import Ack, EpochPlan
@@ -76,7 +76,7 @@ class FaultyCluster:
     def deploy(self, program: Program) -> None:
         self.program = replace(program, tasks=self.random.choice(self.tasks))
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         self._wake_zombies()
         fault = self._draw()
         if fault == "lost before":

@@ -29,6 +29,9 @@ class EnumeratorContext:
     events: list[tuple[int, SourceEvent]] = field(default_factory=list)
     """(subtask, event) not yet taken over by the engine."""
 
+    readers_look: bool = False
+    """Whether readers look for new records all the time, so that no event has to tell them."""
+
     def assign_split(self, split: SourceSplit | AssignedSplit, subtask: int) -> None:
         """Assign a split to a subtask; splits that `SplitEnumerator.discover` returns need no
         assignment."""

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 WATCH_INTERVAL = 20
 """Milliseconds between looks for new records; one takes the broker half of one."""
+_SLOW_WATCH = 1_000
+"""Milliseconds between looks if readers find new records by themselves."""
 _LOOK_AGAIN = 100
 """Milliseconds until it is seen whether the brokers have answered."""
 
@@ -104,7 +106,8 @@ class KafkaEnumerator(SplitEnumerator):
         before."""
         if self._watch is None:
             self._watch = PartitionWatch(client_config(self._config))
-        if self._watch.look(self._known or ()):
+        # readers that look themselves are watched for topics that are made anew
+        if self._watch.look(self._known or ()) and not self._context.readers_look:
             for subtask in range(self._context.parallelism):
                 self._context.send_source_event(subtask, NewRecords())
         return self._watch.shrunk
@@ -197,7 +200,7 @@ class KafkaEnumerator(SplitEnumerator):
     def next_discovery(self, now: int) -> int | None:
         if self.no_more_splits():
             return None
-        watch = now + WATCH_INTERVAL
+        watch = now + (_SLOW_WATCH if self._context.readers_look else WATCH_INTERVAL)
         return watch if self._interval is None else min(watch, self._next)
 
     def snapshot_state(self) -> dict[str, Any] | None:

@@ -49,6 +49,8 @@ CHANGES = "changes"
 _CATCH_UP = "catch-up"
 _WATCH_INTERVAL = 20
 """Milliseconds between looks at the end of the log, and at what the thread has done."""
+_SLOW_WATCH = 1_000
+"""Milliseconds between them while the log is read by readers that find changes by themselves."""
 _CHUNKS_AT_ONCE = 16
 _ACTIVE_CHUNKS = 4
 """Per subtask."""
@@ -79,6 +81,9 @@ class _Phase(Enum):
     CAUGHT_UP = 3
     CHANGES = 4
     DONE = 5
+
+
+_LOG_PHASES = frozenset({_Phase.CATCH_UP, _Phase.CHANGES})
 
 
 class _Place(NamedTuple):
@@ -191,7 +196,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
             self._ask(current_log_end, self._take_high_watermark)
         elif state.phase is _Phase.CAUGHT_UP:
             self._ask(current_log_end, self._take_rest)
-        elif state.phase in {_Phase.CATCH_UP, _Phase.CHANGES}:
+        elif state.phase in _LOG_PHASES and not self._context.readers_look:
             self._ask(current_log_end, self._take_log_end)
 
     def _ask(
@@ -342,7 +347,11 @@ class PostgresCdcEnumerator(SplitEnumerator):
             )  # fmt: skip
 
     def next_discovery(self, now: int) -> int | None:
-        return None if self.no_more_splits() else now + _WATCH_INTERVAL
+        if self.no_more_splits():
+            return None
+        if self._context.readers_look and self._state.phase in _LOG_PHASES:
+            return now + _SLOW_WATCH
+        return now + _WATCH_INTERVAL
 
     def snapshot_state(self) -> _State:
         self._kept_to = self._read_to

@@ -10,14 +10,13 @@ import secrets
 import selectors
 import socket
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobExecutionError
 from millrace.engine.clock import Clock, SystemClock
-from millrace.engine.executor import ExecutorError
+from millrace.engine.executor import EpochHooks, ExecutorError
 from millrace.engine.resident.roster import Crew, Roster, Task, places_of, seated
 from millrace.engine.resident.tasks import ResidentSettings, TaskStarter
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, LiveStart, SubtaskPlan
@@ -61,6 +60,10 @@ LOOK_INTERVAL = 5.0
 LEAVE_PATIENCE = 10.0
 """Seconds in which a replacement must have started for a task whose executor is about to be
 removed. Then the other tasks take over."""
+LONGEST_POLL = 0.5
+"""Longest wait of the driver's loop in seconds."""
+LEAST_BETWEEN_LOOKS_MS = 5
+"""Milliseconds between two looks for new splits at least."""
 PEER_PATIENCE = 0.3
 """Seconds to wait for the end of a worker to which another one has lost its connection."""
 
@@ -77,6 +80,10 @@ class _OpenEpoch:
     news: set[News] = field(default_factory=set)
     exhausted: set[int] = field(default_factory=set)
     """Tasks without more input."""
+    looks_from: int = 0
+    """Earliest time of the next look for splits, in ms since the epoch of Unix."""
+    has_splits: bool = False
+    """Whether there are splits or events for the next epoch."""
     is_closing: bool = False
     """Whether the barrier has been sent."""
 
@@ -216,8 +223,8 @@ class ResidentExecutor:
             for task in self._placed:
                 task.control.push()  # `run_epoch` tells of a broken connection
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
-        """Run one epoch until its barrier has passed all subtasks. ``closing`` is called when the
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
+        """Run one epoch until its barrier has passed all subtasks. ``hooks`` are called until the
         barrier is sent.
 
         Raises:
@@ -226,7 +233,7 @@ class ResidentExecutor:
         try:
             self._ensure_tasks()
             misses = self._ensure_wired(plan)
-            return misses or self._run(plan, closing or _nothing)
+            return misses or self._run(plan, hooks)
         except (ExecutorError, TransportError, OSError) as error:
             self._is_wired, self._live_attempt, self._broken = False, -1, None
             self._starter.require_running()
@@ -521,7 +528,7 @@ class ResidentExecutor:
 
     # -- an epoch ------------------------------------------------------------------------------
 
-    def _run(self, plan: EpochPlan, closing: Callable[[], None]) -> list[Ack]:
+    def _run(self, plan: EpochPlan, hooks: EpochHooks | None) -> list[Ack]:
         opened = self._open
         if opened is None or not opened.is_of(plan):
             opened = self._begun(plan)
@@ -532,18 +539,30 @@ class ResidentExecutor:
             if opened.has_failed:
                 self._is_wired = False  # drops what is on its way
                 return opened.acks
-            due = self._barrier_due(opened)
             now = self._clock.now()
+            look_at = None if opened.is_closing else self._looked(opened, hooks, now)
+            due = self._barrier_due(opened)
             if not opened.is_closing and due is not None and due <= now:
                 opened.is_closing = True
-                closing()
+                if hooks is not None:
+                    hooks.closing()
                 closed_at, self._barrier_at = time.monotonic(), now
                 self._send_all(FrameKind.BARRIER, b"")
-            waits = None if due is None or opened.is_closing else (due - now) / 1000
-            self._poll(0.5 if waits is None else min(0.5, max(0.0, waits)))
+            times = () if opened.is_closing else (due, look_at)
+            waits = [max(0.0, (at - now) / 1000) for at in times if at is not None]
+            self._poll(min(waits, default=LONGEST_POLL))
         self._measure_round(time.monotonic() - closed_at)
         self._note_loops(opened.acks)
         return opened.acks
+
+    def _looked(self, opened: _OpenEpoch, hooks: EpochHooks | None, now: int) -> int:
+        """Look for splits if it is time, and return the time of the next look."""
+        at = None if hooks is None else hooks.look_at
+        if hooks is not None and at is not None and at <= now and now >= opened.looks_from:
+            opened.has_splits |= hooks.look(now)
+            opened.looks_from, at = now + LEAST_BETWEEN_LOOKS_MS, hooks.look_at
+        latest = now + int(1000 * LONGEST_POLL)
+        return latest if at is None else min(latest, max(at, opened.looks_from))
 
     def _begun(self, plan: EpochPlan) -> _OpenEpoch:
         """Send a plan to the tasks."""
@@ -557,7 +576,8 @@ class ResidentExecutor:
     def _barrier_due(self, opened: _OpenEpoch) -> int | None:
         """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
         is_exhausted = len(opened.exhausted) == self._width
-        if self._end_wanted or (is_exhausted and not self._loop_epochs):
+        ends_now = self._end_wanted or opened.has_splits
+        if ends_now or (is_exhausted and not self._loop_epochs):
             return opened.began
         times = [] if opened.plan.ends_at is None else [opened.plan.ends_at]
         if is_exhausted and News.RECORDS in opened.news:
@@ -761,7 +781,3 @@ def _part_of(plan: EpochPlan, task: int, width: int) -> EpochPlan:
         place: subtask for place, subtask in plan.subtasks.items() if place[1] % width == task
     }
     return replace(plan, subtasks=part)
-
-
-def _nothing() -> None:
-    """Do nothing."""
