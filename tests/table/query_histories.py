@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 from hypothesis import strategies as st
 from query_grammar import COLUMNS, DIM_COLUMNS
+from tests.table.resident_cuts import RESIDENT_CUTS, ResidentCut
 
 from millrace.common import Row
 from millrace.common.config import options
@@ -87,6 +88,8 @@ class History:
     rescale: tuple[int, int] | None = None
     savepoint: tuple[int, int] | None = None
     """After which epoch the job is rescaled, or goes on from a savepoint, and to how many."""
+    resident: ResidentCut | None = None
+    """How a run on resident tasks is cut; None: by epochs, as is what goes on from a savepoint."""
 
 
 CHANGES = st.none() | st.tuples(st.integers(1, 12), st.integers(1, 3))
@@ -99,6 +102,7 @@ HISTORIES = st.builds(
     st.none() | st.just(Faults(0.15, 0.15, 0.15, 0.1)),
     CHANGES,
     CHANGES,
+    st.none() | st.none() | RESIDENT_CUTS,
 )
 
 
@@ -157,6 +161,7 @@ def run(
         epoch_records=history.epoch_records,
         faults=history.faults,
         epoch_limit=600,
+        executor=history.resident.executor if history.resident else None,
     ) as cluster:
         t_env = environment(True, start_from, history.parallelism)
         result = t_env.execute_sql(query)
