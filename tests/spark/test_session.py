@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from millrace.common import Configuration
 from millrace.spark import session
+from millrace.spark.job_application import task_failures
 
 
 @pytest.fixture
@@ -39,3 +41,19 @@ def test_unix_sockets_are_left_off_where_paths_are_too_long() -> None:
         assert session.spark_settings({"spark.master": master})[key] == wanted
     own = {"spark.master": "yarn", key: "true"}
     assert session.spark_settings(own)[key] == "true"
+
+
+@pytest.mark.parametrize(
+    ("executor", "spare", "master"),
+    [
+        ("auto", 2, "local[3,8]"),
+        ("auto", 0, "local[1,4]"),
+        ("epochs", 0, "local[1,4]"),
+        ("resident", 2, "local[3,1000000]"),
+    ],
+)
+def test_spark_repeats_a_task_for_ever_only_if_all_jobs_are_resident(
+    executor: str, spare: int, master: str
+) -> None:
+    failures = task_failures(Configuration({"millrace.executor": executor}), spare)
+    assert session.local_master(1, spare, failures) == master

@@ -116,10 +116,12 @@ def warn_of_idle_options(configuration: Configuration, kind: ExecutorKind) -> No
 
 
 def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
-    """Executor of the kind that the configuration names, on this process's Spark application."""
+    """Executor of the kind that the configuration names, on this process's Spark application:
+    resident tasks for ``auto``."""
     from millrace.spark.job_application import job_application
 
-    kind = ExecutorKind(configuration.get(options.EXECUTOR))
+    wanted = configuration.get(options.EXECUTOR)
+    kind = ExecutorKind.RESIDENT if wanted == AUTO else ExecutorKind(wanted)
     spare = SPARE_SLOTS if kind is ExecutorKind.RESIDENT else 0
     application = job_application(configuration, name, parallelism, spare)
     return application.executor(kind, resident_settings(configuration))
@@ -140,6 +142,7 @@ def resident_settings(configuration: Configuration) -> ResidentSettings:
         barrier_interval=milliseconds,
         buffer_timeout=timeout if is_timed else None,
         heartbeat_timeout=configuration.get(options.RESIDENT_HEARTBEAT_TIMEOUT).to_millis() / 1000,
+        spare_slots=1 if configuration.get(options.EXECUTOR) == AUTO else 0,
     )
 
 

@@ -14,11 +14,17 @@ from millrace.engine.resident.tasks import ResidentSettings
 from millrace.spark.dependencies import Dependencies
 from millrace.spark.executor import SparkExecutor
 from millrace.spark.resident.executor import resident_executor, task_count
-from millrace.spark.session import active_context, create_context
+from millrace.spark.session import (
+    RESIDENT_TASK_FAILURES,
+    SHARED_TASK_FAILURES,
+    TASK_FAILURES,
+    active_context,
+    create_context,
+)
 from millrace.spark.slot_holders import SlotHolder, chosen_holder, note_holder
 from millrace.spark.worker_environment import WorkerEnvironment
 
-__all__ = ["JobApplication", "job_application"]
+__all__ = ["JobApplication", "job_application", "task_failures"]
 
 
 @dataclass(frozen=True)
@@ -66,10 +72,23 @@ def job_application(
     extra = {key: value for key, value in settings.items() if key.startswith("spark.")}
     context = active_context()
     if context is None:
-        context = create_context(name, parallelism, extra=dependencies.add_to(extra), spare=spare)
+        extra = dependencies.add_to(extra)
+        failures = task_failures(configuration, spare)
+        context = create_context(name, parallelism, extra=extra, spare=spare, failures=failures)
         dependencies.add_to_class_loader(context)
     else:
         dependencies.require_jars(context)
     return JobApplication(
         context, dependencies.ship(context), configuration.get(options.SPARK_TASKS)
     )
+
+
+def task_failures(configuration: Configuration, spare: int) -> int:
+    """Losses of one task that end a Spark job of a new local application.
+
+    Args:
+        spare: number of slots beyond those of the tasks; 0 if no job needs resident tasks.
+    """
+    if configuration.get(options.EXECUTOR) == ExecutorKind.RESIDENT:
+        return RESIDENT_TASK_FAILURES
+    return SHARED_TASK_FAILURES if spare else TASK_FAILURES

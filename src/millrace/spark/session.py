@@ -41,6 +41,9 @@ ON_YARN: dict[str, str] = {
     "spark.python.unix.domain.socket.enabled": "false",
 }
 TASK_FAILURES = 4
+SHARED_TASK_FAILURES = 8
+"""Losses of one task before Spark ends its job, in an application whose jobs run on resident
+tasks or on epochs: a function that kills its worker must not be tried for ever."""
 RESIDENT_TASK_FAILURES = 1_000_000
 """Losses of one resident task before Spark ends the job of all: the count is for the life of the
 job, which may be months."""
@@ -58,18 +61,21 @@ def create_context(
     master: str | None = None,
     extra: Mapping[str, str] | None = None,
     spare: int = 0,
+    failures: int = TASK_FAILURES,
 ) -> SparkContext:
     """The running application, or a new one: by default local, with up to ``parallelism`` cores. It
     has no SparkSession, which takes seconds to make and jobs do not need.
 
     ``extra`` are Spark settings of the user; they win. ``spare`` is the number of further slots of
-    a local application. Raises ConfigurationError without Java 17.
+    a local application, ``failures`` the losses of one of its tasks that end a Spark job. Raises
+    ConfigurationError without Java 17.
     """
     running = active_context()
     if running is not None:
         return running
     extra = dict(extra or {})
-    extra["spark.master"] = master or extra.get("spark.master") or local_master(parallelism, spare)
+    here = local_master(parallelism, spare, failures)
+    extra["spark.master"] = master or extra.get("spark.master") or here
     settings = spark_settings(extra)
     _quieten_py4j()
     ensure_gateway(settings)
@@ -86,15 +92,17 @@ def create_session(
     return SparkSession(create_context(name, parallelism, master, extra))
 
 
-def local_master(parallelism: int | None = None, spare: int = 0) -> str:
+def local_master(
+    parallelism: int | None = None, spare: int = 0, failures: int = TASK_FAILURES
+) -> str:
     """Master URL of this machine, with as many cores as subtasks can use (None for all). Tasks
-    are retried, as on a cluster. ``spare`` slots come on top."""
+    are retried, as on a cluster, until one has failed ``failures`` times. ``spare`` slots come on
+    top."""
     cores = os.cpu_count() or 1
     if parallelism:
         cores = min(parallelism, cores)
     elif not spare:
-        return f"local[*,{TASK_FAILURES}]"
-    failures = RESIDENT_TASK_FAILURES if spare else TASK_FAILURES
+        return f"local[*,{failures}]"
     return f"local[{cores + spare},{failures}]"
 
 

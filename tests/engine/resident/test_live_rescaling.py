@@ -198,3 +198,16 @@ def test_the_other_tasks_take_over_if_no_slot_comes_for_a_lost_one(
 
     assert counted(act, tmp_path, 20_000) == expected(20_000)
     assert [len(crew.processes) for crew in starter.crews] == [2]
+
+
+def test_further_tasks_leave_a_slot_free(install: Callable[..., Any], tmp_path: Path) -> None:
+    starter = install(ForkingStarter(slots=4), spare_slots=1)
+    changes, alive = Changes([4]), []
+
+    def act(client: Any, details: JobDetails) -> None:
+        alive.append(sum(process.is_alive() for process in starter.processes()))
+        changes(client, details)
+
+    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    changes.check()
+    assert alive[-1] == max(alive) == 3  # of four slots

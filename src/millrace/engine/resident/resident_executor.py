@@ -206,7 +206,7 @@ class ResidentExecutor:
         return prepared.future
 
     def _adapted(self, program: Program) -> Program:
-        most = self._most_tasks or self._starter.cores()
+        most = self._most_tasks_now()
         return self._starter.adapted(replace(program, tasks=most))
 
     def _set_program(self, program: Program) -> None:
@@ -330,6 +330,11 @@ class ResidentExecutor:
                 return
             self._poll(0.2)
 
+    def _most_tasks_now(self) -> int | None:
+        """Largest number of tasks; None if there is no limit."""
+        cores = None if self._most_tasks else self._starter.cores()
+        return self._most_tasks if cores is None else max(cores - self._settings.spare_slots, 1)
+
     def _start_missing(self, width: int) -> None:
         """Start further tasks if there are fewer than ``width``. A job that has run before goes on
         with fewer if there are too few slots.
@@ -343,7 +348,8 @@ class ResidentExecutor:
         missing = width - self._roster.size + leaving
         if missing > 0 and self._attempt and self._roster.size:
             free = self._starter.free_slots()
-            missing = missing if free is None else min(missing, free)
+            if free is not None:
+                missing = min(missing, free - self._settings.spare_slots)
         if missing <= 0:
             return
         try:
@@ -356,7 +362,8 @@ class ResidentExecutor:
                 raise
             if free <= 0:
                 raise ExecutorError(str(error)) from error
-            self._roster.start(self._starter, self._address(), self._token, min(missing, free))
+            missing = min(missing, max(free - self._settings.spare_slots, 1))
+            self._roster.start(self._starter, self._address(), self._token, missing)
 
     def _ensure_wired(self, plan: EpochPlan) -> list[Ack]:
         """Connect the workers anew, unless the connections of the last epoch are sound. Returns
@@ -430,7 +437,7 @@ class ResidentExecutor:
         assert self._program is not None
         self._note_leaving(now)
         if self._preparation is None:
-            most = self._most_tasks or self._starter.cores()
+            most = self._most_tasks_now()
             self._most_width = replace(self._program, tasks=most).max_width
             with suppress(JobExecutionError):  # there will be another look
                 self._start_missing(self._most_width)

@@ -21,12 +21,15 @@ class ResidentSettings:
             processed and sent alone. None: until it is full, or the next barrier.
         heartbeat_timeout: seconds without a heartbeat after which a process counts as lost.
         start_timeout: seconds in which all tasks must have started.
+        spare_slots: slots of the application that further tasks leave free. A job that has no task
+            takes the last slot all the same.
     """
 
     barrier_interval: int = 1000
     buffer_timeout: float | None = 0.005
     heartbeat_timeout: float = 50.0
     start_timeout: float = 60.0
+    spare_slots: int = 0
 
 
 class RunningTasks(Protocol):
