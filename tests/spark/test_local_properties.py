@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from millrace.common import Configuration
 from millrace.datastream import StreamExecutionEnvironment
 
 pytestmark = pytest.mark.spark
@@ -31,13 +32,17 @@ def seen(_: int) -> tuple[str | None, ...]:
     return (*map(context.getLocalProperty, NAMES), context.getLocalProperty("spark.job.tags"))
 
 
-def test_tasks_have_the_properties_of_the_thread_that_starts_the_job(properties: Any) -> None:
+@pytest.mark.parametrize("executor", ["epochs", "resident"])
+def test_tasks_have_the_properties_of_the_thread_that_starts_the_job(
+    executor: str, properties: Any
+) -> None:
     """Whichever thread runs it; and that thread keeps them."""
     properties.setLocalProperty("spark.scheduler.pool", "batch")
     properties.setJobGroup("reports", "the monthly one")
     properties.setLocalProperty("mine", "7")
     properties.addJobTag("month")
-    env = StreamExecutionEnvironment.get_execution_environment()
+    configuration = Configuration({"millrace.executor": executor})
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
     with env.from_collection([1]).map(seen).execute_and_collect() as results:
         [(*found, tags)] = results
     assert found == ["batch", "reports", "the monthly one", "7"]

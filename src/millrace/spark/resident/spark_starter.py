@@ -42,6 +42,7 @@ SLOT_PATIENCE = 10.0
 LAST_WORDS = 1.0
 """Seconds to wait for the reason of a lost task."""
 MOST_TASKS = 10_000
+_DESCRIPTION = "spark.job.description"
 _SLOT = "resident"
 """Value of the slot variable: idle workers of resident tasks serve no others."""
 
@@ -170,7 +171,8 @@ class SparkTasks:
     def _run(self) -> None:
         try:
             self._properties.apply(self._name)
-            self._context.setLocalProperty("spark.job.description", "millrace: resident tasks")
+            if self._context.getLocalProperty(_DESCRIPTION) is None:
+                self._context.setLocalProperty(_DESCRIPTION, "millrace: resident tasks")
             self._job.rdd().count()  # not PySpark's count(), which wraps the function anew
         except (Py4JError, PySparkException, OSError, EOFError) as error:
             self._error = error
