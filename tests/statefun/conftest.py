@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
+
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.testing import MiniCluster, run_local
+from millrace.testing.resident_tasks import local_resident_executor
+
+Running: TypeAlias = Callable[[], AbstractContextManager[MiniCluster]]
+
+
+@pytest.fixture(params=["epochs", "resident"])
+def running(request: pytest.FixtureRequest) -> Running:
+    """Context in which jobs run, in small epochs or on resident tasks in threads."""
+    if request.param == "epochs":
+        return lambda: run_local(workers=2, seed=3, epoch_records=10)
+    settings = ResidentSettings(barrier_interval=20)
+    return lambda: run_local(executor=lambda: local_resident_executor(2, settings))
 
 
 @pytest.fixture(scope="session")

@@ -60,9 +60,11 @@ def outputs(messages: list[tuple[str, str, str]], add: With, parallelism: int = 
     )
 
 
-def test_states_are_kept_per_address_and_messages_keep_their_order(with_functions: With) -> None:
+def test_states_are_kept_per_address_and_messages_keep_their_order(
+    with_functions: With, running: Any
+) -> None:
     messages = [("greeter", id, f"m{n}") for n in range(20) for id in ("a", "b")]
-    with run_local():
+    with running():
         texts = outputs(messages, with_functions)
     for id in ("a", "b"):
         own = [text for text in texts if text.startswith(id)]
@@ -70,14 +72,28 @@ def test_states_are_kept_per_address_and_messages_keep_their_order(with_function
         assert own == expected
 
 
+RELAYED = [("relay", f"r{n % 2}", f"g{n % 3} m{n}") for n in range(30)]
+
+
 @pytest.mark.parametrize("parallelism", [1, 3])
-@pytest.mark.parametrize("faults", [Faults(), Faults(0.2, 0.3, 0.2, 0.1)])
-def test_messages_between_functions_survive_failures_in_order(
-    with_functions: With, parallelism: int, faults: Faults
+def test_messages_between_functions_keep_their_order(
+    with_functions: With, running: Any, parallelism: int
 ) -> None:
-    messages = [("relay", f"r{n % 2}", f"g{n % 3} m{n}") for n in range(30)]
+    with running():
+        check_relayed(outputs(RELAYED, with_functions, parallelism))
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_messages_between_functions_survive_failures(
+    with_functions: With, parallelism: int
+) -> None:
+    faults = Faults(0.2, 0.3, 0.2, 0.1)
     with run_local(workers=2, seed=3, faults=faults, epoch_records=10):
-        texts = outputs(messages, with_functions, parallelism)
+        check_relayed(outputs(RELAYED, with_functions, parallelism))
+
+
+def check_relayed(texts: list[str]) -> None:
+    """Check that each greeter has all messages, and those of each relay in order."""
     assert len(texts) == 30
     for target in range(3):
         for relay in range(2):
@@ -107,9 +123,9 @@ def test_delayed_messages_come_in_time_and_can_be_cancelled(
     ],
 )
 def test_what_is_unknown_fails_the_job(
-    with_functions: With, function: str, word: str, message: str
+    with_functions: With, running: Any, function: str, word: str, message: str
 ) -> None:
-    with run_local(), pytest.raises(MillraceError, match=message):
+    with running(), pytest.raises(MillraceError, match=message):
         outputs([(function, "1", word)], with_functions)
 
 

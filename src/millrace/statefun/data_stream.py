@@ -17,7 +17,7 @@ from millrace.statefun.dispatch.dispatch_operator import (
     Functions,
     egress_tag,
 )
-from millrace.statefun.invocation.batch import Invoker, RoutableMessage
+from millrace.statefun.invocation.batch import Invoker, RoutableMessage, plain
 from millrace.statefun.invocation.embedded import EmbeddedFunctions
 from millrace.statefun.invocation.remote import RemoteFunctions
 from millrace.statefun.module.components import HttpEndpoint, Transport
@@ -218,8 +218,8 @@ class StatefulFunctionDataStreamBuilder:
             raise JobDefinitionError("build() takes the environment of the ingresses")
         functions: Functions = tuple(self._functions)
         spec = DispatchSpec(functions, tuple(self._egresses), self._max_in_flight)
-        loop = first.union(*others).iterate()
-        keyed = loop.key_by(lambda message: message.target.id, Types.STRING())
+        loop = first.union(*others).map(plain).iterate()
+        keyed = loop.key_by(lambda message: message[0][2], Types.STRING())
         factory = partial(DispatchOperator, spec)
         dispatched = keyed._then(f"Functions {self._name}", factory, None)
         dispatched.uid(f"statefun-{self._name}")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from millrace.common import Configuration
 from millrace.common.errors import MillraceError, StateError
-from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream import DataStream, StreamExecutionEnvironment
+from millrace.engine.resident.tasks import ResidentSettings
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
 from millrace.statefun.dispatch.dispatch_operator import DispatchOperator, DispatchSpec, egress_tag
@@ -26,7 +29,8 @@ from millrace.statefun.invocation.batch import (
     StateSpec,
 )
 from millrace.statefun.protocol import AFTER_INVOKE, AFTER_WRITE
-from millrace.testing import Faults, OperatorHarness, run_local
+from millrace.testing import CollectingSink, Faults, OperatorHarness, run_local
+from millrace.testing.resident_tasks import local_resident_executor
 
 OUT = FunctionType("test", "out")
 COUNT = "test/count"
@@ -103,7 +107,7 @@ def harness(functions: Told) -> OperatorHarness:
     spec = DispatchSpec((("test", "told", functions),), (OUT,))
     factory = partial(DispatchOperator, spec)
     return OperatorHarness(
-        lambda stream: stream.key_by(lambda m: m.target.id)._then("Functions", factory, None)
+        lambda stream: stream.key_by(lambda m: m[0][2])._then("Functions", factory, None)
     )
 
 
@@ -240,3 +244,153 @@ def test_a_token_cancels_messages_of_its_sender_id() -> None:
     other.set_processing_time(100)
     assert told(other) == ["b=0", "a=0"]
     assert other.operator.next_wakeup() is None
+
+
+# -- resident tasks ------------------------------------------------------------------------------
+
+
+def on_resident_tasks() -> Any:
+    settings = ResidentSettings(barrier_interval=10)
+    return run_local(executor=lambda: local_resident_executor(2, settings))
+
+
+class Telling(Told):
+    """Functions that tell their counts after each batch."""
+
+    def invoke_now(self, batch: MessageBatch) -> Reply:
+        effects = super().invoke_now(batch)
+        if isinstance(effects, Effects):
+            count = effects.mutations.get("count") or batch.states["count"]
+            text = f"{batch.target.id}={int(count.value or 0)}"
+            effects.egresses.append((OUT, TypedValue(COUNT, True, text.encode())))
+        return effects
+
+    async def invoke(self, batch: MessageBatch) -> Reply:
+        await asyncio.sleep(0.003 if batch.target.id == "a" else 0)
+        return self.invoke_now(batch)
+
+
+def highest(texts: list[str]) -> dict[str, int]:
+    counts: dict[str, int] = defaultdict(int)
+    for text in texts:
+        id, _, count = text.partition("=")
+        counts[id] = max(counts[id], int(count))
+    return counts
+
+
+def told_stream(env: Any, functions: Told, messages: list[RoutableMessage]) -> DataStream[Any]:
+    builder = StatefulFunctionDataStreamBuilder.builder("told")
+    builder._with("test", "told", functions)
+    builder.with_data_stream_as_ingress(env.from_collection(messages)).with_egress_id("test/out")
+    results = builder.build(env).get_data_stream_for_egress_id("test/out")
+    return results.map(lambda value: value.value.decode())
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.lists(st.tuples(ids, programs(2).map(without_deletions)), min_size=1, max_size=8),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_every_effect_counts_once_on_resident_tasks(
+    sent: list[tuple[str, Any]], direct: bool, parallelism: int
+) -> None:
+    sums: dict[str, int] = defaultdict(int)
+    for id, program in sent:
+        counted(program, id, sums)
+    with on_resident_tasks():
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(parallelism)
+        messages = [message(id, *program) for id, program in sent]
+        counts = highest(list(told_stream(env, Telling(direct), messages).execute_and_collect()))
+    assert {id: n for id, n in counts.items() if n} == {id: n for id, n in sums.items() if n}
+
+
+RING = 20
+TOKENS = 30
+
+
+class Ring(Telling):
+    """Functions that hand tokens on. A token is its hops so far and those that are left.
+
+    Args:
+        step: by how much a hop lessens the hops that are left; with 0, tokens go on forever.
+    """
+
+    def __init__(self, direct: bool, step: int) -> None:
+        super().__init__(direct)
+        self.step = step
+
+    def _carry_out(self, instruction: Any, count: int, target: Address, effects: Effects) -> int:
+        hops, left = instruction
+        effects.mutations["count"] = TypedValue(COUNT, True, b"%d" % (count + 1))
+        following = str((int(target.id) + 1) % RING)
+        if left > 0:
+            token = ((hops + 1, left - self.step),)
+            effects.messages.append(RoutableMessage(address(following), argument(token), target))
+        else:
+            text = f"hops={hops}"
+            effects.egresses.append((OUT, TypedValue(COUNT, True, text.encode())))
+        return count + 1
+
+
+def ring(env: Any, direct: bool, step: int) -> DataStream[Any]:
+    tokens = [message(str(token % RING), (0, RING)) for token in range(TOKENS)]
+    return told_stream(env, Ring(direct, step), tokens)
+
+
+def check_ring(texts: list[str]) -> None:
+    """Check that all functions together count what the tokens count."""
+    hops = [int(text.partition("=")[2]) for text in texts if text.startswith("hops")]
+    assert len(hops) == TOKENS
+    assert sum(hops) > TOKENS * RING
+    counts = highest([text for text in texts if not text.startswith("hops")])
+    assert sum(counts.values()) == sum(hops) + TOKENS
+
+
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("first", ["epochs", "resident"])
+def test_a_savepoint_with_messages_under_way(direct: bool, first: str, tmp_path: Path) -> None:
+    """Tokens go round forever before the savepoint, and end behind it, on resident tasks with
+    another parallelism."""
+    with on_resident_tasks() if first == "resident" else run_local(workers=2):
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+        epochs = [0]
+        env.launcher.listeners.append(lambda details: epochs.__setitem__(0, details.epochs))
+        ring(env, direct, 0).sink_to(CollectingSink())
+        client = env.execute_async("ring")
+        while epochs[0] < 5:
+            client.get_job_status().result()
+        savepoint = client.stop_with_savepoint(False, str(tmp_path)).result()
+    with on_resident_tasks():
+        config = Configuration({"execution.state-recovery.path": savepoint})
+        env = StreamExecutionEnvironment.get_execution_environment(config).set_parallelism(3)
+        check_ring(list(ring(env, direct, 1).execute_and_collect()))
+
+
+class Steered(Ring):
+    """A ring that stops when the test says so."""
+
+    following_step = 0
+
+    def _carry_out(self, instruction: Any, count: int, target: Address, effects: Effects) -> int:
+        self.step = Steered.following_step
+        return super()._carry_out(instruction, count, target, effects)
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_rescaling_with_messages_under_way(direct: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Steered, "following_step", 0)
+    with on_resident_tasks():
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+        epochs = [0]
+        env.launcher.listeners.append(lambda details: epochs.__setitem__(0, details.epochs))
+        tokens = [message(str(token % RING), (0, RING)) for token in range(TOKENS)]
+        sink = CollectingSink[str]()
+        told_stream(env, Steered(direct, 0), tokens).sink_to(sink)
+        client = env.execute_async("ring")
+        while epochs[0] < 5:
+            client.get_job_status().result()
+        client.rescale(3).result()
+        Steered.following_step = 1
+        client.get_job_execution_result().result()
+    check_ring(sink.values())

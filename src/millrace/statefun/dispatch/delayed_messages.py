@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from millrace.state.nested_table import NestedTable
-from millrace.statefun.invocation.batch import Delayed, RoutableMessage
+from millrace.statefun.invocation.batch import Delayed, RoutableMessage, message_of, plain
 
 __all__ = ["DelayedMessages"]
 
@@ -45,7 +45,7 @@ class DelayedMessages:
             return
         number, self._next_number = self._next_number, self._next_number + 1
         at = now + delayed.delay_ms
-        self._table.put(sender, number, (at, delayed.token, delayed.message))
+        self._table.put(sender, number, (at, delayed.token, plain(delayed.message)))
         heappush(self._heap, (at, number, sender))
         if delayed.token:
             self._tokens.setdefault((sender, delayed.token), []).append(number)
@@ -65,7 +65,7 @@ class DelayedMessages:
                 numbers.remove(number)
                 if not numbers:
                     del self._tokens[sender, token]
-            messages.append(message)
+            messages.append(message_of(message))
         return messages
 
     def earliest(self) -> int | None:

@@ -23,7 +23,7 @@ from millrace.common.functions.async_functions import AsyncRetryStrategy
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.batch import RowBatch
 from millrace.runtime.async_requests import AsyncRequests, Done
-from millrace.runtime.epoch import EpochContext
+from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.operator import Operator
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.table_id import TableId
@@ -37,8 +37,11 @@ from millrace.statefun.invocation.batch import (
     Invoker,
     MessageBatch,
     MissingStates,
+    PlainMessage,
     Reply,
     RoutableMessage,
+    message_of,
+    plain,
 )
 
 __all__ = ["ANY", "DispatchOperator", "Functions", "egress_tag"]
@@ -47,9 +50,8 @@ ANY = "*"
 IDLE_WAIT_SECONDS = 0.02
 """Seconds that an epoch without messages waits for a reply, if replies do not wake the loop."""
 _WAKE_UP_MS = 10
-_HEARD_WAKE_UP_MS = 1000
-"""Milliseconds until the next wake-up while a batch is in flight, if its reply wakes the loop. The
-wake-up tells the driver that messages are still in the loop."""
+"""Milliseconds until the next wake-up while a batch is in flight, if replies do not wake the loop.
+"""
 _TURN = 10_000
 """Most invocations in the worker until the subtask gives way to other work."""
 _YEAR_SECONDS = 365 * 86_400.0
@@ -90,7 +92,7 @@ class DispatchOperator(Operator):
         self._in_flight: dict[int, MessageBatch] = {}
         self._next_request = 0
         self._is_local = lru_cache(1 << 16)(self._is_of_this_subtask)
-        self._outgoing: list[RoutableMessage] = []
+        self._outgoing: list[PlainMessage] = []
         self._egressed: dict[FunctionType, list[TypedValue]] = {}
         self._messages_in_epoch = 0
 
@@ -126,7 +128,7 @@ class DispatchOperator(Operator):
         self._messages_in_epoch += len(values)
         add = self._mailboxes.add
         for message in values:  # not `value`: an error is of another message than the last one
-            add(message)
+            add(message_of(message))
         self._work()
 
     def advance_processing_time(self, now: int) -> None:
@@ -153,10 +155,15 @@ class DispatchOperator(Operator):
         if self._mailboxes.has_ready and len(self._in_flight) < self._spec.max_in_flight:
             return now
         at = self._delayed.earliest()
-        if self._in_flight:
-            reply = now + (_HEARD_WAKE_UP_MS if self.context.waker.is_heard else _WAKE_UP_MS)
+        if self._in_flight and not self.context.waker.is_heard:
+            reply = now + _WAKE_UP_MS
             at = reply if at is None else min(at, reply)
         return at
+
+    def contribute(self, ack: Ack) -> None:
+        super().contribute(ack)
+        if self._mailboxes.waiting:
+            ack.loops.waits_for_requests = True
 
     # -- invocations -------------------------------------------------------------------------
 
@@ -275,7 +282,7 @@ class DispatchOperator(Operator):
         if self._is_local(message.target.id):
             self._mailboxes.add(message)
         else:
-            self._outgoing.append(message)
+            self._outgoing.append(plain(message))
 
     def _emit(self) -> None:
         if self._outgoing:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 from millrace.state.nested_table import NestedTable
 from millrace.statefun.address import Address
-from millrace.statefun.invocation.batch import RoutableMessage
+from millrace.statefun.invocation.batch import RoutableMessage, message_of, plain
 
 __all__ = ["Mailboxes"]
 
@@ -34,7 +33,8 @@ class Mailboxes:
     so after a restore batches in flight are handled again.
 
     Args:
-        table: map state by the target's id. Its inner keys are numbers, its values the messages.
+        table: map state by the target's id. Its inner keys are numbers, its values the
+            messages as plain tuples.
     """
 
     def __init__(self, table: NestedTable) -> None:
@@ -49,8 +49,8 @@ class Mailboxes:
         self._unwritten: set[Address] = set()
         self.waiting = 0
         """Number of messages, those in flight included."""
-        stored: list[tuple[int, Any]] = sorted(
-            (number, message)
+        stored = sorted(
+            (number, message_of(message))
             for entries in self._table.data.values()
             for number, message in entries.items()
         )
@@ -120,7 +120,7 @@ class Mailboxes:
             if box is None:
                 continue
             for message in islice(box.messages, len(box.numbers), None):
-                self._table.put(target.id, self._next_number, message)
+                self._table.put(target.id, self._next_number, plain(message))
                 box.numbers.append(self._next_number)
                 self._next_number += 1
         self._unwritten.clear()

@@ -17,9 +17,12 @@ __all__ = [
     "InvocationError",
     "Invoker",
     "MissingStates",
+    "PlainMessage",
     "Reply",
     "RoutableMessage",
     "StateSpec",
+    "message_of",
+    "plain",
 ]
 
 
@@ -37,6 +40,25 @@ class RoutableMessage(NamedTuple):
     target: Address
     argument: TypedValue
     caller: Address | None = None
+
+
+PlainMessage: TypeAlias = tuple[
+    tuple[str, str, str], tuple[str, bool, bytes], tuple[str, str, str] | None
+]
+"""Message as plain tuples, which exchanges, state and savepoints encode without pickle."""
+
+
+def plain(message: RoutableMessage) -> PlainMessage:
+    """A message as plain tuples."""
+    target, argument, caller = message
+    return (*target,), (*argument,), None if caller is None else (*caller,)
+
+
+def message_of(message: PlainMessage) -> RoutableMessage:
+    """The message from plain tuples."""
+    target, argument, caller = message
+    sender = None if caller is None else Address(*caller)
+    return RoutableMessage(Address(*target), TypedValue(*argument), sender)
 
 
 class StateSpec(NamedTuple):
