@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.resident.credits import (
+    COLUMNS_PIECE,
     FIRST_CREDIT,
-    LEAST_COLUMNS,
     MOST_RECORDS,
     PIECE,
     WINDOW,
@@ -136,8 +136,33 @@ def test_a_window_is_a_tenth_of_a_second_of_work(seconds: float, producers: int)
 
 def test_a_window_of_columns_is_never_smaller_than_a_piece() -> None:
     window = CreditWindow([(0, 0)])
-    window.adapt(0.1, least=LEAST_COLUMNS)
-    assert window.records == LEAST_COLUMNS
+    window.adapt(0.1, least=1024)
+    assert window.records == 1024
+
+
+@given(st.floats(1e-4, 5e-3), st.sampled_from([0.0, 1e-7, 1e-5, 1e-3, 0.01, 1.0]))
+def test_pieces_of_columns_grow_until_they_take_long(call: float, record: float) -> None:
+    """Whatever a call takes beside its records."""
+    pace = Pace()
+    for _ in range(40):
+        size = pace.columns
+        pace.observe(size, call + size * record)
+    took = call + pace.columns * record
+    assert took <= 3 * COLUMNS_PIECE or pace.columns == 1
+    assert took >= COLUMNS_PIECE / 2 or pace.columns == MOST_RECORDS
+
+
+def test_one_slow_piece_of_columns_is_soon_forgotten() -> None:
+    """Such as one during which another process had the processor."""
+    pace = Pace()
+    for _ in range(20):
+        pace.observe(pace.columns, 0.001)
+    assert pace.columns == MOST_RECORDS
+    pace.observe(1, 0.5)
+    assert pace.columns == 1
+    for _ in range(9):
+        pace.observe(pace.columns, 0.001)
+    assert pace.columns == MOST_RECORDS
 
 
 def test_a_window_that_shrinks_takes_no_grant_back() -> None:

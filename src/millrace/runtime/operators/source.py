@@ -217,7 +217,8 @@ class SourceOperator(Operator):
             limit = plan.batch_limit
             if not delivered:
                 limit = min(limit, self._remaining_records)
-            batches = reader.poll(self._pace.limit(limit))
+            # with room the caller measures the pace, and may pause for long between two batches
+            batches = reader.poll(limit if plan.room is not None else self._pace.limit(limit))
             if self._reader_context.outputs:
                 self._emit_side_outputs()
             if not batches:

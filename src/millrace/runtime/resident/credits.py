@@ -11,7 +11,7 @@ import struct
 
 from millrace.runtime.watermark_valve import Channel
 
-__all__ = ["FIRST_CREDIT", "LEAST_COLUMNS", "CreditWindow", "Pace", "pack_credit", "unpack_credit"]
+__all__ = ["FIRST_CREDIT", "CreditWindow", "Pace", "pack_credit", "unpack_credit"]
 
 WINDOW = 0.1
 """Seconds of work that may wait before a subtask."""
@@ -19,12 +19,12 @@ FIRST_CREDIT = 64
 """Records that each producer may send before the pace of the consumer is known."""
 MOST_RECORDS = 1 << 17
 """Largest window of a channel."""
-LEAST_COLUMNS = 1024
-"""Records of a piece of columns, if so many wait: a call of columnar functions takes about as long
-for one record as for a thousand, so pace measured with few records says nothing."""
 _SMOOTHING = 0.3
 PIECE = 0.005
 """Seconds that one piece of input should take at most."""
+COLUMNS_PIECE = 0.02
+"""Seconds that one piece of columns should take. A call of columnar functions takes milliseconds
+even for one record, so pieces of `PIECE` would be small and dear."""
 _CREDIT = struct.Struct("<IIII")
 
 
@@ -42,7 +42,9 @@ def unpack_credit(body: bytes) -> tuple[int, int, int, int]:
 class Pace:
     """Measured seconds per record of a subtask, which limit the size of a piece of its input.
 
-    The first pieces are small: a record may take 100 ms.
+    The first pieces are small: a record may take 100 ms. Pieces of columns grow fourfold as long as
+    they take less than half of `COLUMNS_PIECE`: seconds per record, measured with few of them, say
+    little about many.
 
     Example:
         >>> pace = Pace()
@@ -58,11 +60,17 @@ class Pace:
         """Seconds per record. 0 as long as nothing is known."""
         self._first = 1
         """Limit of the next piece, which doubles with each."""
+        self.columns = 16
+        """Records of the next piece of columns."""
 
     def observe(self, records: int, seconds: float) -> None:
         """Measure: ``records`` took ``seconds``."""
         if not records:
             return
+        if seconds > 3 * COLUMNS_PIECE:
+            self.columns = max(1, int(records * COLUMNS_PIECE / seconds))
+        elif seconds < COLUMNS_PIECE / 2:
+            self.columns = max(self.columns, min(4 * records, MOST_RECORDS))
         pace, before = seconds / records, self.seconds
         # at once if it became slower: a piece should not take long
         self.seconds = before + _SMOOTHING * (pace - before) if 0 < pace < before else pace

@@ -38,6 +38,8 @@ class Outbox:
         """Credit of each target after its last grant. A target without a grant is not here: most
         have got nothing, such as all but one of a forward edge, and must not make pieces small."""
         self._room = FIRST_CREDIT if self._credits else UNLIMITED
+        self.records = 0
+        """Records that were put in, for one target each."""
         self._width = width
         self._deliver = deliver
         self._lanes: dict[tuple[int, int], deque[Buffer]] = {}
@@ -56,6 +58,8 @@ class Outbox:
     def put(self, buffers: Iterable[Buffer]) -> None:
         """Send buffers, or keep them until there is credit."""
         for buffer in buffers:
+            if not buffer.is_for_task:
+                self.records += buffer.size
             task = buffer.target % self._width
             lane = self._lanes.get((buffer.edge, task))
             if lane is not None:

@@ -14,7 +14,7 @@ from millrace.runtime.epoch import Ack, EpochPlan, ReadPlan, StateOrigin
 from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_place import LogPlace
 from millrace.runtime.operators.source import SourceOperator
-from millrace.runtime.resident.credits import LEAST_COLUMNS, CreditWindow, Pace
+from millrace.runtime.resident.credits import CreditWindow, Pace
 from millrace.runtime.resident.feedback import Feedback
 from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
@@ -110,6 +110,7 @@ class ResidentSubtask:
         """Time since which something may wait to be sent. None if nothing does."""
         self._unsent = 0
         """Records processed since the last flush."""
+        self._yield = _Yield()
         self._reading: _Reading | None = None
         self.feedback: Feedback | None = None
         """Feedback of the loops that begin here. None if there are none."""
@@ -336,18 +337,24 @@ class ResidentSubtask:
         """Records of the next piece of input."""
         if self._buffer_timeout == 0:
             return 1
-        free = min(self._pace.limit(self.subtask.program.buffer_records), self.outbox.room())
-        free = max(free, self._least_piece())
+        most = self.subtask.program.buffer_records
+        limit = self._pace.columns if self._is_columnar else self._pace.limit(most)
+        free = min(limit, self._room_below())
         room = self.subtask.chain.room()
         return free if room is None else max(1, min(free, room))
 
-    def _least_piece(self) -> int:
-        """Records of a piece, if so many wait, however long they take."""
-        return LEAST_COLUMNS if self._intake.takes_columns or self._reads_columns else 1
+    @property
+    def _is_columnar(self) -> bool:
+        return self._intake.takes_columns or self._reads_columns
+
+    def _room_below(self) -> int:
+        """Records of input whose output the targets have room for."""
+        room = self.outbox.room()
+        return max(1, int(room / self._yield.ratio)) if self._is_columnar else room
 
     def _give_credit(self) -> None:
         taken, self._intake.taken = self._intake.taken, {}
-        self._window.adapt(self._pace.seconds, self._least_piece())
+        self._window.adapt(self._pace.seconds, self._pace.columns if self._is_columnar else 1)
         for channel, records in taken.items():
             granted = self._window.returned(channel, records)
             if granted:
@@ -441,11 +448,12 @@ class ResidentSubtask:
         others may wait. What fills the smallest window of a target is sent at once: records that
         wait here have taken no credit yet."""
         self._unsent += records
-        if self._unsent >= max(self.outbox.room(), self._least_piece()):
+        if self._unsent >= self._room_below():
             self._unsent = 0
             for exchange in self.subtask.chain.exchanges.values():
                 exchange.flush()
         self.outbox.put(self.subtask.fetched())
+        self._yield.observe(records, self.outbox.records)
         if self._unflushed is None:
             self._unflushed = self._turn_began
 
@@ -479,6 +487,31 @@ class ResidentSubtask:
 
 
 _END = object()
+
+
+class _Yield:
+    """Records of output per record of input of a subtask, by its last pieces."""
+
+    def __init__(self) -> None:
+        self._input = self._output = 1000.0
+        self._before = 0
+
+    def observe(self, records: int, output: int) -> None:
+        """Measure a piece of ``records``. ``output`` is the number of all records of output up to
+        now."""
+        if records:
+            made, self._before = output - self._before, output
+            self._input = _KEPT * self._input + records
+            self._output = _KEPT * self._output + made
+
+    @property
+    def ratio(self) -> float:
+        """Output per input, at least a sixteenth: what was filtered out may come any time."""
+        return max(_LEAST_RATIO, self._output / self._input)
+
+
+_KEPT = 0.95
+_LEAST_RATIO = 1 / 16
 
 
 class _Reading:
