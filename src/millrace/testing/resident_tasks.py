@@ -93,7 +93,7 @@ class ThreadTasks:
             raise
 
     def idle(self) -> list[Worker]:
-        """What threads that have ended held, for other threads."""
+        """Workers that ended threads held, for other threads."""
         ended = [n for n, thread in enumerate(self._threads) if not thread.is_alive()]
         idle = [self._held[n] for n in ended]
         self._held = [w for w in self._held if w not in idle]

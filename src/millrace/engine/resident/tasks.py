@@ -46,7 +46,7 @@ class RunningTasks(Protocol):
         """Reason why a task attempt has ended; empty if it is not known."""
 
     def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
-        """Those of the task attempts whose executors are about to be removed."""
+        """Task attempts, among ``attempts``, whose executors are about to be removed."""
 
     def cancel(self) -> None:
         """End the tasks, without waiting for them."""

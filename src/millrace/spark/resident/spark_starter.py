@@ -236,8 +236,8 @@ class SparkTasks:
             yield from map(tasks.apply, range(tasks.size()))
 
     def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
-        """Those of the task attempts whose executors are being decommissioned. One that is not
-        listed stays, as far as is known."""
+        """Task attempts, among ``attempts``, whose executors are being decommissioned. One that is
+        not listed stays, as far as is known."""
         if in_driver(self._context):
             return ()
         scheduler = self._scala_context.taskScheduler()
