@@ -51,6 +51,19 @@ def test_a_batch_job_runs_on_epochs() -> None:
         choice_without_slots(graph(env), "resident")
 
 
+def test_a_run_that_ends_with_what_is_there_runs_on_epochs() -> None:
+    """With ``resident``, it runs on resident tasks nevertheless."""
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration({"millrace.available-now": "true"})
+    )
+    env.from_collection([1]).print()
+    choice = choice_without_slots(graph(env), "auto")
+    assert str(choice) == "epochs: the run reads what is there and ends"
+    chosen = choice_without_slots(graph(env), "resident")
+    assert chosen is not None
+    assert chosen.kind is ExecutorKind.RESIDENT
+
+
 def test_a_sink_that_runs_spark_jobs_runs_on_epochs_unless_the_user_says_otherwise() -> None:
     env = environment()
     env.from_collection([1]).sink_to(SparkSink(lambda frame, checkpoint: None)).name("lake")

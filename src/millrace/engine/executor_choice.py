@@ -44,6 +44,8 @@ def epochs_are_needed(graph: JobGraph) -> str | None:
     none."""
     if graph.program.batch_mode:
         return "the job runs in batch mode"
+    if graph.program.available_now:  # resident tasks are for jobs that stay
+        return "the run reads what is there and ends"
     for source in graph.sources:
         if source.source.is_delivered:
             return f"Spark jobs read source '{source.name}', a DataFrame"
