@@ -16,10 +16,12 @@ from statefun import (
     StatefulFunctions,
     StringType,
     ValueSpec,
+    make_json_type,
     message_builder,
 )
 
 functions = StatefulFunctions()
+EGRESS_RECORD = make_json_type("io.statefun.playground/EgressRecord")
 
 
 def to_egress(context: Context, text: str) -> None:
@@ -56,6 +58,16 @@ def alarm(context: Context, message: Message) -> None:
         return
     later = message_builder("test/greeter", context.address.id, str_value=text)
     context.send_after(timedelta(milliseconds=int(word)), later, text)
+
+
+@functions.bind("test/playing", [ValueSpec("seen", IntType)])
+def playing(context: Context, message: Message) -> None:
+    """Writes to the playground's egress."""
+    context.storage.seen = (context.storage.seen or 0) + 1
+    text = f"{context.address.id} {message.value_typename()} {context.storage.seen}"
+    record = {"topic": "greetings", "payload": text}
+    typed = message_builder("x/x", "x", value=record, value_type=EGRESS_RECORD).typed_value
+    context.send_egress(EgressMessage("io.statefun.playground/egress", typed))
 
 
 @functions.bind("test/faulty")

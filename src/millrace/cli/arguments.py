@@ -40,6 +40,8 @@ class RunArguments:
     progress: bool | None = None
     """Whether to show the progress; None to show it only on a terminal."""
     argv: tuple[str, ...] = ()
+    command: tuple[str, ...] = ("run",)
+    """First words of ``argv``."""
 
     @property
     def master(self) -> str | None:
@@ -48,12 +50,26 @@ class RunArguments:
 
     def resume_command(self) -> str:
         """The command line that continues the job."""
-        words = self.argv if self.resume else (self.argv[0], "--resume", *self.argv[1:])
+        at = len(self.command)
+        words = self.argv if self.resume else (*self.command, "--resume", *self.argv[at:])
         return shlex.join(("millrace", *words))
 
 
 def add_run_arguments(run: argparse.ArgumentParser) -> None:
     """Add the arguments of ``millrace run`` to a parser."""
+    add_run_options(run)
+    run.add_argument(
+        "-d",
+        "--detached",
+        action="store_true",
+        help="with --server: print the job's id and do not wait for its end",
+    )
+    run.add_argument("job", type=location, metavar="job.py", help="the job file")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
+
+
+def add_run_options(run: argparse.ArgumentParser) -> None:
+    """Add the options of a job that runs from the command line to a parser."""
     run.add_argument(
         "--master", metavar="URL", help="Spark master, such as spark://host:7077 (default: local)"
     )
@@ -86,14 +102,6 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         default=None,
         help="show how far the job is (default: if standard error is a terminal)",
     )
-    run.add_argument(
-        "-d",
-        "--detached",
-        action="store_true",
-        help="with --server: print the job's id and do not wait for its end",
-    )
-    run.add_argument("job", type=location, metavar="job.py", help="the job file")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
 
 
 def _add_start_arguments(run: argparse.ArgumentParser) -> None:
@@ -159,9 +167,9 @@ def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments
     return RunArguments(
         job=args.job,
         job_arguments=tuple(args.arguments),
-        settings=_settings(args),
+        settings=run_settings(args),
         resume=args.resume or args.available_now,
-        py_files=tuple(_existing(path) for path in args.py_files),
+        py_files=existing(args.py_files),
         progress=args.progress,
         argv=tuple(argv),
     )
@@ -207,12 +215,18 @@ def port(text: str) -> int:
     return number
 
 
-def _existing(path: Path) -> Path:
-    if not path.exists():
-        raise UsageError(f"--py-files names {path}, which does not exist")
-    if path.suffix not in {".py", ".zip", ".egg", ".whl"}:
-        raise UsageError(f"--py-files takes .py, .zip, .egg and .whl files, not {path}")
-    return path
+def existing(py_files: Sequence[Path]) -> tuple[Path, ...]:
+    """The files of ``--py-files``.
+
+    Raises:
+        UsageError: one does not exist, or is no module or archive.
+    """
+    for path in py_files:
+        if not path.exists():
+            raise UsageError(f"--py-files names {path}, which does not exist")
+        if path.suffix not in {".py", ".zip", ".egg", ".whl"}:
+            raise UsageError(f"--py-files takes .py, .zip, .egg and .whl files, not {path}")
+    return tuple(py_files)
 
 
 def _start(word: str | None) -> str | None:
@@ -243,7 +257,12 @@ def environment_settings() -> dict[str, str]:
         os.environ.pop(SETTINGS_VARIABLE, None)  # processes that this one starts need no secrets
 
 
-def _settings(args: argparse.Namespace) -> Configuration:
+def run_settings(args: argparse.Namespace) -> Configuration:
+    """Settings of a job, from the options of `add_run_options`.
+
+    Raises:
+        UsageError: a setting is unknown or wrong.
+    """
     values = {**environment_settings(), **dict(args.conf)}
     given = {
         "spark.master": args.master,

@@ -17,7 +17,12 @@ from millrace.statefun.dispatch.dispatch_operator import (
     Functions,
     egress_tag,
 )
-from millrace.statefun.invocation.batch import Invoker, RoutableMessage, plain
+from millrace.statefun.invocation.batch import (
+    Invoker,
+    PlainMessage,
+    RoutableMessage,
+    plain,
+)
 from millrace.statefun.invocation.embedded import EmbeddedFunctions
 from millrace.statefun.invocation.remote import RemoteFunctions
 from millrace.statefun.module.components import HttpEndpoint, Transport
@@ -218,10 +223,26 @@ class StatefulFunctionDataStreamBuilder:
             raise JobDefinitionError("build() takes the environment of the ingresses")
         functions: Functions = tuple(self._functions)
         spec = DispatchSpec(functions, tuple(self._egresses), self._max_in_flight)
-        loop = first.union(*others).map(plain).iterate()
+        loop = _plain(first).union(*map(_plain, others)).iterate()
         keyed = loop.key_by(lambda message: message[0][2], Types.STRING())
         factory = partial(DispatchOperator, spec)
         dispatched = keyed._then(f"Functions {self._name}", factory, None)
         dispatched.uid(f"statefun-{self._name}")
         loop.close_with(dispatched)
         return StatefulFunctionEgressStreams(dispatched, tuple(self._egresses))
+
+
+def _plain(ingress: DataStream[RoutableMessage]) -> DataStream[PlainMessage]:
+    """Messages as plain tuples. Those of one subtask to one id keep their order on the way into
+    the loop, whatever the parallelism of the ingress."""
+    widest = max((i.transformation for i in ingress._inputs), key=lambda t: t.parallelism)
+    messages = ingress.map(plain)
+    if any(i.partitioning is not None for i in ingress._inputs):
+        return messages  # the program distributes them
+    mapping = messages._inputs[0].transformation
+    mapping.parallelism = widest.parallelism
+    mapping.fixed_parallelism = widest.fixed_parallelism
+    parallelism = ingress.get_execution_environment().get_parallelism()
+    if widest.parallelism == parallelism and not widest.fixed_parallelism:
+        return messages  # forwarded, with any parallelism
+    return messages.key_by(lambda message: message[0][2], Types.STRING())

@@ -1,10 +1,15 @@
-"""``millrace statefun validate`` as a person calls it."""
+"""``millrace statefun`` as a person calls it."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from millrace.cli import run as runs
+from millrace.cli.arguments import RunArguments
 
 MODULE = """
 kind: io.statefun.endpoints.v2/http
@@ -40,3 +45,32 @@ def test_a_fault_is_told_with_its_line(millrace: Any, tmp_path: Path) -> None:
     told = millrace("statefun", "validate", tmp_path / "module.yaml")
     assert told.code == 1
     assert "module.yaml, document 2, line 9: 'spec' has no key 'prot': did you mean" in told.err
+
+
+def test_a_run_has_the_module_and_its_functions(
+    millrace: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[RunArguments] = []
+    monkeypatch.setattr(runs, "run", lambda arguments: ran.append(arguments) or 0)
+    module, functions = tmp_path / "module.yaml", tmp_path / "functions.py"
+    module.write_text(MODULE)
+    functions.write_text("")
+    told = millrace("statefun", "run", "--parallelism", "2", module, "--module", functions)
+    assert (told.code, told.err) == (0, "")
+    (arguments,) = ran
+    assert arguments.job.name == "module_program.py"
+    assert arguments.job_arguments == (str(module), str(functions))
+    assert arguments.py_files == (functions,)
+    assert arguments.settings.get_string("millrace.executor") == "resident"
+    assert arguments.resume_command().startswith("millrace statefun run --resume --parallelism 2")
+
+
+def test_a_run_without_its_files_is_wrong_usage(millrace: Any, tmp_path: Path) -> None:
+    (tmp_path / "module.yaml").write_text(MODULE.replace("port:", "prot:"))
+    told = millrace("statefun", "run", tmp_path / "module.yaml")
+    assert told.code == 1
+    assert "line 9" in told.err
+    (tmp_path / "module.yaml").write_text(MODULE)
+    told = millrace("statefun", "run", tmp_path / "module.yaml", "--module", tmp_path / "no.py")
+    assert told.code == 2
+    assert "no.py is none" in told.err

@@ -1,13 +1,22 @@
-"""``millrace statefun``: checks the modules of Stateful Functions."""
+"""``millrace statefun``: checks and runs the modules of Stateful Functions."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from millrace.cli.arguments import UsageError, location
+from millrace.cli.arguments import (
+    RunArguments,
+    UsageError,
+    add_run_options,
+    existing,
+    location,
+    run_settings,
+)
 from millrace.cli.commands.grammar import EPILOG, Commands, add_command
+from millrace.common.config import options
 
 if TYPE_CHECKING:
     from millrace.statefun.module import Module
@@ -17,8 +26,8 @@ def register(commands: Commands) -> None:
     """Add the command with its subcommands."""
     parser = commands.add_parser(
         "statefun",
-        help="check a module of Stateful Functions",
-        description="Check a module.yaml of Stateful Functions.",
+        help="check or run a module of Stateful Functions",
+        description="Check or run a module.yaml of Stateful Functions.",
         epilog=EPILOG,
     )
     subcommands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -30,6 +39,56 @@ def register(commands: Commands) -> None:
         "Check a module.yaml and list its components. An error names file, document and line.",
     )
     validate.add_argument("module", metavar="MODULE", type=location, help="path of the module.yaml")
+    run = subcommands.add_parser(
+        "run",
+        help="run a module.yaml as a job",
+        description="Run the components of a module.yaml as a job, on resident tasks unless a "
+        "setting names another executor.",
+        epilog=EPILOG,
+    )
+    add_run_options(run)
+    run.add_argument(
+        "--module",
+        metavar="F",
+        dest="functions",
+        type=location,
+        help="a Python file with StatefulFunctions of Flink's SDK, which run in the workers "
+        "instead of behind an endpoint",
+    )
+    run.add_argument("module", metavar="MODULE", type=location, help="path of the module.yaml")
+    run.set_defaults(handler=handle_run)
+
+
+def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Run a module to its end.
+
+    Raises:
+        UsageError: a file is missing, or a setting is unknown or wrong.
+        ModuleError: the module has a fault.
+    """
+    _module(args.module)  # its faults are told before Spark starts
+    functions: Path | None = args.functions
+    if functions is not None and (functions.suffix != ".py" or not functions.is_file()):
+        raise UsageError(f"--module takes a Python file, and {functions} is none")
+    own = () if functions is None else (functions,)
+    settings = run_settings(args)
+    if options.EXECUTOR.key not in settings.to_dict():
+        settings.set(options.EXECUTOR, "resident")
+    from millrace.cli.run import run
+    from millrace.statefun.application import module_program
+
+    return run(
+        RunArguments(
+            job=Path(module_program.__file__),
+            job_arguments=tuple(str(path.resolve()) for path in (args.module, *own)),
+            settings=settings,
+            resume=args.resume or args.available_now,
+            py_files=(*own, *existing(args.py_files)),
+            progress=args.progress,
+            argv=tuple(argv),
+            command=("statefun", "run"),
+        )
+    )
 
 
 def handle_validate(args: argparse.Namespace, argv: Sequence[str]) -> int:

@@ -1,0 +1,126 @@
+"""A job of all components of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.time.watermark_strategy import WatermarkStrategy
+from millrace.datastream.stream import DataStream
+from millrace.statefun.address import FunctionType
+from millrace.statefun.application.kafka_components import (
+    kafka_sink,
+    kafka_source,
+    topic_key_value,
+)
+from millrace.statefun.application.playground import PlaygroundSink, PlaygroundSource
+from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
+from millrace.statefun.module import (
+    Component,
+    HttpEndpoint,
+    KafkaEgress,
+    KafkaIngress,
+    Module,
+    PlaygroundEgress,
+    PlaygroundIngress,
+)
+
+__all__ = ["add_module", "embedded_functions"]
+
+_NAME = "module"
+
+
+def embedded_functions(namespace: Mapping[str, Any]) -> dict[FunctionType, Any]:
+    """Functions of the SDK among the names of a Python module, with the ``StatefulFunctions`` that
+    have them.
+
+    Raises:
+        JobDefinitionError: there are none, or one is bound twice.
+    """
+    bound: dict[FunctionType, Any] = {}
+    holders = {
+        id(value): value
+        for value in namespace.values()
+        if hasattr(value, "for_typename") and not isinstance(value, type)
+    }
+    for functions in holders.values():
+        for typename in functions._functions:
+            function = FunctionType.of(typename)
+            if function in bound:
+                raise JobDefinitionError(f"the function {function} is bound twice")
+            bound[function] = functions
+    if not bound:
+        name = namespace.get("__name__", "the module")
+        raise JobDefinitionError(
+            f"'{name}' has no functions: bind them to a StatefulFunctions of the package "
+            "'statefun', which has a name in the module"
+        )
+    return bound
+
+
+def add_module(
+    env: Any, module: Module, embedded: Mapping[FunctionType, Any] | None = None
+) -> None:
+    """Add the components of a module to the job of an environment.
+
+    Args:
+        embedded: functions that run in the workers, and not at the endpoint of the same name.
+
+    Raises:
+        JobDefinitionError: there is no ingress or no function, or a component cannot be run.
+    """
+    embedded = embedded or {}
+    builder = StatefulFunctionDataStreamBuilder.builder(_NAME)
+    for function, functions in embedded.items():
+        builder.with_function_provider(str(function), functions)
+    egresses: list[KafkaEgress | PlaygroundEgress] = []
+    for component in module.components:
+        match component:
+            case HttpEndpoint():
+                if (component.namespace, component.name) not in embedded:
+                    builder.with_request_reply_remote_function(component)
+            case KafkaIngress() | PlaygroundIngress():
+                builder.with_data_stream_as_ingress(_ingress(env, component))
+            case KafkaEgress() | PlaygroundEgress():
+                builder.with_egress_id(str(component.id))
+                egresses.append(component)
+            case _:
+                raise _not_run(component)
+    _require_ingress(module.components)
+    streams = builder.build(env)
+    for egress in egresses:
+        _egress(streams.get_data_stream_for_egress_id(str(egress.id)), egress)
+
+
+def _require_ingress(components: Sequence[Component]) -> None:
+    if not any(isinstance(c, KafkaIngress | PlaygroundIngress) for c in components):
+        raise JobDefinitionError("the module has no ingress, so no function would get a message")
+
+
+def _not_run(component: Component) -> JobDefinitionError:
+    kind = type(component).__name__
+    return JobDefinitionError(
+        f"a component {kind} cannot be run from a module yet: connect the stream in a program with "
+        "StatefulFunctionDataStreamBuilder"
+    )
+
+
+def _ingress(env: Any, ingress: KafkaIngress | PlaygroundIngress) -> DataStream[Any]:
+    no_watermarks = WatermarkStrategy.no_watermarks()
+    if isinstance(ingress, KafkaIngress):
+        name = f"Ingress {ingress.id}"
+        stream: DataStream[Any] = env.from_source(kafka_source(ingress), no_watermarks, name)
+        return stream.uid(f"statefun-ingress-{ingress.id}")
+    name = f"Playground {ingress.port}"
+    stream = env.from_source(PlaygroundSource(ingress.port), no_watermarks, name)
+    return stream.uid(f"statefun-playground-{ingress.port}").set_parallelism(1)
+
+
+def _egress(values: DataStream[Any], egress: KafkaEgress | PlaygroundEgress) -> None:
+    uid = f"statefun-egress-{egress.id}"
+    if isinstance(egress, KafkaEgress):
+        values.map(topic_key_value).sink_to(kafka_sink(egress)).uid(uid)
+    else:
+        sink = PlaygroundSink(egress.port, egress.topics)
+        values.sink_to(sink).uid(uid).set_parallelism(1)

@@ -1,0 +1,182 @@
+"""A module with the playground's components, as a job."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import socket
+from collections.abc import Callable
+from http.client import HTTPConnection
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from millrace.common.errors import JobDefinitionError, MillraceError, SerializationError
+from millrace.common.sink import WriterContext
+from millrace.common.types.batch import RowBatch
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.statefun.address import FunctionType, TypedValue
+from millrace.statefun.application.module_job import add_module, embedded_functions
+from millrace.statefun.application.playground import EGRESS_RECORD, PlaygroundSink
+from millrace.statefun.module import read_module
+from millrace.statefun.types import STRING, typed
+
+pytest.importorskip("statefun")
+PATIENCE = 30.0
+MODULE = """\
+kind: io.statefun.endpoints.v2/http
+spec:
+  functions: test/*
+  urlPathTemplate: {url}
+---
+kind: io.statefun.playground.v1/ingress
+spec:
+  port: {ingress}
+---
+kind: io.statefun.playground.v1/egress
+spec:
+  port: {egress}
+  topics: [greetings]
+"""
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def asked(port: int, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        connection.request(method, path, body, headers)
+        reply = connection.getresponse()
+        return reply.status, reply.read().decode()
+    finally:
+        connection.close()
+
+
+def patiently(ask: Callable[[], tuple[int, str]]) -> str:
+    """Content of the first reply that is a success."""
+    deadline = monotonic() + PATIENCE
+    while True:
+        try:
+            status, content = ask()
+            if status == 200:
+                return content
+        except OSError:
+            status, content = 0, "no server"
+        assert monotonic() < deadline, (status, content)
+        sleep(0.01)
+
+
+def functions_of_file() -> dict[FunctionType, Any]:
+    path = Path(__file__).parent.parent / "greeter_functions.py"
+    spec = importlib.util.spec_from_file_location("greeter_functions", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return embedded_functions(vars(module))
+
+
+@pytest.mark.parametrize("running", ["resident"], indirect=True)
+@pytest.mark.parametrize("kind", ["embedded", "remote"])
+def test_messages_come_by_put_and_payloads_go_by_get(
+    kind: str, running: Any, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url, embedded = "http://127.0.0.1:1", functions_of_file()
+    if kind == "remote":
+        url, embedded = request.getfixturevalue("greeter_url"), {}
+    ingress, egress = free_ports(2)
+    path = tmp_path / "module.yaml"
+    path.write_text(MODULE.format(url=url, ingress=ingress, egress=egress))
+    with running():
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+        add_module(env, read_module(path), embedded)
+        client = env.execute_async("module")
+        try:
+            check_greetings(ingress, egress)
+        finally:
+            client.cancel().result()
+
+
+@pytest.mark.parametrize("running", ["resident"], indirect=True)
+def test_the_quick_start(running: Any, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "statefun" / "quick-start.md").read_text()
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    python = [text for kind, text in blocks if kind == "python"]
+    yaml = [text for kind, text in blocks if kind == "yaml"]
+    written: dict[str, Any] = {"__name__": "functions"}
+    exec(python[0], written)
+    served: dict[str, Any] = {"__name__": "served"}
+    exec(python[1].replace("from functions import functions", ""), written | served)
+    ingress, egress = free_ports(2)
+    path = tmp_path / "module.yaml"
+    module = "---\n".join(yaml).replace("8090", str(ingress)).replace("8091", str(egress))
+    path.write_text(module)
+    with running():
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+        add_module(env, read_module(path), embedded_functions(written))
+        client = env.execute_async("module")
+        try:
+            for number in (1, 2):
+                patiently(lambda: asked(ingress, "PUT", "/example/greeter/Ada"))
+                greeting = patiently(lambda: asked(egress, "GET", "/greetings"))
+                assert greeting == f"Hello Ada, number {number}"
+                assert greeting in page
+        finally:
+            client.cancel().result()
+
+
+def check_greetings(ingress: int, egress: int) -> None:
+    patiently(lambda: asked(ingress, "PUT", "/test/playing/Ada", "one"))
+    patiently(lambda: asked(ingress, "PUT", "/test/playing/Ada", "two"))
+    typename = {"Content-Type": "application/vnd.test/other"}
+    assert asked(ingress, "PUT", "/test/playing/Ada", b"\xff", **typename)[0] == 200
+    expected = ["Ada io.statefun.types/string 1", "Ada io.statefun.types/string 2"]
+    for text in (*expected, "Ada test/other 3"):
+        assert patiently(lambda: asked(egress, "GET", "/greetings")) == text
+    assert asked(egress, "GET", "/greetings") == (404, "topic 'greetings' is empty\n")
+    assert asked(egress, "GET", "/x")[0] == 404
+    assert asked(ingress, "PUT", "/test/Ada", "x")[0] == 400
+    assert asked(ingress, "PUT", "/test/playing/Ada", b"\xff")[0] == 400
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (typed(STRING, "x"), "but a function wrote something else: it is of type io.statefun"),
+        (TypedValue(EGRESS_RECORD, True, b"{}"), "wrote something else: 'topic'"),
+        (
+            TypedValue(EGRESS_RECORD, True, json.dumps({"topic": "t", "payload": "p"}).encode()),
+            "wrote to the topic 't' of the playground's egress, known are: greetings",
+        ),
+    ],
+)
+def test_what_is_no_record_of_the_egress_fails(value: TypedValue, error: str) -> None:
+    (port,) = free_ports(1)
+    sink = PlaygroundSink(port, ["greetings"])
+    writer = sink.create_writer(WriterContext(0, 1, "run"), None)
+    with pytest.raises(SerializationError, match=error):
+        writer.write(RowBatch([value]))
+    with pytest.raises(
+        MillraceError, match=f"egress of the playground cannot listen on port {port}"
+    ):
+        sink.create_writer(WriterContext(0, 1, "run"), None)
+    writer.close()
+
+
+def test_a_module_needs_an_ingress_and_functions(tmp_path: Path) -> None:
+    path = tmp_path / "module.yaml"
+    path.write_text(MODULE.split("---", maxsplit=1)[0].format(url="http://127.0.0.1:1"))
+    env = StreamExecutionEnvironment.get_execution_environment()
+    with pytest.raises(JobDefinitionError, match="the module has no ingress"):
+        add_module(env, read_module(path))
+    with pytest.raises(JobDefinitionError, match="'empty' has no functions"):
+        embedded_functions({"__name__": "empty"})
