@@ -17,9 +17,10 @@ from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobExecutionError
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.executor import EpochHooks, ExecutorError
+from millrace.engine.resident.open_epoch import OpenEpoch, part_of
 from millrace.engine.resident.roster import Crew, Roster, Task, places_of, seated
 from millrace.engine.resident.tasks import ResidentSettings, TaskStarter
-from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, LiveStart, SubtaskPlan
+from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, LiveStart
 from millrace.runtime.program import Program
 from millrace.runtime.resident.connection import (
     UNKNOWN,
@@ -32,6 +33,7 @@ from millrace.runtime.resident.connection import (
 from millrace.runtime.resident.control import (
     HeldSubtask,
     Hello,
+    LoadFailure,
     News,
     Wiring,
     decode_news,
@@ -53,6 +55,9 @@ REQUEST_DELAY_MS = 5
 """Milliseconds from the first request of an operator to the barrier, so that others join."""
 LONG_TURN = 1.0
 """Seconds of one turn after which a task is known to be busy."""
+LONG_SILENCE = 3.0
+"""Seconds without a heartbeat after which a task is taken to be busy in a call that keeps the
+interpreter's lock. A task that is only slow to tell gets a barrier too early: no harm is done."""
 MOST_STRETCHED = 1000.0
 """Milliseconds to which epochs are stretched at most."""
 LOOK_INTERVAL = 5.0
@@ -66,35 +71,6 @@ LEAST_BETWEEN_LOOKS_MS = 5
 """Milliseconds between two looks for new splits at least."""
 PEER_PATIENCE = 0.3
 """Seconds to wait for the end of a worker to which another one has lost its connection."""
-
-
-@dataclass
-class _OpenEpoch:
-    """The running epoch."""
-
-    plan: EpochPlan
-    expected: int
-    began: int
-    """Time of the barrier before, in ms since the epoch: intervals are from barrier to barrier."""
-    acks: list[Ack] = field(default_factory=list)
-    news: set[News] = field(default_factory=set)
-    exhausted: set[int] = field(default_factory=set)
-    """Tasks without more input."""
-    looks_from: int = 0
-    """Earliest time of the next look for splits, in ms since the epoch of Unix."""
-    has_splits: bool = False
-    """Whether there are splits or events for the next epoch."""
-    is_closing: bool = False
-    """Whether the barrier has been sent."""
-
-    def is_of(self, plan: EpochPlan) -> bool:
-        """Whether this is the epoch of a plan, and the same attempt."""
-        return (self.plan.epoch, self.plan.attempt) == (plan.epoch, plan.attempt)
-
-    @property
-    def has_failed(self) -> bool:
-        """Whether a subtask has failed."""
-        return any(ack.failure is not None for ack in self.acks)
 
 
 @dataclass
@@ -159,7 +135,7 @@ class ResidentExecutor:
         """Time of the last look for executors that come and go (`time.monotonic`)."""
         self._strangers = Strangers(self._selector)
         self._is_wired = False
-        self._open: _OpenEpoch | None = None
+        self._open: OpenEpoch | None = None
         self._cancelled = False
         self._end_wanted = False
         self._live_attempt = -1
@@ -562,7 +538,7 @@ class ResidentExecutor:
         self._note_loops(opened.acks)
         return opened.acks
 
-    def _looked(self, opened: _OpenEpoch, hooks: EpochHooks | None, now: int) -> int:
+    def _looked(self, opened: OpenEpoch, hooks: EpochHooks | None, now: int) -> int:
         """Look for splits if it is time, and return the time of the next look."""
         at = None if hooks is None else hooks.look_at
         if hooks is not None and at is not None and at <= now and now >= opened.looks_from:
@@ -571,16 +547,16 @@ class ResidentExecutor:
         latest = now + int(1000 * LONGEST_POLL)
         return latest if at is None else min(latest, max(at, opened.looks_from))
 
-    def _begun(self, plan: EpochPlan) -> _OpenEpoch:
+    def _begun(self, plan: EpochPlan) -> OpenEpoch:
         """Send a plan to the tasks."""
         for number, task in enumerate(self._placed):
-            part = _part_of(plan, number, self._width)
+            part = part_of(plan, number, self._width)
             task.control.send(FrameKind.EPOCH, encode_plan(part))
         now = self._clock.now()
         self._barrier_at = min(now, self._barrier_at or now)
-        return _OpenEpoch(plan, len(plan.subtasks), self._barrier_at)
+        return OpenEpoch(plan, len(plan.subtasks), self._barrier_at)
 
-    def _barrier_due(self, opened: _OpenEpoch) -> int | None:
+    def _barrier_due(self, opened: OpenEpoch) -> int | None:
         """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
         is_exhausted = len(opened.exhausted) == self._width
         ends_now = self._end_wanted or opened.has_splits
@@ -684,8 +660,8 @@ class ResidentExecutor:
         if kind is FrameKind.HEARTBEAT:
             task.beat_at = time.monotonic()
             task.turn_seconds = float(body or 0)
-            if task.turn_seconds > LONG_TURN and self._open is not None:
-                self._open.news.add(News.RECORDS)  # of which it cannot tell itself at present
+            if task.turn_seconds > LONG_TURN:
+                self._note_busy()
         elif kind is FrameKind.GREETING:
             task.hello = Hello.decode(body)
             task.held = frozenset(task.hello.held)
@@ -697,10 +673,18 @@ class ResidentExecutor:
             self._take_loss(task, *map(int, body.split()))
         elif kind is FrameKind.ACK:
             self._take_ack(body)
+        elif kind is FrameKind.REFUSED:
+            self._take_refusal(task, LoadFailure.decode(body))
         elif kind is FrameKind.NEWS:
             self._take_news(task, *decode_news(body))
         else:
             raise TransportError(f"a task sent a frame of kind {kind}")
+
+    def _note_busy(self) -> None:
+        """Note that a task works, of which it cannot tell itself at present. The barrier follows,
+        and with it the time that an epoch may take begins."""
+        if self._open is not None:
+            self._open.news.add(News.RECORDS)
 
     def _take_loss(self, task: Task, attempt: int, peer: int) -> None:
         """Process the message that a worker has lost its connection to another one. Mostly the
@@ -710,6 +694,20 @@ class ResidentExecutor:
         name = self._placed[peer].name
         message = f"the connection of {task.name} to {name} broke"
         self._broken = self._broken or (time.monotonic() + PEER_PATIENCE, message)
+
+    def _take_refusal(self, task: Task, refusal: LoadFailure) -> None:
+        """Process the message that a worker cannot load what the driver has sent.
+
+        Raises:
+            ExecutorError: it may be able to later.
+            JobExecutionError: it will never be.
+        """
+        if refusal.attempt != self._attempt:
+            return
+        message = f"{task.name} cannot load {refusal.what}:\n{refusal.traceback.rstrip()}"
+        if refusal.is_lasting:
+            raise JobExecutionError(message)
+        raise ExecutorError(message)
 
     def _take_ack(self, body: bytes) -> None:
         ack = decode(body)
@@ -738,6 +736,8 @@ class ResidentExecutor:
             raise ExecutorError(self._broken[1])
         limit = time.monotonic() - self._settings.heartbeat_timeout
         for task in list(self._tasks.values()):
+            if task.number is not None and task.beat_at < time.monotonic() - LONG_SILENCE:
+                self._note_busy()
             if task.beat_at < limit:
                 self._kill(task)
                 if task.number is not None:
@@ -780,11 +780,3 @@ class ResidentExecutor:
         """Subtasks of a task, whose state its replacement does not have."""
         assert self._program is not None
         return [] if task.number is None else places_of(self._program, task.number)
-
-
-def _part_of(plan: EpochPlan, task: int, width: int) -> EpochPlan:
-    """Part of a plan for the subtasks of one task."""
-    part: dict[tuple[int, int], SubtaskPlan] = {
-        place: subtask for place, subtask in plan.subtasks.items() if place[1] % width == task
-    }
-    return replace(plan, subtasks=part)

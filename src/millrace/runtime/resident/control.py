@@ -23,6 +23,7 @@ __all__ = [
     "News",
     "WorkerAddress",
     "ProgramLoader",
+    "LoadFailure",
     "Wiring",
     "decode_news",
     "decode_plan",
@@ -116,6 +117,27 @@ class Wiring:
         wiring = pickle.loads(body)
         assert isinstance(wiring, Wiring)
         return wiring
+
+
+class LoadFailure(msgspec.Struct, frozen=True):
+    """Message of a worker that cannot load what the driver has sent."""
+
+    attempt: int
+    """Number of the attempt that the worker is, or was to be, wired for."""
+    what: str
+    """What cannot be loaded, for messages."""
+    traceback: str
+    is_lasting: bool
+    """Whether another attempt would fail for the same reason."""
+
+    def encode(self) -> bytes:
+        """The message as bytes."""
+        return msgspec.json.encode(self)
+
+    @staticmethod
+    def decode(body: bytes) -> LoadFailure:
+        """The message from the bytes of `encode`."""
+        return msgspec.json.decode(body, type=LoadFailure)
 
 
 def encode_plan(plan: EpochPlan) -> bytes:

@@ -55,6 +55,8 @@ class FrameKind(IntEnum):
     """Driver to worker: leave the loop, and end the Spark task."""
     HEARTBEAT = 11
     """Worker to driver: the process is not frozen."""
+    REFUSED = 12
+    """Worker to driver: the program, or a plan, cannot be loaded."""
 
 
 def framed(kind: FrameKind, body: bytes | memoryview = b"") -> list[bytes | memoryview]:

@@ -142,6 +142,8 @@ class ResidentSubtask:
                 (self.place,),
                 self.subtask.stage.name,
             )
+            if self._watched is not None:
+                self._watchdog.resume(self._watched)
         self._origin: StateOrigin = "current"
         self.has_news = False
         self._guarded(self._begin)

@@ -15,6 +15,7 @@ from threading import Event, Thread
 
 from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, all_sent_before, ends_idle
 from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.failure import describe_failure
 from millrace.runtime.logs.log_place import current_place, enter_place
 from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program, Stage
@@ -31,6 +32,7 @@ from millrace.runtime.resident.connection import (
 from millrace.runtime.resident.control import (
     HeldSubtask,
     Hello,
+    LoadFailure,
     News,
     ProgramLoader,
     Wiring,
@@ -249,13 +251,21 @@ class ResidentWorker:
             due = subtask.due_at(now, clock)
             if due is None or due > 0:
                 continue
-            enter_place(subtask.log_place)
-            self._turn_since = clock
+            self._enter(subtask, clock)
             subtask.turn(clock + TURN)
             clock = time.perf_counter()
         if self._turn_since is not None:
-            self._turn_since = None
-            self._held.watchdog.end()
+            self._leave()
+
+    def _enter(self, subtask: ResidentSubtask, clock: float) -> None:
+        """Note that a subtask's functions may run from now on."""
+        enter_place(subtask.log_place)
+        self._turn_since = clock
+
+    def _leave(self) -> None:
+        """Note that no subtask's functions run."""
+        self._turn_since = None
+        self._held.watchdog.end()
 
     def _receive(self, connection: FrameConnection) -> None:
         try:
@@ -313,7 +323,7 @@ class ResidentWorker:
         if kind is FrameKind.WIRE:
             self._wire(Wiring.decode(body))
         elif kind is FrameKind.EPOCH:
-            self._begin_epoch(decode_plan(body))
+            self._take_plan(body)
         elif kind is FrameKind.BARRIER:
             for subtask in self._subtasks:
                 subtask.end_reading()
@@ -330,7 +340,11 @@ class ResidentWorker:
             connection.close()
         self._peers = {}
         self._wiring, self._number = wiring, wiring.task
-        program = self._load_program(wiring.program)
+        try:
+            program = self._load_program(wiring.program)
+        except Exception as error:
+            self._refuse(wiring.attempt, "the program", error)
+            return
         if self._run not in ("", program.run_id):
             self._held.forget(self._run)
         self._run = program.run_id
@@ -433,11 +447,30 @@ class ResidentWorker:
         self._statuses = {}
         self._plan = None
 
+    def _refuse(self, attempt: int, what: str, error: Exception) -> None:
+        """Tell the driver that something it has sent cannot be loaded. Mostly a module is missing
+        here, or the module of a class fails when it is imported."""
+        told = describe_failure(error, "").user_traceback
+        is_lasting = not isinstance(error, OSError | MemoryError)
+        refusal = LoadFailure(attempt, what, told, is_lasting)
+        self._control.send(FrameKind.REFUSED, refusal.encode())
+
+    def _take_plan(self, body: bytes) -> None:
+        try:
+            plan = decode_plan(body)
+        except Exception as error:
+            assert self._wiring is not None
+            self._refuse(self._wiring.attempt, "the splits of an epoch", error)
+            return
+        self._begin_epoch(plan)
+
     def _begin_epoch(self, plan: EpochPlan) -> None:
         self._plan, self._told = plan, set()
         storage = self._storage(plan)
         for subtask in self._subtasks:
+            self._enter(subtask, time.perf_counter())
             subtask.begin(plan, storage)
+        self._leave()
         self._connect_loops()
 
     def _connect_loops(self) -> None:
