@@ -88,10 +88,89 @@ def test_an_error_wakes_the_reader_and_is_raised_there() -> None:
 
 
 def test_a_waiting_thread_ends_with_the_reader() -> None:
+    before = set(threading.enumerate())
     broker = Broker()
     waiter = MessageWaiter(broker.consume, broker.woken.set)
     waiter.wait()
     assert broker.asked.acquire(timeout=LONG)
     waiter.close()
-    assert not any(thread.name == "Kafka messages" for thread in threading.enumerate())
+    assert set(threading.enumerate()) <= before
     assert not broker.woken.is_set()
+
+
+def test_a_call_is_made_at_once_while_nothing_waits() -> None:
+    broker = Broker()
+    waiter = MessageWaiter(broker.consume, broker.woken.set)
+    callers: list[threading.Thread] = []
+    waiter.call(lambda: callers.append(threading.current_thread()))
+    assert callers == [threading.current_thread()]
+    waiter.close()
+
+
+def test_calls_are_made_in_order_between_two_waits() -> None:
+    broker = Broker()
+    waiter = MessageWaiter(broker.consume, broker.woken.set)
+    made: list[tuple[str, str]] = []
+    over = threading.Event()
+
+    def note(number: str) -> None:
+        made.append((number, threading.current_thread().name))
+
+    waiter.wait()
+    assert broker.asked.acquire(timeout=LONG)
+    for number in "abc":
+        waiter.call(lambda number=number: note(number))  # type: ignore[misc]
+    waiter.call(over.set)
+    assert over.wait(LONG)
+    assert made == [(number, "Kafka messages") for number in "abc"]
+    waiter.close()
+
+
+def test_calls_that_no_wait_follows_are_made_by_the_reader() -> None:
+    broker = Broker()
+    consuming, found = threading.Event(), threading.Event()
+
+    def consume(patience: float) -> list[Any]:
+        consuming.set()
+        assert found.wait(LONG)
+        return ["a"]
+
+    made: list[str] = []
+    waiter = MessageWaiter(consume, broker.woken.set)
+    waiter.wait()
+    assert consuming.wait(LONG)
+    waiter.call(lambda: made.append("commit"))
+    assert made == []
+    found.set()
+    assert broker.woken.wait(LONG)
+    assert made == []
+    assert waiter.take() == ["a"]
+    assert made == ["commit"]
+    waiter.close()
+
+
+def test_a_failed_call_wakes_the_reader_and_is_raised_there() -> None:
+    broker = Broker()
+    waiter = MessageWaiter(broker.consume, broker.woken.set)
+
+    def fail() -> None:
+        raise OSError("away")
+
+    waiter.wait()
+    assert broker.asked.acquire(timeout=LONG)
+    waiter.call(fail)
+    assert broker.woken.wait(LONG)
+    with pytest.raises(OSError, match="away"):
+        waiter.take()
+    waiter.close()
+
+
+def test_calls_that_are_left_are_made_at_the_end() -> None:
+    broker = Broker()
+    waiter = MessageWaiter(broker.consume, broker.woken.set)
+    made: list[str] = []
+    waiter.wait()
+    assert broker.asked.acquire(timeout=LONG)
+    waiter.call(lambda: made.append("commit"))
+    waiter.close()
+    assert made == ["commit"]

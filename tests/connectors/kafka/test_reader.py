@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from millrace.common import SimpleStringSchema
+from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
 from millrace.common.source import AssignedSplit, ReaderContext
 from millrace.connectors.kafka import KafkaError, KafkaSource
+from millrace.connectors.kafka.client import create_consumer
 from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
 from millrace.connectors.kafka.partition_watch import NewRecords
 from millrace.connectors.kafka.reader import KafkaSourceReader
@@ -29,13 +31,15 @@ def reader(topics: Any) -> Any:
         position: int | None = None,
         starting_offset: int = 0,
         wake_up: Callable[[], None] | None = None,
+        metrics: MetricGroup | None = None,
         **properties: str,
     ) -> KafkaSourceReader:
         builder = KafkaSource.builder().set_bootstrap_servers(topics.bootstrap_servers)
         builder.set_topics(topic).set_value_only_deserializer(SimpleStringSchema())
         for name, value in properties.items():
             builder.set_property(name.replace("_", "."), value)
-        context = ReaderContext(0, 1, lambda: 0, wake_up=wake_up)
+        shown = UnregisteredMetricGroup() if metrics is None else metrics
+        context = ReaderContext(0, 1, lambda: 0, metrics=shown, wake_up=wake_up)
         opened = builder.build().create_reader(context)
         made.append(opened)
         split = KafkaPartitionSplit(f"{topic}-0", topic, 0, starting_offset)
@@ -45,6 +49,20 @@ def reader(topics: Any) -> Any:
     yield make
     for opened in made:
         opened.close()
+
+
+class Gauges(UnregisteredMetricGroup):
+    """Gauges of all groups, by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gauges: dict[str, list[Callable[[], int]]] = {}
+
+    def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
+        return self
+
+    def gauge(self, name: str, obj: Callable[[], int]) -> None:
+        self.gauges.setdefault(name, []).append(obj)
 
 
 def take(reader: KafkaSourceReader, count: int) -> list[str]:
@@ -118,6 +136,73 @@ def test_an_idle_reader_wakes_the_loop(topics: Any, reader: Make) -> None:
                 woken.set()
     assert found == ["0a", "0b", "1a", "1b", "2a", "2b"]
     assert opened.snapshot_state() == {f"{topic}-0": 6}
+
+
+class HeldConsumer:
+    """A consumer whose waits in threads other than the test's end when the test says so, and which
+    notes the calls that are made meanwhile."""
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+        self._loop = threading.current_thread()
+        self.waits = threading.Event()
+        self.may_end = threading.Event()
+        self.meanwhile: list[str] = []
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
+            if threading.current_thread() is self._loop:
+                if self.waits.is_set() and not self.may_end.is_set():
+                    self.meanwhile.append(name)
+            elif name == "consume":
+                self.waits.set()
+                assert self.may_end.wait(180)
+            self.calls.append(name)
+            return getattr(self._consumer, name)(*arguments, **named)
+
+        return call
+
+
+def test_nothing_is_asked_of_a_consumer_in_which_a_thread_waits(
+    topics: Any, reader: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a call would spin until it hits the moment between two waits, which may be never."""
+    made: list[HeldConsumer] = []
+
+    def create(config: Any) -> HeldConsumer:
+        made.append(HeldConsumer(create_consumer(config)))
+        return made[0]
+
+    monkeypatch.setattr("millrace.connectors.kafka.reader.create_consumer", create)
+    topic, other = topics.create(), topics.create()
+    topics.send(topic, ["a"])
+    metrics = Gauges()
+    woken = threading.Event()
+    opened = reader(topic, wake_up=woken.set, metrics=metrics, group_id=topic)
+    assert take(opened, 1) == ["a"]
+    consumer = made[0]
+    until = time.monotonic() + 180
+    while not consumer.waits.is_set():
+        assert time.monotonic() < until
+        opened.begin_epoch(10)
+        assert opened.poll(10) == []
+        if opened.next_wakeup(5) is not None:
+            assert consumer.waits.wait(180)
+    assert [read() for read in metrics.gauges["pendingRecords"]] == [0]
+    opened.notify_checkpoint_complete(1)
+    opened.pause_or_resume_splits([f"{topic}-0"], [])
+    opened.pause_or_resume_splits([], [f"{topic}-0"])
+    split = KafkaPartitionSplit(f"{other}-0", other, 0, 0)
+    opened.add_splits([AssignedSplit(split, None)])
+    assert opened.remove_splits([f"{other}-0"]) == {f"{other}-0": 0}
+    assert consumer.meanwhile == []
+    before = len(consumer.calls)
+    consumer.may_end.set()
+    topics.send(topic, ["b"])
+    assert take(opened, 1) == ["b"]
+    asked = [name for name in consumer.calls[before:] if name != "consume"]
+    assert asked[:5] == ["commit", "pause", "resume", "incremental_assign", "incremental_unassign"]
 
 
 def test_an_offset_that_is_not_there_any_more(topics: Any, reader: Make) -> None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 __all__ = ["MessageWaiter"]
 
 _SLICE_S = 0.1
-"""Seconds of one wait, after which the thread looks whether it is to end."""
+"""Seconds of one wait, after which the thread makes the reader's calls, and looks whether it is to
+end."""
 
 
 class MessageWaiter:
     """Waits for a consumer's next message, whenever its reader has found none.
 
-    While the thread waits, nobody else may take messages of the consumer: they would be out of
-    order.
+    While the thread waits, the consumer is the thread's alone. Messages that somebody else took
+    would be out of order. And confluent-kafka makes any other call wait, in a loop of short sleeps,
+    until no call is under way: since one wait follows the other at once, that call may never begin,
+    and its worker stands still. What the reader asks of the consumer therefore goes through `call`.
 
     Args:
         consume: waits up to so many seconds for messages, and returns them.
@@ -28,6 +32,8 @@ class MessageWaiter:
         self._wake_up = wake_up
         self._wanted = threading.Event()
         self._is_closed = False
+        self._calls: deque[Callable[[], object]] = deque()
+        """Calls to make between two waits."""
         self._messages: list[Any] = []
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="Kafka messages", daemon=True)
@@ -44,12 +50,24 @@ class MessageWaiter:
         if not self.is_waiting and not self._messages and self._error is None:
             self._wanted.set()
 
-    def take(self) -> list[Any]:
-        """Messages that the last wait has found.
+    def call(self, call: Callable[[], object]) -> None:
+        """Make a call to the consumer: at once, or between two waits of the thread. Never blocks.
 
         Raises:
-            Exception: what ``consume`` raised.
+            Exception: what the call raised, or one that was left to make before it. What the thread
+                catches is raised by `take`.
         """
+        self._calls.append(call)
+        if not self.is_waiting:
+            self._make_calls()
+
+    def take(self) -> list[Any]:
+        """Messages that the last wait has found, which must be over.
+
+        Raises:
+            Exception: what ``consume`` or a call to the consumer raised.
+        """
+        self._make_calls()
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -59,6 +77,7 @@ class MessageWaiter:
     def _run(self) -> None:
         while self._wanted.wait() and not self._is_closed:
             try:
+                self._make_calls()
                 self._messages = self._consume(_SLICE_S)
             except Exception as error:
                 self._error = error
@@ -66,8 +85,13 @@ class MessageWaiter:
                 self._wanted.clear()
                 self._wake_up()
 
+    def _make_calls(self) -> None:
+        while self._calls:
+            self._calls.popleft()()
+
     def close(self) -> None:
-        """End the thread. The consumer can be closed then."""
+        """End the thread, and make the calls that are left. The consumer can be closed then."""
         self._is_closed = True
         self._wanted.set()
         self._thread.join()
+        self._make_calls()

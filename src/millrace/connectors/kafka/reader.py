@@ -71,6 +71,8 @@ class _OpenPartition:
         self.stop = split.stopping_offset if run_end is None else run_end
         self.next_offset = next_offset
         self.committed = -1
+        self.known_end = 0
+        """The partition's end, when the consumer was last asked."""
         self.decoder = decoder
         self.caught_up = False
         """Whether the brokers had no more records when it was last heard of."""
@@ -156,7 +158,14 @@ class KafkaSourceReader(SourceReader[Any]):
             self._show(opened)
             assigned.append(self._kafka.TopicPartition(*opened.place, at))
         if assigned:
-            self._consumer.incremental_assign(assigned)
+            self._call(lambda: self._consumer.incremental_assign(assigned))
+
+    def _call(self, call: Callable[[], object]) -> None:
+        """Make a call to the consumer, in its thread if that waits for messages."""
+        if self._waiter is None:
+            call()
+        else:
+            self._waiter.call(call)
 
     def _is_wanted(self, split: KafkaPartitionSplit) -> bool:
         return self._wanted is None or split.topic in self._wanted
@@ -168,7 +177,7 @@ class KafkaSourceReader(SourceReader[Any]):
             del self._open[opened.place]
         if removed:
             places = [self._kafka.TopicPartition(*opened.place) for opened in removed]
-            self._consumer.incremental_unassign(places)
+            self._call(lambda: self._consumer.incremental_unassign(places))
         return {opened.split_id: opened.next_offset for opened in removed}
 
     def _show(self, opened: _OpenPartition) -> None:
@@ -351,9 +360,9 @@ class KafkaSourceReader(SourceReader[Any]):
                 opened.paused and opened.split_id not in resume
             )
         if paused := self._partitions(pause):
-            self._consumer.pause(paused)
+            self._call(lambda: self._consumer.pause(paused))
         if resumed := self._partitions(resume):
-            self._consumer.resume(resumed)
+            self._call(lambda: self._consumer.resume(resumed))
 
     def _partitions(self, split_ids: Sequence[str]) -> list[Any]:
         partition = self._kafka.TopicPartition
@@ -370,7 +379,7 @@ class KafkaSourceReader(SourceReader[Any]):
         if not self._commits or not moved:
             return
         offsets = [self._kafka.TopicPartition(*o.place, o.next_offset) for o in moved]
-        self._consumer.commit(offsets=offsets, asynchronous=True)
+        self._call(lambda: self._consumer.commit(offsets=offsets, asynchronous=True))
 
     def _on_commit(self, error: Any, partitions: list[Any]) -> None:
         for partition in partitions:
@@ -395,15 +404,20 @@ class KafkaSourceReader(SourceReader[Any]):
 
     def _lag(self, opened: _OpenPartition) -> int:
         """Number of records after the position, as of the last fetch."""
-        partition = self._kafka.TopicPartition(*opened.place)
-        bounds = self._consumer.get_watermark_offsets(partition, cached=True)
-        return max(0, bounds[1] - opened.next_offset) if bounds is not None else 0
+        if self._waiter is None or not self._waiter.is_waiting:
+            partition = self._kafka.TopicPartition(*opened.place)
+            bounds = self._consumer.get_watermark_offsets(partition, cached=True)
+            opened.known_end = 0 if bounds is None else bounds[1]
+        # else nothing has come since: the thread has the consumer until something does
+        return max(0, opened.known_end - opened.next_offset)
 
     def close(self) -> None:
-        if self._waiter is not None:
-            self._waiter.close()
-        if self._consumer is not None:
-            self._consumer.close()
+        try:
+            if self._waiter is not None:
+                self._waiter.close()
+        finally:
+            if self._consumer is not None:
+                self._consumer.close()
 
 
 def _place(message: Any) -> tuple[str | None, int]:
