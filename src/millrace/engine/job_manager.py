@@ -248,8 +248,12 @@ class JobManager:
 
     def _is_done(self) -> bool:
         """Whether no more epochs have to run."""
-        ended = self._has_ended or self._stopping
-        return ended and not self._deployment.sinks.awaits_subtasks
+        return self._only_commits and not self._deployment.sinks.awaits_subtasks
+
+    @property
+    def _only_commits(self) -> bool:
+        """Whether epochs are only run to make commits."""
+        return self._has_ended or self._stopping
 
     @property
     def _has_ended(self) -> bool:
@@ -408,14 +412,18 @@ class JobManager:
             end_file=end_file,
             end_object=end_object,
             ends_at=self._ends_at(now) if open_ended else None,
+            only_commits=self._only_commits,
         )
 
     def _ends_at(self, now: int) -> int | None:
         """Time at which an epoch must end that is kept open, although nothing has happened in it:
         at once if something waits for its end."""
-        at_once = self._requests.serving is not None or self._run_end.begun or self._stopping
+        ends_run = self._run_end.begun and not self._only_commits
+        at_once = self._requests.serving is not None or ends_run
         if at_once or self._deployment.loops.has_run_dry or self.bus.wanted.is_set():
             return now
+        if self._only_commits:  # the next try of those that have failed may be in a while
+            return self._deployment.sinks.next_commit()
         times = [self._deployment.sinks.next_commit(), self._checkpoints.due_at(self._epoch)]
         return min((at for at in times if at is not None), default=None)
 

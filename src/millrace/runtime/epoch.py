@@ -179,6 +179,8 @@ class EpochPlan:
     ends_at: int | None = None
     """Time at which an epoch of resident tasks ends although it has no news, in ms since the epoch.
     None if there is none."""
+    only_commits: bool = False
+    """Whether the job has ended but for commits: the end of the input does not end the epoch."""
 
 
 @dataclass(frozen=True)

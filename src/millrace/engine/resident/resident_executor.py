@@ -558,7 +558,7 @@ class ResidentExecutor:
 
     def _barrier_due(self, opened: OpenEpoch) -> int | None:
         """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
-        is_exhausted = len(opened.exhausted) == self._width
+        is_exhausted = len(opened.exhausted) == self._width and not opened.plan.only_commits
         ends_now = self._end_wanted or opened.has_splits
         if ends_now or (is_exhausted and not self._loop_epochs):
             return opened.began
