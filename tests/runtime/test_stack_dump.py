@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 
 from millrace.runtime import watchdog
-from millrace.runtime.watchdog import REPORTS, SubtaskReport, clear_reports, reports_in
+from millrace.runtime.turn_record import RecordedTurn, TurnRecord
+from millrace.runtime.watchdog import (
+    REPORTS,
+    SubtaskReport,
+    clear_reports,
+    reports_in,
+    turn_path,
+)
 
 SOURCES = Path(__file__).parents[2] / "src"
 PATIENCE = 180.0
@@ -76,6 +83,17 @@ def test_a_call_that_keeps_the_lock(tmp_path: Path, call: str, function: str) ->
     names = [line.rpartition(" in ")[2] for line in report.stack.splitlines() if " in " in line]
     assert names[:2] == ["<module>", "user"]  # the outermost first
     assert names[-1] == function
+
+
+def test_a_resident_task_has_begun_other_subtasks_since(tmp_path: Path) -> None:
+    """The record of its turns tells which one stands still."""
+    record = TurnRecord(turn_path(str(tmp_path), "host:7"))
+    record.begin(RecordedTurn("run-1", 2, 5, "Enrich").encode())
+    with process(tmp_path, "begin(12)", "stand_still(60)") as running:
+        report = report_of(tmp_path, running, 12)
+    record.close()
+    assert (report.stage, report.subtask, report.operator) == (2, 5, "Enrich")
+    assert report.left == ((2, 5),)
 
 
 def test_after_a_pause_and_much_that_was_quick(tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from millrace.common import Configuration
 from millrace.common.errors import JobExecutionError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine import epoch_runner
@@ -73,3 +75,28 @@ def test_the_operator_is_named(
     assert reason in text
     assert "harmless" not in text
     assert "after it" not in text
+
+
+@pytest.mark.spark
+def test_the_operator_of_a_resident_task_is_named(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deadly(value: int) -> int:
+        return value if value < 3 else ctypes.string_at(0)[0]
+
+    monkeypatch.setattr(epoch_runner, "INFRASTRUCTURE_RETRIES", 0)
+    settings = {
+        "execution.runtime-mode": "STREAMING",
+        "execution.checkpointing.dir": str(tmp_path),
+        "millrace.executor": "resident",
+    }
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
+    env.set_parallelism(1)
+    numbers = env.from_collection([1, 2, 3]).map(lambda v: v).name("harmless")
+    numbers.key_by(lambda v: v % 2).map(deadly).name("deadly").print()
+    with pytest.raises(JobExecutionError) as caught:
+        env.execute("deadly")
+    text = str(caught.value)
+    assert "died in 'deadly" in text
+    assert "(subtask 0): Segmentation fault" in text
+    assert "harmless" not in text

@@ -29,9 +29,19 @@ from millrace.filesystem.location import is_local
 from millrace.runtime.failure import operator_of
 from millrace.runtime.reading_end import SUFFIX as READING_END
 from millrace.runtime.stack_dump import SUFFIX, DumpedSubtask, StackDumps, read_dump
+from millrace.runtime.turn_record import SUFFIX as TURN
+from millrace.runtime.turn_record import read_turn
 from millrace.state.checkpoint.files import delete_quietly, write_file
 
-__all__ = ["FIRST", "REPORTS", "SubtaskReport", "Watchdog", "clear_reports", "reports_in"]
+__all__ = [
+    "FIRST",
+    "REPORTS",
+    "SubtaskReport",
+    "Watchdog",
+    "clear_reports",
+    "reports_in",
+    "turn_path",
+]
 
 REPORTS = "running"
 """Directory of the reports, within the job's directory."""
@@ -166,7 +176,7 @@ class Watchdog:
 
     @property
     def _file_name(self) -> str:
-        return self._worker.replace(":", "-")
+        return _file_name(self._worker)
 
     # -- in the thread -------------------------------------------------------------------------
 
@@ -218,6 +228,15 @@ class Watchdog:
             delete_quietly(path)
 
 
+def turn_path(job_dir: str, worker: str) -> str:
+    """Path of the record of a worker's running subtask; see `turn_record`."""
+    return os.path.join(job_dir, REPORTS, _file_name(worker) + TURN)
+
+
+def _file_name(worker: str) -> str:
+    return worker.replace(":", "-")
+
+
 def stack_of(frame: FrameType) -> str:
     """A stack in the form of tracebacks, from the call at which a worker begins its level. Cut
     to `STACK_BYTES`."""
@@ -258,7 +277,7 @@ def clear_reports(job_dir: str) -> None:
     directory = os.path.join(job_dir, REPORTS)
     with suppress(OSError):
         for name in os.listdir(directory):
-            if name.endswith((".json", SUFFIX, READING_END)):
+            if name.endswith((".json", SUFFIX, TURN, READING_END)):
                 delete_quietly(os.path.join(directory, name))
         os.rmdir(directory)
 
@@ -269,6 +288,11 @@ def _read_dump(path: str) -> SubtaskReport | None:
         if dumped is None:
             return None
         subtask, seconds, stack = dumped
+        # a resident task begins all its subtasks, and then gives them their turns
+        turn = read_turn(path.removesuffix(SUFFIX) + TURN)
+        if turn is not None and turn.run_id == subtask.run_id:
+            left, name = ((turn.stage, turn.subtask),), turn.stage_name
+            subtask = msgspec.structs.replace(subtask, left=left, stage_name=name)
         stage, index = subtask.left[0]
     except (OSError, msgspec.MsgspecError, ValueError, IndexError, RecursionError):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -16,14 +17,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 from forked_tasks import ForkingStarter
 
 from millrace.common import Configuration, WatermarkStrategy
+from millrace.common.errors import JobExecutionError
 from millrace.connectors import NumberSequenceSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine import epoch_runner
 from millrace.engine.job_details import JobDetails
 from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.resident.connection import FrameConnection
+from millrace.runtime.turn_record import RecordedTurn, TurnRecord, read_turn
 
 PARALLELISM = 4
 NUMBERS = 8_000
@@ -119,3 +123,48 @@ def test_a_connection_that_breaks_when_the_next_epoch_begins(
     monkeypatch.setattr(ResidentExecutor, "begin_epoch", begin_broken)
     assert Counter(counted(lambda details: None, tmp_path)) == expected()
     assert broken
+
+
+@pytest.mark.parametrize(
+    "die",
+    [lambda: os._exit(7), lambda: os.kill(os.getpid(), signal.SIGKILL)],
+    ids=["exit", "kill"],
+)
+def test_the_operator_in_which_a_worker_dies_is_named(
+    die: Callable[[], None],
+    starter: ForkingStarter,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def deadly(value: int) -> int:
+        if value == 3:
+            die()
+        return value
+
+    monkeypatch.setattr(epoch_runner, "INFRASTRUCTURE_RETRIES", 0)
+    settings = {
+        "execution.runtime-mode": "STREAMING",
+        "execution.checkpointing.dir": str(tmp_path),
+    }
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
+    env.set_parallelism(2)
+    numbers = env.from_collection([1, 2, 3]).map(lambda v: v).name("harmless")
+    deaths = numbers.key_by(lambda v: v % 2).map(deadly).name("deadly")
+    deaths.key_by(lambda v: v).map(lambda v: v).name("after it").print()
+    with pytest.raises(JobExecutionError) as caught:
+        env.execute("deadly")
+    text = str(caught.value)
+    assert re.search(r"worker forked:\d+ died in 'deadly' \(subtask [01]\): it was killed", text)
+    assert not list(tmp_path.glob("**/running"))
+
+
+def test_a_worker_that_is_killed_between_two_turns_blames_no_operator(tmp_path: Path) -> None:
+    path = str(tmp_path / "running" / "worker.turn")
+    record = TurnRecord(path)
+    turn = RecordedTurn("run", 3, 1, "deadly")
+    record.begin(turn.encode())
+    assert read_turn(path) == turn
+    record.end()
+    assert read_turn(path) is None
+    record.close()
+    assert not list((tmp_path / "running").iterdir())

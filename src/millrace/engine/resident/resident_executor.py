@@ -122,6 +122,7 @@ class ResidentExecutor:
         self._code = b""
         self._most_width = 0
         """Number of tasks that the program has if there are slots enough."""
+        self._job_dir: str | None = None
         self._attempt = 0
         self._roster = Roster()
         self._tasks: dict[int, Task] = {}
@@ -206,6 +207,7 @@ class ResidentExecutor:
         Raises:
             ExecutorError: a task was lost.
         """
+        self._job_dir = plan.job_dir
         try:
             self._ensure_tasks()
             misses = self._ensure_wired(plan)
@@ -742,7 +744,7 @@ class ResidentExecutor:
                 self._kill(task)
                 if task.number is not None:
                     raise ExecutorError(
-                        f"{task.name} has sent no heartbeat for "
+                        f"{task.name}{task.operator(self._job_dir)} has sent no heartbeat for "
                         f"{self._settings.heartbeat_timeout:g} s, and was ended",
                         self._subtasks_of(task),
                     )
@@ -773,7 +775,9 @@ class ResidentExecutor:
         if task.number is None or crew is None:
             return
         reason = crew.running.reason(task.hello.attempt) if task.hello is not None else ""
-        message = f"{task.name} was lost" + (f": {reason}" if reason else "")
+        operator = task.operator(self._job_dir)
+        message = f"{task.name} died{operator}" if operator else f"{task.name} was lost"
+        message += f": {reason}" if reason else ""
         raise ExecutorError(message, self._subtasks_of(task))
 
     def _subtasks_of(self, task: Task) -> list[tuple[int, int]]:

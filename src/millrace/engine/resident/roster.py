@@ -15,6 +15,8 @@ from millrace.runtime.program import Program
 from millrace.runtime.resident.connection import FrameConnection
 from millrace.runtime.resident.control import HeldSubtask, Hello
 from millrace.runtime.resident.frames import FrameKind
+from millrace.runtime.turn_record import read_turn
+from millrace.runtime.watchdog import turn_path
 
 __all__ = ["Crew", "Roster", "Task", "places_of", "seated"]
 
@@ -56,6 +58,14 @@ class Task:
     def name(self) -> str:
         """The process, for messages."""
         return f"worker {self.hello.worker if self.hello else self.control.peer}"
+
+    def operator(self, job_dir: str | None) -> str:
+        """The operator and subtask that the process ran last, for messages. Empty if it ran none,
+        or that is not known: the job's directory is on no disk that both share."""
+        if job_dir is None or self.hello is None:
+            return ""
+        turn = read_turn(turn_path(job_dir, self.hello.worker))
+        return "" if turn is None else f" in '{turn.stage_name}' (subtask {turn.subtask})"
 
 
 @dataclass

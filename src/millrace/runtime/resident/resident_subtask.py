@@ -20,6 +20,7 @@ from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
 from millrace.runtime.resident.outbox import Outbox
 from millrace.runtime.subtask import SegmentWriter
+from millrace.runtime.turn_record import RecordedTurn
 from millrace.runtime.watchdog import Watchdog, WatchedSubtask
 from millrace.runtime.watermark_valve import Channel
 from millrace.state.delta_payload import Loader
@@ -121,6 +122,7 @@ class ResidentSubtask:
         """Whether anything has been processed in this epoch."""
         program, stage = self.subtask.program, self.subtask.stage
         self.log_place = LogPlace(program.job_name, stage.name, self.subtask.index)
+        self.turn_record = RecordedTurn(program.run_id, *self.place, stage.name).encode()
 
     @property
     def place(self) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Thread
 
+from millrace.filesystem.location import is_local
 from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, all_sent_before, ends_idle
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.failure import describe_failure
@@ -46,6 +47,8 @@ from millrace.runtime.resident.frames import FrameKind, TransportError, framed
 from millrace.runtime.resident.listener import Listener
 from millrace.runtime.resident.outbox import Outbox
 from millrace.runtime.resident.resident_subtask import Phase, ResidentSubtask, Storage
+from millrace.runtime.turn_record import TurnRecord
+from millrace.runtime.watchdog import turn_path
 from millrace.runtime.watermark_valve import Channel
 from millrace.runtime.worker import Worker
 
@@ -145,6 +148,8 @@ class ResidentWorker:
         """Subtask with which the next step begins."""
         self._turn_since: float | None = None
         """Beginning of the running turn of a subtask (`time.perf_counter`)."""
+        self._turns: TurnRecord | None = None
+        """Record of the running subtask. None if the job's directory is on no disk."""
         self._has_returned = False
 
     # -- life ----------------------------------------------------------------------------------
@@ -198,6 +203,7 @@ class ResidentWorker:
 
     def _close(self) -> None:
         self._drop_subtasks()
+        self._record_turns(None)
         early = [connection for _, connection in self._early]
         for connection in (*self._peers.values(), *early, *self._strangers, self._control):
             connection.close()
@@ -261,10 +267,14 @@ class ResidentWorker:
         """Note that a subtask's functions may run from now on."""
         enter_place(subtask.log_place)
         self._turn_since = clock
+        if self._turns is not None:
+            self._turns.begin(subtask.turn_record)
 
     def _leave(self) -> None:
         """Note that no subtask's functions run."""
         self._turn_since = None
+        if self._turns is not None:
+            self._turns.end()
         self._held.watchdog.end()
 
     def _receive(self, connection: FrameConnection) -> None:
@@ -467,11 +477,21 @@ class ResidentWorker:
     def _begin_epoch(self, plan: EpochPlan) -> None:
         self._plan, self._told = plan, set()
         storage = self._storage(plan)
+        self._record_turns(plan.job_dir)
         for subtask in self._subtasks:
             self._enter(subtask, time.perf_counter())
             subtask.begin(plan, storage)
         self._leave()
         self._connect_loops()
+
+    def _record_turns(self, job_dir: str | None) -> None:
+        path = turn_path(job_dir, self._held.name) if job_dir and is_local(job_dir) else None
+        if self._turns is not None and self._turns.path != path:
+            self._turns.close()
+            self._turns = None
+        if self._turns is None and path is not None:
+            with suppress(OSError):  # the directory is not shared: nobody would read it
+                self._turns = TurnRecord(path)
 
     def _connect_loops(self) -> None:
         """Connect the ends of each loop, whose operators may be new in this epoch. Both ends of

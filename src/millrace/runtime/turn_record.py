@@ -1,0 +1,82 @@
+"""Record of the subtask that has its turn in a process: it outlives the process.
+
+A process that dies of a signal, or is killed, has no last words. The driver reads what ran from the
+record, a small file in the job's directory that the worker overwrites with each turn.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from contextlib import suppress
+
+import msgspec
+
+from millrace.common.typed_json import decode_json
+
+__all__ = ["SUFFIX", "RecordedTurn", "TurnRecord", "read_turn"]
+
+SUFFIX = ".turn"
+_LENGTH = struct.Struct("<I")
+_MOST_BYTES = 4096
+
+
+class RecordedTurn(msgspec.Struct, frozen=True):
+    """Subtask that a process ran last."""
+
+    run_id: str
+    stage: int
+    subtask: int
+    stage_name: str
+
+    def encode(self) -> bytes:
+        """The record's content."""
+        data = msgspec.json.encode(self)
+        if len(data) > _MOST_BYTES - _LENGTH.size:
+            data = msgspec.json.encode(msgspec.structs.replace(self, stage_name=""))
+        return _LENGTH.pack(len(data)) + data
+
+
+class TurnRecord:
+    """File of the running subtask of this process.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        with suppress(FileExistsError):
+            os.mkdir(os.path.dirname(path), 0o700)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+
+    def begin(self, turn: bytes) -> None:
+        """Note that a turn begins. ``turn`` is an encoded `RecordedTurn`."""
+        with suppress(OSError):  # a full disk: then nobody knows
+            os.pwrite(self._fd, turn, 0)
+
+    def end(self) -> None:
+        """Note that no subtask has its turn."""
+        with suppress(OSError):
+            os.pwrite(self._fd, _NONE, 0)
+
+    def close(self) -> None:
+        """Close and delete the file."""
+        os.close(self._fd)
+        with suppress(OSError):
+            os.unlink(self.path)
+
+
+_NONE = _LENGTH.pack(0)
+
+
+def read_turn(path: str) -> RecordedTurn | None:
+    """The turn in which a process was when it ended. None if it was in none, or that is not
+    known."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_MOST_BYTES)
+        (length,) = _LENGTH.unpack_from(data)
+        return decode_json(data[_LENGTH.size :][:length], RecordedTurn) if length else None
+    except (OSError, struct.error, msgspec.MsgspecError, ValueError):
+        return None
