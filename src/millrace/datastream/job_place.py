@@ -86,7 +86,7 @@ def choice_without_slots(graph: JobGraph, wanted: str) -> ExecutorChoice | None:
     if wanted == ExecutorKind.RESIDENT:
         require_fit_for_resident_tasks(graph)
     if wanted != AUTO:
-        return ExecutorChoice(ExecutorKind(wanted), f"{options.EXECUTOR.key} says so")
+        return ExecutorChoice(ExecutorKind(wanted), f"{options.EXECUTOR.key} is {wanted}")
     reason = epochs_are_needed(graph)
     return None if reason is None else ExecutorChoice(ExecutorKind.EPOCHS, reason)
 

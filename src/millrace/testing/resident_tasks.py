@@ -54,7 +54,7 @@ class ThreadStarter:
     def _new(self) -> Worker:
         return Worker(f"local:{next(self._names)}", self._clock)
 
-    def cores(self) -> None:
+    def cores(self, spare: int = 0) -> None:
         """There is no limit."""
 
     def free_slots(self) -> None:

@@ -103,8 +103,8 @@ class ForkingStarter:
         self.crews.append(self.running)
         return self.running
 
-    def cores(self) -> int | None:
-        return self.slots
+    def cores(self, spare: int = 0) -> int | None:
+        return None if self.slots is None else max(self.slots - spare, 1)
 
     def free_slots(self) -> int | None:
         if self.slots is None:

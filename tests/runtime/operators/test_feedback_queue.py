@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from millrace.runtime.operators import feedback_queue
 from millrace.runtime.operators.feedback_queue import FeedbackQueue
 from millrace.state.serialization.payload import decode
 
@@ -58,3 +60,35 @@ def test_a_queue_that_was_cleared_takes_records_again() -> None:
     queue.clear()
     queue.put([7], None)
     assert (queue.size, queue.take(3), queue.take(3)) == (1, ([7], None), None)
+
+
+def test_files_are_deleted_although_records_always_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as in a loop whose records go round for ever."""
+    monkeypatch.setattr(feedback_queue, "_MOST_OF_A_FILE", 2_000)
+    queue, written = FeedbackQueue(10), []
+    write = feedback_queue._File.write
+
+    def noted(file: Any, payload: bytes) -> tuple[int, int]:
+        written.append(file)
+        return write(file, payload)
+
+    monkeypatch.setattr(feedback_queue._File, "write", noted)
+    for _ in range(30):
+        queue.put([1, 2], None)
+    for _ in range(2_000):
+        taken = queue.take(2)
+        assert taken is not None
+        queue.put(*taken)
+    files = list(dict.fromkeys(written))
+    assert len(files) > 10
+    assert sum(not file._file.closed for file in files) <= 3
+
+
+def test_few_records_wait_in_memory_again() -> None:
+    queue = FeedbackQueue(10)
+    for number in range(30):
+        queue.put([number], None)
+    assert [queue.take(1) for _ in range(26)] == [([number], None) for number in range(26)]
+    queue.put([30], None)
+    assert not queue._spilled
+    assert drained(queue, 9) == [(number, None) for number in range(26, 31)]

@@ -35,6 +35,27 @@ def test_a_barrier_that_comes_before_the_first_epoch_begins_is_of_that_epoch() -
     assert gate.is_aligned
 
 
+def test_an_epoch_is_ending_from_its_first_barrier_on() -> None:
+    gate = InputGate([A, B])
+    gate.put_barrier(A, barrier(A, 0), 0, False)
+    gate.open()
+    assert gate.is_ending
+    for _ in range(3):
+        assert gate.take() is None
+        gate.put_barrier(B, barrier(B, 0), 0, False)
+        assert gate.is_ending
+        assert gate.is_aligned
+        gate.open()
+        assert not gate.is_ending
+        gate.put(B, records(B, 0))
+        gate.put_barrier(A, barrier(A, 0), 0, False)
+        assert gate.is_ending
+        assert gate.take() == (B, records(B, 0))
+        gate.put_barrier(B, barrier(B, 1), 1, False)
+        gate.open()
+        gate.put_barrier(A, barrier(A, 0), 0, False)
+
+
 def test_a_channel_with_a_barrier_waits_for_the_others() -> None:
     gate = opened(A, B)
     for buffer in (records(A, 0), barrier(A, 1), records(A, 0)):

@@ -43,6 +43,7 @@ class Told:
         self._direct = direct
         self.wanted = specs or (StateSpec("count", COUNT),)
         self.max_batch = max_batch
+        self.max_bytes = None
 
     def is_direct(self, function: FunctionType) -> bool:
         return self._direct

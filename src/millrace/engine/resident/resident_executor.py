@@ -310,8 +310,8 @@ class ResidentExecutor:
 
     def _most_tasks_now(self) -> int | None:
         """Largest number of tasks; None if there is no limit."""
-        cores = None if self._most_tasks else self._starter.cores()
-        return self._most_tasks if cores is None else max(cores - self._settings.spare_slots, 1)
+        cores = None if self._most_tasks else self._starter.cores(self._settings.spare_slots)
+        return self._most_tasks if cores is None else cores
 
     def _start_missing(self, width: int) -> None:
         """Start further tasks if there are fewer than ``width``. A job that has run before goes on

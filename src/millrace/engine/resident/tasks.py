@@ -73,8 +73,9 @@ class TaskStarter(Protocol):
             ExecutorError: there are too few slots, or Spark does not run.
         """
 
-    def cores(self) -> int | None:
-        """Number of tasks that the system can run at present. None if it has no limit."""
+    def cores(self, spare: int = 0) -> int | None:
+        """Number of tasks that the system can run at present, if ``spare`` of its slots stay free.
+        None if it has no limit."""
 
     def free_slots(self) -> int | None:
         """Number of further tasks that could start now. None if there is no limit."""

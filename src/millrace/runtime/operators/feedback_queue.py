@@ -20,9 +20,40 @@ Records = tuple[list[Any], list[int] | None]
 MOST_IN_MEMORY = 1 << 17
 """Records that wait as objects. Further ones wait in encoded form."""
 _MOST_BYTES = 32 << 20
-"""Encoded bytes that wait in memory. Further ones wait in a temporary file."""
+"""Encoded bytes of a file that wait in memory. Further ones wait on disk."""
+_MOST_OF_A_FILE = 256 << 20
+"""Bytes of a file after which a new one begins, so that what was taken is deleted."""
 _BATCH = 4096
 """Approximate number of records in one encoded batch of `encoded`."""
+
+
+class _File:
+    """Encoded batches in a temporary file, which is in memory while it is small."""
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile[bytes](max_size=_MOST_BYTES)
+        self.end = 0
+        """Length of the file."""
+        self.batches = 0
+        """Number of batches that have not been taken."""
+
+    def write(self, payload: bytes) -> tuple[int, int]:
+        """Append a batch; returns its place and length."""
+        place = self.end
+        self._file.seek(place)
+        self._file.write(payload)
+        self.end += len(payload)
+        self.batches += 1
+        return place, len(payload)
+
+    def read(self, place: int, length: int) -> bytes:
+        """A batch."""
+        self._file.seek(place)
+        return self._file.read(length)
+
+    def close(self) -> None:
+        """Delete the file."""
+        self._file.close()
 
 
 class FeedbackQueue:
@@ -45,11 +76,10 @@ class FeedbackQueue:
         self._at = 0
         """Records of the first batch that have been taken."""
         self._in_memory = 0
-        self._spilled: deque[tuple[int, int]] = deque()
-        """Place and length of each encoded batch in the file. They follow all batches in memory."""
-        self._file: SpooledTemporaryFile[bytes] | None = None
-        self._end = 0
-        """Length of the file."""
+        self._spilled: deque[tuple[_File, int, int]] = deque()
+        """File, place and length of each encoded batch. They follow all batches in memory."""
+        self._file: _File | None = None
+        """File to which batches are written."""
         self.size = 0
         """Number of records that wait."""
 
@@ -58,6 +88,9 @@ class FeedbackQueue:
         count = len(values)
         if not count:
             return
+        if self._spilled and self.size < self._most // 2:
+            while self._load():
+                pass
         self.size += count
         if self._spilled or self._in_memory >= self._most:
             self._spill(values, timestamps)
@@ -94,22 +127,23 @@ class FeedbackQueue:
         """All that waits, in encoded batches. Nothing is taken."""
         for batch in self._gathered():
             yield encode(batch)
-        for place, length in self._spilled:
-            yield self._read(place, length)
+        for file, place, length in self._spilled:
+            yield file.read(place, length)
 
     def clear(self) -> None:
         """Drop all records."""
         self._batches.clear()
+        for file in {file for file, _, _ in self._spilled}:
+            file.close()
         self._spilled.clear()
-        self._at = self._in_memory = self.size = 0
-        self._truncate()
-
-    def close(self) -> None:
-        """Drop all records, and delete the file."""
-        self.clear()
         if self._file is not None:
             self._file.close()
             self._file = None
+        self._at = self._in_memory = self.size = 0
+
+    def close(self) -> None:
+        """Drop all records, and delete the files."""
+        self.clear()
 
     # -- batches in memory ---------------------------------------------------------------------
 
@@ -150,32 +184,22 @@ class FeedbackQueue:
     # -- encoded batches -----------------------------------------------------------------------
 
     def _spill(self, values: list[Any], timestamps: list[int] | None) -> None:
-        if self._file is None:
-            self._file = SpooledTemporaryFile(max_size=_MOST_BYTES)  # noqa: SIM115
-        payload = encode((values, timestamps))
-        self._file.seek(self._end)
-        self._file.write(payload)
-        self._spilled.append((self._end, len(payload)))
-        self._end += len(payload)
+        file = self._file
+        if file is None or file.end >= _MOST_OF_A_FILE:
+            file = self._file = _File()
+        self._spilled.append((file, *file.write(encode((values, timestamps)))))
 
     def _load(self) -> bool:
         """Bring the first encoded batch back. Returns False if there is none."""
         if not self._spilled:
             return False
-        values, timestamps = decode(self._read(*self._spilled.popleft()))
+        file, place, length = self._spilled.popleft()
+        values, timestamps = decode(file.read(place, length))
         self._batches.append((values, timestamps))
         self._in_memory += len(values)
-        if not self._spilled:
-            self._truncate()
+        file.batches -= 1
+        if not file.batches:
+            file.close()
+            if file is self._file:
+                self._file = None
         return True
-
-    def _read(self, place: int, length: int) -> bytes:
-        assert self._file is not None
-        self._file.seek(place)
-        return self._file.read(length)
-
-    def _truncate(self) -> None:
-        if self._file is not None:
-            self._file.seek(0)
-            self._file.truncate()
-        self._end = 0

@@ -34,8 +34,9 @@ class InputGate:
         self._blocked: set[Channel] = set(self._queues)
         self._later: list[Channel] = []
         """Blocked channels with buffers of the next epoch."""
-        self._barriers = 0
-        """Number of barriers that have arrived, and do not belong to an earlier epoch."""
+        self._barriers = len(self._queues)
+        """Number of barriers that have arrived, and do not belong to an earlier epoch. Before the
+        first epoch all channels count as if theirs had."""
         self.statuses: list[tuple[Channel, Buffer]] = []
         """Barriers of blocked channels that tell a new watermark or status."""
 
@@ -46,7 +47,7 @@ class InputGate:
 
     @property
     def is_ending(self) -> bool:
-        """Whether a barrier has arrived, although records may wait before it."""
+        """Whether a barrier of the open epoch has arrived, although records may wait before it."""
         return self._barriers > 0
 
     @property

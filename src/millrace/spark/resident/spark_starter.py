@@ -122,13 +122,14 @@ class SparkStarter:
         ):
             return rdd._jrdd  # wraps the function, with these variables
 
-    def cores(self) -> int:
-        """Number of cores that tasks can use."""
+    def cores(self, spare: int = 0) -> int:
+        """Number of cores that tasks can use, if ``spare`` slots of the application stay free."""
         self._cores.wait_until_known()
         try:
             count = self._cores.count
         except (Py4JError, PySparkException) as error:
             raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
+        count = max(count - spare, 1)
         return min(count, os.cpu_count() or 1) if in_driver(self._context) else count
 
     def free_slots(self) -> int:

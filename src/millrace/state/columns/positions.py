@@ -78,8 +78,8 @@ class PositionSpace:
         self.end = 0
         """First position that has never been used; no later position has been used either."""
         self._dirty = np.zeros(0, np.bool_)
-        self._scratch = np.zeros(0, np.int64)
         """Whether each position was touched since the last mark."""
+        self._scratch = np.zeros(0, np.int64)
         self._undo: list[Former] = []
         """States at the last mark, or at the begin of the epoch if there is none."""
         self._noted = np.zeros(0, np.bool_)

@@ -196,8 +196,11 @@ class DispatchOperator(Operator):
         function = target.function_type
         if not self._states.known(function):
             self._states.register(function, invoker.specs(function))
-        messages = self._mailboxes.batch(target, invoker.max_batch)
-        return MessageBatch(target, self._states.read(target), messages)
+        states, room = self._states.read(target), invoker.max_bytes
+        if room is not None:
+            room -= sum(len(state.value) for state in states.values())
+        messages = self._mailboxes.batch(target, invoker.max_batch, room)
+        return MessageBatch(target, states, messages)
 
     def _invoker(self, target: Address) -> Invoker:
         """Invoker of a function: the one for its name before the one for its namespace.

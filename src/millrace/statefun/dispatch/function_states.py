@@ -16,6 +16,8 @@ __all__ = ["FunctionStates"]
 _SWEPT = 256
 """Number of ids that are looked at for expired states per epoch."""
 _NOTHING = TypedValue("", False, b"")
+_NEVER = -1
+"""Time of the last use of a state that does not expire."""
 
 
 class FunctionStates:
@@ -79,7 +81,9 @@ class FunctionStates:
         key = f"{address.namespace}/{address.type}", spec.name
         if spec.expires != NONE:
             now = self._clock()
-            if used_at + spec.ttl_ms <= now:
+            if used_at == _NEVER:  # written before the state could expire: its time begins now
+                self._table.put(address.id, key, (typename, value, now))
+            elif used_at + spec.ttl_ms <= now:
                 self._table.remove(address.id, key)
                 return _NOTHING
             if spec.expires == AFTER_INVOKE and used_at != now:
@@ -114,7 +118,7 @@ class FunctionStates:
                     f"function {address} set the state '{name}' of type {spec.typename} to a value "
                     f"of type {value.typename or 'nothing'}"
                 )
-            stored = value.typename, value.value, self._clock() if spec.expires else 0
+            stored = value.typename, value.value, self._clock() if spec.expires else _NEVER
             self._table.put(address.id, (function, name), stored)
 
     def forget_specs(self) -> None:
@@ -132,6 +136,9 @@ class FunctionStates:
             id = self._ahead.pop()
             for (typename, name), stored in list(self._table.data.get(id, {}).items()):
                 spec = self._specs.get(FunctionType.of(typename), {}).get(name)
-                is_dying = spec is not None and spec.expires != NONE
-                if spec and is_dying and stored[2] + spec.ttl_ms <= self._clock():
+                if spec is None or spec.expires == NONE:
+                    continue
+                if stored[2] == _NEVER:  # written before the state could expire
+                    self._table.put(id, (typename, name), (*stored[:2], self._clock()))
+                elif stored[2] + spec.ttl_ms <= self._clock():
                     self._table.remove(id, (typename, name))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
+from itertools import accumulate, islice
 
 from millrace.state.nested_table import NestedTable
 from millrace.statefun.address import Address
 from millrace.statefun.invocation.batch import RoutableMessage, message_of, plain
 
 __all__ = ["Mailboxes"]
+
+_OVERHEAD = 256
+"""Bytes of a message in a request beside its argument, as addresses and names usually have."""
 
 
 class _Mailbox:
@@ -87,10 +90,21 @@ class Mailboxes:
         """The address that has been ready longest; None if there is none."""
         return self._ready.popleft() if self._ready else None
 
-    def batch(self, target: Address, most: int) -> list[RoutableMessage]:
-        """The first messages of an address, which are in flight from now on."""
+    def batch(
+        self, target: Address, most: int, most_bytes: int | None = None
+    ) -> list[RoutableMessage]:
+        """The first messages of an address, which are in flight from now on.
+
+        Args:
+            most_bytes: bytes of all their arguments; one message may have more. None if there is no
+                limit.
+        """
         box = self._boxes[target]
         messages = list(islice(box.messages, most))
+        if most_bytes is not None:
+            ends = accumulate(len(message.argument.value) + _OVERHEAD for message in messages)
+            fitting = sum(1 for end in ends if end <= most_bytes)
+            messages = messages[: max(1, fitting)]
         box.in_flight = len(messages)
         return messages
 

@@ -120,6 +120,9 @@ class Invoker(Protocol):
 
     max_batch: int
     """Most messages of a batch."""
+    max_bytes: int | None
+    """Most bytes of the messages and states of a batch of several messages. None if there is no
+    limit."""
 
     def is_direct(self, function: FunctionType) -> bool:
         """Whether the function runs in the caller's thread, with `invoke_now`."""

@@ -49,6 +49,7 @@ class EmbeddedFunctions:
         _make_importable()
         self._functions = functions
         self.max_batch = max_batch
+        self.max_bytes: int | None = None
         self._known: dict[FunctionType, Any] = {}
         self._sdk: Any = None
 

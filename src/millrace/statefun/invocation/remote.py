@@ -38,6 +38,8 @@ class RemoteFunctions:
     def __init__(self, endpoint: HttpEndpoint) -> None:
         self._endpoint = endpoint
         self.max_batch = endpoint.max_num_batch_requests
+        # the rest is for addresses and names
+        self.max_bytes: int | None = endpoint.transport.payload_max_bytes * 15 // 16
         self._pool: ConnectionPool | None = None
 
     def __getstate__(self) -> dict[str, Any]:

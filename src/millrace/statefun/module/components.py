@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+from urllib.parse import quote
 
 from millrace.statefun.address import FunctionType
 
@@ -85,8 +86,9 @@ class HttpEndpoint:
         return function.namespace == self.namespace and self.name in (ANY_NAME, function.name)
 
     def url(self, function: FunctionType) -> str:
-        """URL of a function."""
-        return self.url_template.replace(FUNCTION_NAME, function.name)
+        """URL of a function. Whatever its name contains, it stays one segment of the URL: senders
+        choose names."""
+        return self.url_template.replace(FUNCTION_NAME, quote(function.name, safe=""))
 
 
 @dataclass(frozen=True)
