@@ -72,7 +72,7 @@ def test_a_sink_that_runs_spark_jobs_runs_on_epochs_unless_the_user_says_otherwi
     assert str(choice) == "epochs: the sink 'lake' runs Spark jobs"
     chosen = choice_without_slots(graph(env), "resident")
     assert chosen is not None
-    assert str(chosen) == "resident: millrace.executor says so"
+    assert str(chosen) == "resident: millrace.executor is resident"
 
 
 def test_without_spark_the_launcher_decides() -> None:

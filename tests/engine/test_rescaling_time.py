@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -33,17 +34,20 @@ def run(build: Build, changes: dict[int, int], stop_at: int = 0, directory: str 
     """What a job with parallelism 2 gave that is rescaled after some epochs."""
     with run_local(workers=2, seed=1, epoch_records=1, epoch_limit=400) as cluster:
         env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
-        results = build(env).execute_and_collect("rescaled")
-        client = results._client
         answers = []
+        is_started = Event()
 
         def act(progress: Any) -> None:
+            assert is_started.wait(30)  # the job may be quicker than its client
+            client = results._client
             if progress.epochs in changes:
                 answers.append(client.rescale(changes[progress.epochs]))
             if progress.epochs == stop_at:
                 client.stop_with_savepoint(savepoint_directory=directory)
 
         cluster.listeners.append(act)
+        results = build(env).execute_and_collect("rescaled")
+        is_started.set()
         got = list(results)
         assert [answer.exception(0) for answer in answers] == [None] * len(changes)
         return got
