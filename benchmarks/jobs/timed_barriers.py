@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 from millrace.common import Configuration
 from millrace.common.completable_future import CompletableFuture
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.datastream.job_place import spark_executor
-from millrace.engine.executor import Executor
+from millrace.datastream.job_place import SPARE_SLOTS, resident_settings
+from millrace.engine.executor import EpochHooks, Executor
+from millrace.engine.executor_choice import ExecutorKind
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
+from millrace.spark.job_application import job_application
+
+
+class _NotedHooks:
+    """Hooks of an epoch that note when its barrier is sent."""
+
+    def __init__(self, hooks: EpochHooks | None) -> None:
+        self._hooks = hooks
+        self.closed_at: float | None = None
+
+    @property
+    def look_at(self) -> int | None:
+        return None if self._hooks is None else self._hooks.look_at
+
+    def look(self, now: int) -> bool:
+        return self._hooks is not None and self._hooks.look(now)
+
+    def closing(self) -> None:
+        self.closed_at = time.perf_counter()
+        if self._hooks is not None:
+            self._hooks.closing()
 
 
 class TimedBarriers:
@@ -34,20 +55,14 @@ class TimedBarriers:
     def begin_epoch(self, plan: EpochPlan) -> None:
         self._inner.begin_epoch(plan)
 
-    def run_epoch(self, plan: EpochPlan, closing: Callable[[], None] | None = None) -> list[Ack]:
-        closed: list[float] = []
-
-        def note() -> None:
-            closed.append(time.perf_counter())
-            if closing is not None:
-                closing()
-
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
+        noted = _NotedHooks(hooks)
         began = time.perf_counter()
-        acks = self._inner.run_epoch(replace(plan, ends_at=0) if self._at_once else plan, note)
+        acks = self._inner.run_epoch(replace(plan, ends_at=0) if self._at_once else plan, noted)
         now = time.perf_counter()
         self.round_ms.append(round((now - began) * 1000, 3))
-        if closed:
-            self.barrier_ms.append(round((now - closed[0]) * 1000, 3))
+        if noted.closed_at is not None:
+            self.barrier_ms.append(round((now - noted.closed_at) * 1000, 3))
         return acks
 
     def deploy(self, program: Program) -> None:
@@ -74,7 +89,8 @@ def time_barriers(at_once: bool = False) -> list[TimedBarriers]:
     executors: list[TimedBarriers] = []
 
     def create(configuration: Configuration, name: str, parallelism: int) -> Executor:
-        inner = spark_executor(configuration, name, parallelism)
+        application = job_application(configuration, name, parallelism, SPARE_SLOTS)
+        inner = application.executor(ExecutorKind.RESIDENT, resident_settings(configuration))
         executors.append(TimedBarriers(inner, at_once))
         return executors[-1]
 

@@ -115,18 +115,6 @@ def warn_of_idle_options(configuration: Configuration, kind: ExecutorKind) -> No
         )
 
 
-def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
-    """Executor of the kind that the configuration names, on this process's Spark application:
-    resident tasks for ``auto``."""
-    from millrace.spark.job_application import job_application
-
-    wanted = configuration.get(options.EXECUTOR)
-    kind = ExecutorKind.RESIDENT if wanted == AUTO else ExecutorKind(wanted)
-    spare = SPARE_SLOTS if kind is ExecutorKind.RESIDENT else 0
-    application = job_application(configuration, name, parallelism, spare)
-    return application.executor(kind, resident_settings(configuration))
-
-
 def resident_settings(configuration: Configuration) -> ResidentSettings:
     """Settings of resident tasks."""
     interval = configuration.get(options.RESIDENT_BARRIER_INTERVAL)

@@ -15,7 +15,7 @@ from millrace.engine.executor_choice import (
     choose_executor,
 )
 from millrace.engine.job_observer import JobObserver
-from millrace.spark.resident.free_slots import busy_slots
+from millrace.spark.resident.free_slots import all_slots, busy_slots
 
 __all__ = ["SlotHolder", "chosen_holder", "note_holder", "slot_count"]
 
@@ -84,9 +84,7 @@ def chosen_holder(
 
 def slot_count(context: SparkContext) -> SlotCount:
     """The free slots of an application, and its jobs on epochs."""
-    application, java = str(context.applicationId), context._jsc.sc()
-    profile = java.resourceProfileManager().defaultResourceProfile()
-    slots = int(java.maxNumConcurrentTasks(profile))
+    application, slots = str(context.applicationId), all_slots(context)
     with _lock:
         holders = [holder for holder in _holders if holder.application == application]
     # tasks of a job that restarts do not run for a moment, and those of a new job not yet

@@ -106,7 +106,8 @@ class ChangelogNormalizeOperator(Operator):
             self._log.mark()
 
     def end_epoch(self, ended: bool) -> None:
-        self.flush()
+        if self._touched:
+            self._emit_changes(np.unique(np.concatenate(self._touched)))
         self._log.remove(self._life.swept())
 
     def _emit_changes(self, slots: Positions) -> None:

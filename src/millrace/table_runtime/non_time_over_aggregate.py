@@ -79,16 +79,22 @@ class NonTimeOverAggregateOperator(Operator):
     def flush(self) -> None:
         slots = self._rows.touched()
         if slots.size:
-            old = self._given(*self._rows.former_rows_of(slots))
-            rows, owners = self._rows.rows_of(slots)
-            self._emit_changes(old, self._given(rows, owners))
-            # a partition expires as a whole: what it gave must not change by that
-            self._rows.renew(rows)
+            self._emit_partitions(slots)
             self._rows.flushed()
 
     def end_epoch(self, ended: bool) -> None:
-        self.flush()
+        slots = self._rows.touched()
+        if slots.size:
+            self._emit_partitions(slots)
         self._rows.end_epoch()
+
+    def _emit_partitions(self, slots: Positions) -> None:
+        """Emit the changes of partitions since the last flush."""
+        old = self._given(*self._rows.former_rows_of(slots))
+        rows, owners = self._rows.rows_of(slots)
+        self._emit_changes(old, self._given(rows, owners))
+        # a partition expires as a whole: what it gave must not change by that
+        self._rows.renew(rows)
 
     def _given(self, rows: Positions, owners: Positions) -> _Given:
         """Rows with the function values of their frames."""

@@ -43,7 +43,7 @@ def test_records_keep_their_order_and_their_times(puts, most, limit, taken_betwe
     assert stored == expected[len(found) :]
     found += drained(queue, limit)
     assert (found, queue.size) == (expected, 0)
-    queue.close()
+    queue.clear()
 
 
 def test_lists_that_were_put_are_not_changed() -> None:

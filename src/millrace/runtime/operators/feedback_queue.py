@@ -131,7 +131,7 @@ class FeedbackQueue:
             yield file.read(place, length)
 
     def clear(self) -> None:
-        """Drop all records."""
+        """Drop all records, and delete the files."""
         self._batches.clear()
         for file in {file for file, _, _ in self._spilled}:
             file.close()
@@ -140,10 +140,6 @@ class FeedbackQueue:
             self._file.close()
             self._file = None
         self._at = self._in_memory = self.size = 0
-
-    def close(self) -> None:
-        """Drop all records, and delete the files."""
-        self.clear()
 
     # -- batches in memory ---------------------------------------------------------------------
 

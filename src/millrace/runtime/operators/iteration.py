@@ -190,4 +190,4 @@ class IterationTailOperator(Operator):
             ack.loops.feedback[self.loop] = self._records
 
     def close(self) -> None:
-        self._queue.close()
+        self._queue.clear()

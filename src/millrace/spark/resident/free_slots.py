@@ -11,7 +11,7 @@ from pyspark import SparkContext
 
 from millrace.common.errors import JobExecutionError
 
-__all__ = ["busy_slots", "free_slots", "require_free_slots"]
+__all__ = ["all_slots", "busy_slots", "free_slots", "require_free_slots"]
 
 
 def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0) -> None:
@@ -20,11 +20,9 @@ def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0)
     Raises:
         JobExecutionError: there are fewer. The message names the ways out.
     """
-    application = context._jsc.sc()
-    profile = application.resourceProfileManager().defaultResourceProfile()
     until = time.monotonic() + patience
     while True:
-        slots = int(application.maxNumConcurrentTasks(profile))
+        slots = all_slots(context)
         busy = busy_slots(context)
         free = slots - busy
         if free >= tasks:
@@ -44,9 +42,14 @@ def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0)
 
 def free_slots(context: SparkContext) -> int:
     """Number of slots that no task holds."""
+    return max(0, all_slots(context) - busy_slots(context))
+
+
+def all_slots(context: SparkContext) -> int:
+    """Number of slots of the application."""
     application = context._jsc.sc()
     profile = application.resourceProfileManager().defaultResourceProfile()
-    return max(0, int(application.maxNumConcurrentTasks(profile)) - busy_slots(context))
+    return int(application.maxNumConcurrentTasks(profile))
 
 
 def busy_slots(context: SparkContext) -> int:
