@@ -1,8 +1,8 @@
 """Measures speed against the bars and writes ``benchmarks/RESULTS.md``. See ``make bench``.
 
-    python benchmarks/run.py                    everything but soak (about half an hour)
+    python benchmarks/run.py                    all but the two soaks (about half an hour)
     python benchmarks/run.py --only latency     one bar (may be given more than once)
-    python benchmarks/run.py --only resident    all bars of resident tasks
+    python benchmarks/run.py --only resident    all bars of resident tasks but resident_soak
     python benchmarks/run.py --report           only write the table from what is there
     python benchmarks/run.py --quick            tiny sizes, to see that everything works
 
@@ -47,12 +47,14 @@ import rescale
 import resident_barriers
 import resident_hot_key
 import resident_idle
+import resident_kafka
 import resident_latency
 import resident_loops
 import resident_losses
 import resident_nexmark
 import resident_rates
 import resident_rescale
+import resident_soak
 import resident_sql
 import rest_load
 import restore_2gb
@@ -99,6 +101,7 @@ BARS: dict[str, Bar] = {
             resident_nexmark,
             resident_hot_key,
             resident_idle,
+            resident_kafka,
             resident_loops,
             resident_losses,
             startup,
@@ -143,15 +146,18 @@ BARS: dict[str, Bar] = {
             many_jobs,
             leader_kills,
             soak,
+            resident_soak,
         )
     },
 }
 
 
-GROUPS = {"resident": [name for name in BARS if name.startswith("resident_")]}
-"""Bars that have a name together."""
-WHEN_NAMED = frozenset({"soak"})
+WHEN_NAMED = frozenset({"soak", "resident_soak"})
 """They take too long to run each time."""
+GROUPS = {
+    "resident": [name for name in BARS if name.startswith("resident_") and name not in WHEN_NAMED]
+}
+"""Bars that have a name together."""
 
 
 def arguments() -> argparse.Namespace:
