@@ -8,7 +8,7 @@ that it has the records of partition P below offset N.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,14 @@ def covered_by_files(enumerator: Any) -> list[tuple[int, int]]:
     return [(int(partition), int(offset)) for partition, offset in names]
 
 
-def build(env: StreamExecutionEnvironment, read: Source[str], servers: str, sink: str) -> None:
+def build(
+    env: StreamExecutionEnvironment,
+    read: Source[str],
+    servers: str,
+    sink: str,
+    brake: Callable[[str], str] | None = None,
+) -> None:
+    """The pipeline. The brake is called with each word, and returns it."""
     schema = (
         KafkaRecordSerializationSchema.builder()
         .set_topic(sink)
@@ -96,6 +103,8 @@ def build(env: StreamExecutionEnvironment, read: Source[str], servers: str, sink
         .build()
     )
     words = env.from_source(read, WatermarkStrategy.no_watermarks(), "read").uid("read")
+    if brake is not None:
+        words = words.map(brake, Types.STRING()).uid("brake")
     counted = words.key_by(lambda word: word).process(Count(), Types.STRING()).uid("count")
     counted.sink_to(written).uid("write")
 

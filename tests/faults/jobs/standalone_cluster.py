@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pyspark
 from fault_lives import JOBS, environment
+from told_driver import PATIENCE, ToldDriver
 
 from millrace.spark.class_archive import archive_options
 
-PATIENCE = 300.0
-"""Seconds that anything may take on a busy machine."""
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "127.0.0.2")
 """Two addresses are two hosts to Spark, which can tell a subtask's host but not its executor."""
@@ -104,61 +101,25 @@ class StandaloneCluster:
         psutil.wait_procs(ended, timeout=30)
 
 
-class ClusterDriver:
-    """A driver in a process of its own, and what it tells about its epochs."""
+class ClusterDriver(ToldDriver):
+    """A driver of the fault pipeline on a cluster."""
 
     def __init__(self, cluster: StandaloneCluster, directory: Path, count: int) -> None:
-        self.out = directory / "epochs.json"
-        self.err = directory / "driver.log"
+        program = [sys.executable, str(JOBS / "cluster_driver.py"), str(directory), str(count)]
         env = environment()
-        settings = {
-            "spark.executorEnv.PYTHONPATH": env["PYTHONPATH"],
-            "spark.executor.memory": "512m",
-            "spark.executor.cores": "1",
-            "spark.executor.extraJavaOptions": quick_start(),
-            "spark.driver.host": LOOPBACK,
-        }
-        self.process = psutil.Popen(
-            [
-                *(sys.executable, str(JOBS / "cluster_driver.py"), str(directory), str(count)),
-                *(cluster.url, *(f"{key}={value}" for key, value in settings.items())),
-            ],
-            env=env,
-            stdout=self.out.open("wb"),
-            stderr=self.err.open("wb"),
-        )
+        settings = [f"{key}={value}" for key, value in executor_settings(env).items()]
+        super().__init__([*program, cluster.url, *settings], directory, env)
 
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        """What it told so far, an epoch per line."""
-        told = self.out.read_text().splitlines(keepends=True)
-        return [json.loads(line) for line in told if line.endswith("\n")]
 
-    def wait_for(self, happened: Callable[[], bool], what: str) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while not happened():
-            assert self.process.poll() is None, f"ended before {what}:\n{self.tail()}"
-            assert time.monotonic() < deadline, f"no {what}:\n{self.tail()}"
-            time.sleep(0.02)
-
-    def wait_for_epochs(self, more: int) -> None:
-        goal = len(self.lines) + more
-        self.wait_for(lambda: len(self.lines) >= goal, f"{more} more epochs")
-
-    def wait(self) -> int:
-        return int(self.process.wait(PATIENCE))
-
-    def tail(self) -> str:
-        return self.err.read_text()[-6000:]
-
-    def close(self) -> None:
-        with suppress(psutil.NoSuchProcess):
-            children = self.process.children(recursive=True)
-            self.process.kill()
-            psutil.wait_procs([self.process], timeout=10)
-            _, left = psutil.wait_procs(children, timeout=20)
-            for process in left:
-                process.kill()
+def executor_settings(env: Mapping[str, str]) -> dict[str, str]:
+    """Spark's settings for small executors that find what a driver with such variables finds."""
+    return {
+        "spark.executorEnv.PYTHONPATH": env["PYTHONPATH"],
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        "spark.executor.extraJavaOptions": quick_start(),
+        "spark.driver.host": LOOPBACK,
+    }
 
 
 def command_line(process: psutil.Process) -> str:

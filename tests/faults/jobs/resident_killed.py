@@ -1,0 +1,131 @@
+"""A job on resident tasks of Spark, to be killed; prints a line of JSON after each epoch.
+
+Usage: ``resident_killed.py PIPELINE DIRECTORY COUNT SETTINGS [SERVERS SOURCE SINK]``. Resumes what
+it finds. PIPELINE is ``kafka`` (from Kafka to Kafka, exactly once) or ``parquet`` (windows, to
+Parquet files); SETTINGS is JSON. The job is slow until the file ``free`` is in the directory.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from millrace.common import Configuration, Types, WatermarkStrategy
+from millrace.connectors import FileSink, NumberSequenceSource
+from millrace.datastream import ProcessWindowFunction, StreamExecutionEnvironment
+from millrace.datastream.connectors.file_system import BucketAssigner
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.datastream.window import TimeWindow, TumblingEventTimeWindows
+from millrace.engine.job_details import JobDetails
+from millrace.formats import ParquetBulkWriters
+
+PARALLELISM = 2
+KEYS = 97
+WINDOW = 500
+SLOWLY_S = 0.001
+SETTINGS = {
+    "millrace.executor": "resident",
+    "millrace.resident.barrier-interval": "20 ms",
+    "execution.checkpointing.interval": "200 ms",
+    "restart-strategy.type": "fixed-delay",
+    "restart-strategy.fixed-delay.attempts": "1000",
+    "restart-strategy.fixed-delay.delay": "100 ms",
+}
+"""Many epochs and commits, for kills to fall in between."""
+
+
+def slowly(directory: Path) -> Callable[[Any], Any]:
+    """A function that holds up each value a little, until the job is set free."""
+    free = str(directory / "free")
+
+    def hold_up(value: Any) -> Any:
+        if not os.path.exists(free):
+            time.sleep(SLOWLY_S)
+        return value
+
+    return hold_up
+
+
+class Total(ProcessWindowFunction[Any, Any, int, TimeWindow]):
+    def process(
+        self,
+        key: int,
+        context: ProcessWindowFunction.Context[TimeWindow],
+        elements: Iterable[tuple[int, int, int]],
+    ) -> Iterable[tuple[int, int, int, int]]:
+        for _, count, total in elements:
+            yield context.window().start, key, count, total
+
+
+def build_parquet(env: StreamExecutionEnvironment, directory: Path, count: int) -> None:
+    """Windows over the numbers; those of two splits are as many at the same event times."""
+    half = count // PARALLELISM
+    timed: WatermarkStrategy[Any] = WatermarkStrategy.for_monotonous_timestamps()
+    timed = timed.with_timestamp_assigner(lambda number, _: number % half)
+    source = NumberSequenceSource(0, count - 1, splits=PARALLELISM)
+    numbers = env.from_source(source, timed, "numbers").uid("numbers")
+    held = numbers.map(slowly(directory)).uid("slowly")
+    keyed = held.map(lambda number: (number % KEYS, 1, number)).uid("pairs").key_by(lambda t: t[0])
+    windows = keyed.window(TumblingEventTimeWindows.of(WINDOW))
+    totals = windows.reduce(lambda a, b: (a[0], a[1] + b[1], a[2] + b[2]), Total()).uid("windows")
+    names = ["start", "key", "count", "total"]
+    row_type = Types.ROW_NAMED(names, [Types.LONG()] * len(names))
+    sink = FileSink.for_bulk_format(
+        str(directory / "out"), ParquetBulkWriters.for_row_type(row_type)
+    )
+    sink = sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    totals.sink_to(sink.build()).uid("files")
+
+
+def expected_rows(count: int) -> Counter[tuple[int, int, int, int]]:
+    """Rows that the files must have in the end."""
+    half = count // PARALLELISM
+    sums: dict[tuple[int, int], list[int]] = {}
+    for number in range(count):
+        place = number % half // WINDOW * WINDOW, number % KEYS
+        total = sums.setdefault(place, [0, 0])
+        total[0] += 1
+        total[1] += number
+    return Counter((*place, *total) for place, total in sums.items())
+
+
+def build_kafka(
+    env: StreamExecutionEnvironment, directory: Path, servers: str, source: str, sink: str
+) -> None:
+    import kafka_job
+
+    from millrace.connectors.kafka import KafkaOffsetsInitializer
+
+    read = kafka_job.kafka(servers, source, KafkaOffsetsInitializer.earliest())
+    kafka_job.build(env, read, servers, sink, slowly(directory))
+
+
+def tell(progress: JobDetails) -> None:
+    line = {"epochs": progress.epochs, "records": progress.records, "restarts": progress.restarts}
+    print(json.dumps(line), flush=True)
+
+
+def main(pipeline: str, directory: Path, count: int, settings: str, *topics: str) -> None:
+    logging.basicConfig(level=logging.INFO)
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    JobLauncher.install(JobLauncher(resume=True, listeners=[tell]))
+    checkpoints = {"execution.checkpointing.dir": str(directory / "checkpoints")}
+    configuration = Configuration({**SETTINGS, **checkpoints, **json.loads(settings)})
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.set_parallelism(PARALLELISM)
+    if pipeline == "kafka":
+        build_kafka(env, directory, *topics)
+    else:
+        build_parquet(env, directory, count)
+    env.execute(f"killed-{pipeline}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
