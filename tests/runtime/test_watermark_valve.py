@@ -129,3 +129,45 @@ def test_against_a_naive_model(events) -> None:
             expected = max(expected, min(active) if active else max(marks))
         assert valve.watermark == expected
         assert valve.idle == all(idle)
+
+
+def test_within_an_epoch_a_channel_that_falls_asleep_counts_until_the_barrier() -> None:
+    valve = WatermarkValve([A, B])
+    valve.hear(A, 5, idle=False)
+    assert valve.hear(B, 3, idle=False)
+    assert not valve.awaits_barrier
+    assert not valve.hear(B, 3, idle=True)
+    assert valve.awaits_barrier
+    assert not valve.hear(A, 20, idle=False)
+    assert valve.watermark == 3
+    assert valve.settle([])
+    assert (valve.watermark, valve.awaits_barrier) == (20, False)
+
+
+def test_when_one_channel_wakes_the_others_count_again_until_the_barrier() -> None:
+    valve = WatermarkValve([A, B])
+    valve.settle([(A, 10, True), (B, 7, True)])
+    assert valve.watermark == 10
+    assert not valve.hear(A, 30, idle=False)
+    assert not valve.hear(B, 7, idle=True), "it may not have heard of what woke the other one"
+    assert valve.watermark == 10
+    assert valve.hear(B, 12, idle=False)
+    assert valve.watermark == 12
+    assert valve.settle([(B, 12, True)])
+    assert valve.watermark == 30
+
+
+def test_what_an_idle_channel_tells_takes_effect_at_the_barrier() -> None:
+    valve = WatermarkValve([A, B])
+    valve.settle([(A, 10, True), (B, 10, True)])
+    assert not valve.hear(A, 40, idle=True)
+    assert valve.settle([])
+    assert valve.watermark == 40
+
+
+def test_at_a_barrier_all_statuses_count_together() -> None:
+    valve = WatermarkValve([A, B])
+    valve.settle([(A, 10, True), (B, 10, True)])
+    assert valve.settle([(A, 90, False), (B, 20, False)])
+    assert valve.watermark == 20
+    assert not valve.settle([]), "without news a barrier changes nothing"

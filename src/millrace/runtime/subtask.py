@@ -191,7 +191,7 @@ class Subtask:
 
     def on_watermark(self, channel: Channel, watermark: int, idle: bool) -> None:
         """Process a channel's watermark, and whether the channel is idle after it."""
-        if self.take_status(channel, watermark, idle):
+        if self._valve.end(channel, watermark, idle):
             self._pass_watermark()
 
     def on_timer(self, now: int) -> None:
@@ -214,15 +214,20 @@ class Subtask:
         traffic.bytes_in += len(buffer.payload)
         return self._inputs[buffer.edge], batch
 
-    def advance(self, channel: Channel, watermark: int) -> bool:
-        """Take the watermark of a channel that is active. Returns whether the subtask's watermark
-        advances: `pass_watermark` must follow, after the records before it."""
-        self._valve.set_idle(channel, False)
-        return self._valve.advance(channel, watermark)
+    def hear(self, channel: Channel, watermark: int, idle: bool) -> bool:
+        """Take a channel's watermark and status within an epoch. Returns whether the subtask's
+        watermark advances: `pass_watermark` must follow, after the records before it."""
+        return self._valve.hear(channel, watermark, idle)
 
-    def take_status(self, channel: Channel, watermark: int, idle: bool) -> bool:
-        """Take a channel's watermark and status. Returns as `advance` does."""
-        return self._valve.end(channel, watermark, idle)
+    def settle(self, ends: Iterable[tuple[Channel, int, bool]]) -> None:
+        """Take the watermarks and statuses with which channels end the epoch, after the records."""
+        if self._valve.settle(ends):
+            self.pass_watermark()
+
+    @property
+    def awaits_barrier(self) -> bool:
+        """Whether the status of an idle channel takes effect with the next barrier."""
+        return self._valve.awaits_barrier
 
     def pass_watermark(self) -> None:
         """Process the subtask's watermark."""

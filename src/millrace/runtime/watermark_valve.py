@@ -2,9 +2,15 @@
 
 Semantics: Flink docs, "Generating Watermarks" (idle channels are left out; when all are idle, the
 highest watermark goes through, as in Flink's class ``StatusWatermarkValve``).
+
+Within an epoch of resident tasks, news of one source reaches a subtask by several channels at
+different times. Its `hear` therefore keeps to what was so at the last barrier, by which all news
+had arrived (docs/decisions, "Idle channels").
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
@@ -40,6 +46,11 @@ class WatermarkValve:
     def __init__(self, channels: list[Channel]) -> None:
         self._watermarks = dict.fromkeys(channels, MIN_WATERMARK)
         self._idle: set[Channel] = set()
+        """Channels that are left out."""
+        self._doubted: set[Channel] = set()
+        """Channels that have told that they are idle, but count until the next barrier."""
+        self.awaits_barrier = False
+        """Whether something that was heard takes effect at the next barrier."""
         self._behind: int | None = None
         """Number of active channels that are not beyond the subtask's watermark. None if it must be
         counted."""
@@ -74,6 +85,57 @@ class WatermarkValve:
         watermark advances."""
         changed = self.set_idle(channel, idle)
         return self.advance(channel, watermark) or changed
+
+    def hear(self, channel: Channel, watermark: int, idle: bool) -> bool:
+        """Take what a channel tells within an epoch of resident tasks, and return whether the
+        subtask's watermark advances.
+
+        A channel that becomes idle counts until the next barrier. If an idle channel wakes, those
+        that are still idle count again, too: the same news may be on its way to their producers.
+        """
+        if not idle:
+            self._wake(channel)
+            return self.advance(channel, watermark)
+        if channel in self._idle:
+            if watermark > self._watermarks[channel]:
+                self._watermarks[channel] = watermark
+                self.awaits_barrier = True
+            return False
+        self._doubted.add(channel)
+        self.awaits_barrier = True
+        return self.advance(channel, watermark)
+
+    def _wake(self, channel: Channel) -> None:
+        self._doubted.discard(channel)
+        if channel in self._idle:
+            self._idle.remove(channel)
+            self._doubted |= self._idle
+            self.awaits_barrier = self.awaits_barrier or bool(self._doubted)
+            self._idle = set()
+            self._behind = None
+
+    def settle(self, ends: Iterable[tuple[Channel, int, bool]]) -> bool:
+        """Take the barrier of an epoch of resident tasks, and return whether the subtask's
+        watermark advances.
+
+        Args:
+            ends: last watermark and status of channels that have told other ones before.
+        """
+        is_changed = self.awaits_barrier
+        for channel, watermark, idle in ends:
+            is_changed = True
+            self._watermarks[channel] = max(self._watermarks[channel], watermark)
+            if idle:
+                self._doubted.add(channel)
+            else:
+                self._doubted.discard(channel)
+                self._idle.discard(channel)
+        if not is_changed:
+            return False
+        self._idle |= self._doubted
+        self._doubted = set()
+        self.awaits_barrier = False
+        return self._let_through()
 
     @property
     def idle(self) -> bool:

@@ -200,6 +200,21 @@ def test_idle_when_all_splits_are() -> None:
     assert rig.operator.output_idle(False)
 
 
+def test_a_subtask_that_wakes_is_active_while_it_still_reads() -> None:
+    rig = Rig(Script(a=[[10], None], b=[[20], [30], None]), MONOTONOUS.with_idleness(50))
+    rig.run({"a": None})
+    rig.now = 50
+    rig.run({"a": 1})
+    assert rig.operator.idle
+    split = SplitPlan("uid", SourceSplit("b"), None, 1000)
+    plan = ReadPlan([SplitPlan("uid", SourceSplit("a"), 1, 1000), split], 100, (), None, False)
+    rig.operator.begin_reading(plan)
+    assert not rig.operator.idle, "it has a split that it has not looked at"
+    rig.operator.idle = True
+    next(iter(rig.operator.read_available(plan)))
+    assert not rig.operator.idle, "it has records"
+
+
 def test_a_subtask_without_splits_is_idle_until_it_gets_one() -> None:
     rig = Rig(Script(a=[[1]]), MONOTONOUS)
     rig.run({}, no_more=False)

@@ -47,12 +47,8 @@ class Head:
     def decoded(self, channel: Channel, buffer: Buffer) -> tuple[Input, Batch]:
         return self.inputs[channel[0]], self.batches.popleft()
 
-    def advance(self, channel: Channel, watermark: int) -> bool:
-        self.valve.set_idle(channel, False)
-        return self.valve.advance(channel, watermark)
-
-    def take_status(self, channel: Channel, watermark: int, idle: bool) -> bool:
-        return self.valve.end(channel, watermark, idle)
+    def hear(self, channel: Channel, watermark: int, idle: bool) -> bool:
+        return self.valve.hear(channel, watermark, idle)
 
     def pass_watermark(self) -> None:
         self.events.append(self.valve.watermark)
@@ -128,11 +124,11 @@ def naive(arrivals: list[Arrival]) -> Head:
     while (taken := gate.take()) is not None:
         channel, buffer = taken
         if buffer.kind == BufferKind.STATUS:
-            advances = head.take_status(channel, buffer.watermark, buffer.payload[0] == 1)
+            advances = head.hear(channel, buffer.watermark, buffer.payload[0] == 1)
         else:
             to, batch = head.decoded(channel, buffer)
             to.emit(batch)
-            advances = head.advance(channel, buffer.watermark)
+            advances = head.hear(channel, buffer.watermark, idle=False)
         if advances:
             head.pass_watermark()
     return head

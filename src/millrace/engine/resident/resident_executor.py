@@ -53,6 +53,9 @@ WIRE_PATIENCE = 10.0
 user is killed then."""
 REQUEST_DELAY_MS = 5
 """Milliseconds from the first request of an operator to the barrier, so that others join."""
+IDLENESS_DELAY_MS = 50
+"""Milliseconds from one barrier to the next at most if event time waits for it, because sources
+sleep and wake."""
 LONG_TURN = 1.0
 """Seconds of one turn after which a task is known to be busy."""
 LONG_SILENCE = 3.0
@@ -569,8 +572,12 @@ class ResidentExecutor:
             times.append(opened.began + self._loop_patience())
         if News.REQUEST in opened.news:
             times.append(opened.began + REQUEST_DELAY_MS)
+        interval = self._settings.barrier_interval
         if News.RECORDS in opened.news:
-            times.append(opened.began + max(self._settings.barrier_interval, int(self._rounds_ms)))
+            times.append(opened.began + max(interval, int(self._rounds_ms)))
+        if News.IDLENESS in opened.news:
+            delay = min(interval, IDLENESS_DELAY_MS)
+            times.append(opened.began + max(delay, int(self._rounds_ms)))
         return min(times, default=None)
 
     def _loop_patience(self) -> int:

@@ -159,6 +159,9 @@ class SourceOperator(Operator):
         if new:
             self._active.update((plan.split.split_id, self._active_split(plan)) for plan in new)
             reader.add_splits([AssignedSplit(plan.split, plan.position, plan.end) for plan in new])
+            self.idle = self.idle and all(
+                self._is_idle(self._active[plan.split.split_id]) for plan in new
+            )
         for active in self._active.values():
             active.read, active.drained = 0, False
         for event in events:
@@ -246,6 +249,7 @@ class SourceOperator(Operator):
             self._remaining_records -= count
             self.records += count
             self._last_read = self._now
+            self.idle = False
         if len(batch.batch):
             self.emit_batch(split, batch.batch)
         split.finished = batch.finished

@@ -45,6 +45,8 @@ class News(IntEnum):
     """An operator waits for the next epoch: a reader's request, feedback, a file to close."""
     EXHAUSTED = 2
     """The run has no more input for the sources of this task."""
+    IDLENESS = 3
+    """A subtask knows only after a barrier which of its channels are idle."""
 
 
 class WorkerAddress(msgspec.Struct, frozen=True):

@@ -90,13 +90,11 @@ class Intake:
         """Take a buffer. Returns False if its batch could not be joined."""
         subtask = self._subtask
         if buffer.kind == BufferKind.STATUS:
-            self._is_watermark_due = subtask.take_status(
-                channel, buffer.watermark, ends_idle(buffer)
-            )
+            self._is_watermark_due = subtask.hear(channel, buffer.watermark, ends_idle(buffer))
             return True
         to, batch = subtask.decoded(channel, buffer)
         self.taken[channel] = self.taken.get(channel, 0) + buffer.size
-        self._is_watermark_due = subtask.advance(channel, buffer.watermark)
+        self._is_watermark_due = subtask.hear(channel, buffer.watermark, idle=False)
         if self._batch is None:
             self._input, self._batch, self._size = to, batch, len(batch)
             return True

@@ -366,9 +366,8 @@ class ResidentSubtask:
 
     def _align(self) -> None:
         """End the epoch, as the barriers of all channels are here."""
-        for channel, end in sorted(self.gate.statuses):
-            if self.subtask.take_status(channel, end.watermark, ends_idle(end)):
-                self.subtask.pass_watermark()
+        ends = self.gate.statuses
+        self.subtask.settle((channel, end.watermark, ends_idle(end)) for channel, end in ends)
         self._end(self._consumed)
 
     # -- reading -------------------------------------------------------------------------------

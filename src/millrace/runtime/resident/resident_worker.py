@@ -567,6 +567,8 @@ class ResidentWorker:
             news.add(News.RECORDS)
         if News.REQUEST not in self._told and any(s.subtask.wants_barrier for s in opened):
             news.add(News.REQUEST)
+        if News.IDLENESS not in self._told and any(s.subtask.awaits_barrier for s in opened):
+            news.add(News.IDLENESS)
         if all(source.is_exhausted for source in sources):
             news.add(News.EXHAUSTED)
         return news
