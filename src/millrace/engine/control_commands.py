@@ -21,6 +21,7 @@ from millrace.engine.job_requests import (
     After,
     CancelRequest,
     CheckpointRequest,
+    MessageRequest,
     RescaleRequest,
     SavepointRequest,
     StopRequest,
@@ -96,6 +97,11 @@ def _rescale(job: ControlledJob, parallelism: int) -> CommandResult:
     return _mapped(job.bus.submit(request), lambda _: {"parallelism": parallelism})
 
 
+def _message(job: ControlledJob, operator: str, message: str) -> CommandResult:
+    request = MessageRequest(operator, message.encode())
+    return _mapped(job.bus.submit(request), lambda number: {"checkpoint": number})
+
+
 def _status(job: ControlledJob) -> CommandResult:
     return CompletableFuture.completed(status_fields(job.details()))
 
@@ -159,6 +165,7 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ..
     "stop": (_stop, {"savepoint": (bool,), "directory": _TEXT, "drain": (bool,), "format": (str,)}),
     "cancel": (_cancel, {}),
     "rescale": (_rescale, {"parallelism": (int,)}),
+    "message": (_message, {"operator": (str,), "message": (str,)}),
     "status": (_status, {}),
     "stacks": (_stacks, {}),
 }

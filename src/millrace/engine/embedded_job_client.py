@@ -16,6 +16,7 @@ from millrace.engine.job_requests import (
     After,
     CancelRequest,
     CheckpointRequest,
+    MessageRequest,
     RescaleRequest,
     SavepointRequest,
     StopRequest,
@@ -161,6 +162,19 @@ class EmbeddedJobClient(JobClient):
             possible.
         """
         return self._manager.bus.submit(RescaleRequest(parallelism))
+
+    def send_message(self, operator: str, message: bytes) -> CompletableFuture[int]:
+        """Send a message to all subtasks of an operator, which must be one that takes messages.
+        They get it between two epochs, and what they keep of it is part of the checkpoint that
+        ends the next one.
+
+        Args:
+            operator: uid of the operator.
+
+        Returns:
+            Number of that checkpoint; JobControlError if the operator takes no messages.
+        """
+        return self._manager.bus.submit(MessageRequest(operator, message))
 
     def stop(self) -> None:
         """End the job after the running epoch, with a checkpoint to resume from: it is then

@@ -45,6 +45,7 @@ from millrace.engine.job_requests import (
     CancelRequest,
     CheckpointRequest,
     JobEndedError,
+    MessageRequest,
     RescaleRequest,
     SavepointRequest,
     answer,
@@ -413,6 +414,7 @@ class JobManager:
             end_object=end_object,
             ends_at=self._ends_at(now) if open_ended else None,
             only_commits=self._only_commits,
+            messages=self._requests.messages,
         )
 
     def _ends_at(self, now: int) -> int | None:
@@ -537,7 +539,7 @@ class JobManager:
         match request := self._requests.serving:
             case None:
                 return
-            case CheckpointRequest():
+            case CheckpointRequest() | MessageRequest():
                 answer(request, self._history.checkpoint)
             case RescaleRequest():
                 self._rescale(request, acks)

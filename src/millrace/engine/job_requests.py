@@ -25,6 +25,7 @@ class RequestKind(Enum):
     CHECKPOINT = "make a checkpoint"
     SAVEPOINT = "make a savepoint"
     RESCALE = "change its parallelism"
+    MESSAGE = "pass on a message to an operator"
     STOP = "be stopped"
     CANCEL = "be cancelled"
 
@@ -70,6 +71,18 @@ class RescaleRequest:
 
 
 @dataclass(frozen=True)
+class MessageRequest:
+    """Message to all subtasks of an operator, which they get at the beginning of an epoch. The
+    result of the future is the number of the checkpoint that ends this epoch."""
+
+    kind: ClassVar[RequestKind] = RequestKind.MESSAGE
+    operator: str
+    """Uid of the operator."""
+    message: bytes
+    done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
+
+
+@dataclass(frozen=True)
 class StopRequest:
     """Request to end after the running epoch, with a checkpoint to resume from. The result of
     the future is None, at once."""
@@ -86,7 +99,7 @@ class CancelRequest:
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 
 
-QueuedRequest = CheckpointRequest | SavepointRequest | RescaleRequest
+QueuedRequest = CheckpointRequest | SavepointRequest | RescaleRequest | MessageRequest
 """Requests that the job serves between two epochs, one after the other."""
 Request = QueuedRequest | StopRequest | CancelRequest
 

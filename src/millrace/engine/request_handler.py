@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from millrace.common.errors import CheckpointError, UnsupportedFileSystemSchemeError
+from millrace.common.errors import (
+    CheckpointError,
+    JobControlError,
+    UnsupportedFileSystemSchemeError,
+)
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.command_bus import CommandBus
 from millrace.engine.committed_checkpoints import CommittedCheckpoints
@@ -10,6 +14,7 @@ from millrace.engine.deployment import Deployment
 from millrace.engine.job_requests import (
     After,
     CheckpointRequest,
+    MessageRequest,
     QueuedRequest,
     RescaleRequest,
     SavepointRequest,
@@ -67,6 +72,8 @@ class RequestHandler:
             self._rescaling.prepare(request, deployment.graph)
         elif isinstance(request, CheckpointRequest):
             self._serving = request
+        elif isinstance(request, MessageRequest):
+            self._begin_message(request, deployment.graph)
         elif request is not None:
             self._begin_savepoint(request, deployment)
         if self._serving is None:
@@ -81,6 +88,28 @@ class RequestHandler:
         self._serving = request
         if request.after is After.DRAIN:
             deployment.drain()
+
+    def _begin_message(self, request: MessageRequest, graph: JobGraph) -> None:
+        nodes = [node for stage in graph.program.stages for node in stage.nodes]
+        taking = [node.uid for node in nodes if node.takes_messages]
+        if request.operator in taking:
+            self._serving = request
+            return
+        known = ", ".join(taking) or "none"
+        refuse(
+            request,
+            JobControlError(
+                f"the job has no operator '{request.operator}' that takes messages, only: {known}"
+            ),
+        )
+
+    @property
+    def messages(self) -> dict[str, bytes]:
+        """Messages to operators with the running epoch, by uid."""
+        request = self.serving
+        if isinstance(request, MessageRequest):
+            return {request.operator: request.message}
+        return {}
 
     @property
     def wants_whole_files(self) -> bool:

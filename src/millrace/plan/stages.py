@@ -157,7 +157,13 @@ class _Builder:
     def _stage(self, chain: _Chain) -> Stage:
         head = chain.members[0]
         nodes = tuple(
-            Node(self._uids[t], t.name, _pickled(t), tuple(self._routes[t]), _operator_states(t))
+            Node(
+                self._uids[t],
+                t.name,
+                _pickled(t),
+                tuple(self._routes[t]),
+                *_traits(t),
+            )
             for t in chain.members
         )
         return Stage(
@@ -278,11 +284,15 @@ def _pickled_partitioner(partitioning: Partitioning | None, upstream: Transforma
     return dump_code(partitioning.partitioner, lambda: f"the partitioner after '{upstream.name}'")
 
 
-def _operator_states(transformation: Transformation) -> tuple[OperatorStateDeclaration, ...]:
-    """Declared states of an operator; raises JobDefinitionError if one cannot be redistributed."""
-    declared = tuple(transformation.factory().operator_states)
+def _traits(
+    transformation: Transformation,
+) -> tuple[tuple[OperatorStateDeclaration, ...], bool]:
+    """Declared states of an operator, and whether it takes messages. Raises JobDefinitionError if a
+    state cannot be redistributed."""
+    operator = transformation.factory()
+    declared = tuple(operator.operator_states)
     check_declarations(transformation.name, declared)
-    return declared
+    return declared, operator.takes_messages
 
 
 def _pickled(transformation: Transformation) -> bytes:

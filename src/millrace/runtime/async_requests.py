@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 from millrace.common.errors import JobExecutionError
 from millrace.common.functions.async_functions import AsyncFunction, AsyncRetryStrategy
 
+_LAST_TURNS = 3
+"""Turns of the event loop after its end, in which cancelled requests and closed connections release
+what they have."""
+
 
 class Done(NamedTuple):
     """Outcome of a request: its results or its error."""
@@ -53,7 +57,14 @@ class AsyncRequests:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
+        for _ in range(_LAST_TURNS):
+            self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
+
+    def call(self, function: Callable[[], None]) -> None:
+        """Call a function on the event loop, soon."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(function)
 
     def start(self, requests: list[tuple[int, Any]]) -> None:
         """Start requests, given as pairs (number, record)."""

@@ -181,6 +181,8 @@ class EpochPlan:
     None if there is none."""
     only_commits: bool = False
     """Whether the job has ended but for commits: the end of the input does not end the epoch."""
+    messages: Mapping[str, bytes] = field(default_factory=dict)
+    """Messages from outside to all subtasks of an operator, by its uid."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,8 @@ class EpochContext:
     the epoch before. Then ``feedback`` is empty."""
     drained: Sequence[str] = ()
     """Loops whose inputs have ended and in which no records circulate any more."""
+    messages: Mapping[str, bytes] = field(default_factory=dict)
+    """Messages from outside, by the operator's uid. An epoch that is repeated has them again."""
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,7 @@ class EpochSubtask:
             feedback=feedback or {},
             feeds_at_once=feedback is None,
             drained=plan.drained,
+            messages=epoch.messages,
         )
 
     # -- before an epoch -----------------------------------------------------------------------

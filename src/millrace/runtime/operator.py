@@ -92,6 +92,8 @@ class Operator:
     is no conversion."""
     immutable_input = False
     """Whether the rows passed to `process` are known to be immutable. Set before each batch."""
+    takes_messages = False
+    """Whether the operator takes messages from outside, which come with `EpochContext.messages`."""
     holds_end = False
     """Whether the operator delays the end of its input downstream. The head of a loop does this
     while records still circulate."""

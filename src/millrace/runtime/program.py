@@ -77,6 +77,8 @@ class Node:
     routes: tuple[Route, ...] = ()
     operator_states: tuple[OperatorStateDeclaration, ...] = ()
     """Operator states that the operator declares."""
+    takes_messages: bool = False
+    """Whether the operator takes messages from outside."""
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from millrace.statefun.address import Address, FunctionType, TypedValue, split_t
 from millrace.statefun.dispatch.dispatch_operator import (
     DispatchOperator,
     DispatchSpec,
-    Functions,
     egress_tag,
 )
+from millrace.statefun.dispatch.function_table import Functions
+from millrace.statefun.endpoint_update import operator_uid
 from millrace.statefun.invocation.batch import (
     Invoker,
     PlainMessage,
@@ -227,7 +228,7 @@ class StatefulFunctionDataStreamBuilder:
         keyed = loop.key_by(lambda message: message[0][2], Types.STRING())
         factory = partial(DispatchOperator, spec)
         dispatched = keyed._then(f"Functions {self._name}", factory, None)
-        dispatched.uid(f"statefun-{self._name}")
+        dispatched.uid(operator_uid(self._name))
         loop.close_with(dispatched)
         return StatefulFunctionEgressStreams(dispatched, tuple(self._egresses))
 

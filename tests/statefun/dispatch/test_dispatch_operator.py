@@ -51,6 +51,9 @@ class Told:
     def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
         return ()
 
+    def retire(self) -> None:
+        pass
+
     def close(self) -> None:
         pass
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 
-from millrace.statefun.address import Address
+from millrace.common.errors import JobDefinitionError
+from millrace.statefun.address import Address, TypedValue
 from millrace.statefun.invocation.batch import (
     Delayed,
     Effects,
@@ -46,6 +48,9 @@ class Server:
         self.bodies: list[bytes] = []
         self.heads: list[bytes] = []
         self.connections = 0
+        self.ended = 0
+        """Number of connections that the client has closed."""
+        self.user = ""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -60,17 +65,19 @@ class Server:
                     return
                 writer.write(next_answer)
         except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+            self.ended += 1
         finally:
             writer.close()
 
     def run(
         self, transport: Transport, body: Callable[[RemoteFunctions], Awaitable[Reply]]
     ) -> Reply:
+        """Run a scenario with functions of this server."""
+
         async def scenario() -> Reply:
             server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
             port = server.sockets[0].getsockname()[1]
-            url = f"http://127.0.0.1:{port}/{{function.name}}?v=1"
+            url = f"http://{self.user}127.0.0.1:{port}/{{function.name}}?v=1"
             functions = RemoteFunctions(HttpEndpoint("test", "*", url, 10, transport))
             try:
                 return await body(functions)
@@ -132,6 +139,152 @@ def test_connections_are_kept() -> None:
     assert server.connections == 1
     server.run(replace(ASYNC, pool_ttl_ms=0), twice)
     assert server.connections == 3
+
+
+def test_a_kept_connection_that_was_closed_is_replaced_by_a_new_one() -> None:
+    """The attempt is repeated at once, without a look at other kept connections."""
+    server = Server(answer(), answer(), answer(), None, answer())
+
+    async def scenario(functions: RemoteFunctions) -> Reply:
+        await asyncio.gather(*(functions.invoke(BATCH) for _ in range(3)))
+        kept = server.connections
+        reply = await functions.invoke(BATCH)
+        assert server.connections == kept + 1
+        return reply
+
+    server.run(OKHTTP, scenario)
+    assert len(server.bodies) == 5
+
+
+def test_idle_connections_are_closed_after_their_time_to_live() -> None:
+    server = Server(answer())
+
+    async def scenario(functions: RemoteFunctions) -> Reply:
+        reply = await functions.invoke(BATCH)
+        while not server.ended:
+            await asyncio.sleep(0.005)
+        return reply
+
+    server.run(replace(ASYNC, pool_ttl_ms=20), scenario)
+    assert server.ended == 1
+
+
+def test_closing_ends_connections_with_requests_in_flight() -> None:
+    server = Server(answer(), b"")
+
+    async def scenario(functions: RemoteFunctions) -> Reply:
+        reply = await functions.invoke(BATCH)
+        hanging = asyncio.create_task(functions.invoke(BATCH))
+        while len(server.bodies) < 2:
+            await asyncio.sleep(0.005)
+        functions.close()
+        while not server.ended:
+            await asyncio.sleep(0.005)
+        hanging.cancel()
+        return reply
+
+    server.run(ASYNC, scenario)
+
+
+def test_a_user_and_password_are_sent_and_not_shown() -> None:
+    server = Server(answer(status=401))
+    server.user = "ada:s%40cret@"
+    with pytest.raises(InvocationError, match="status 401") as caught:
+        server.reply(OKHTTP)
+    head = server.heads[0].decode()
+    assert f"Authorization: Basic {b64encode(b'ada:s@cret').decode()}\r\n" in head
+    assert "Host: 127.0.0.1:" in head
+    assert "cret" not in str(caught.value)
+    endpoint = HttpEndpoint("test", "*", "http://ada:s%40cret@localhost/x")
+    assert repr(endpoint) == "HttpEndpoint(test/* at http://localhost/x)"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8000",
+        "ftp://localhost",
+        "http://",
+        "http://localhost:port/",
+        "http://localhost:70000/",
+        "http://[::1/",
+        "http://local host/",
+        "http://localhost/\r\nX-Evil: 1",
+        "http://localhost/caf\u00e9",
+        f"http://{'a' * 70}.de/",
+        "http://ada:se/cret@localhost/",
+        "http://ada:secret@localhost/{name}",
+    ],
+)
+def test_a_malformed_url_is_refused_when_the_endpoint_is_made(url: str) -> None:
+    with pytest.raises(JobDefinitionError) as caught:
+        HttpEndpoint("test", "*", url)
+    assert "cret" not in str(caught.value)
+
+
+def answers_forever(head: bytes, line: bytes) -> bytes:
+    return head + line * (100_000 // len(line))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        answers_forever(b"HTTP/1.1 200 OK\r\n", b"X-Name: value\r\n"),
+        answers_forever(b"HTTP/1.1 200 OK\r\nX-Name: ", b"x"),
+        answers_forever(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        answers_forever(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-Name: v\r\n"
+        ),
+    ],
+)
+def test_headers_have_a_limit(reply: bytes) -> None:
+    server = Server(reply)
+    with pytest.raises(InvocationError, match="more than 65536 bytes of headers"):
+        server.reply()
+    assert len(server.bodies) == 1
+
+
+def test_a_body_of_tiny_chunks_is_read() -> None:
+    body = FromFunction()
+    body.invocation_result.state_mutations.add().state_name = "x" * 60_000
+    content = body.SerializeToString()
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in content)
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
+    reply = Server(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n").reply()
+    assert reply == Effects({"x" * 60_000: None})
+
+
+def test_read_limits_the_time_without_a_byte() -> None:
+    """A reply that comes slowly, but steadily, is no failure."""
+    content = answer()
+    slow = replace(OKHTTP, read_ms=300, call_ms=10_000)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        for start in range(0, len(content), 8):
+            writer.write(content[start : start + 8])
+            await asyncio.sleep(0.05)
+        writer.close()
+
+    server = Server()
+    server.serve = serve  # type: ignore[method-assign]
+    assert server.reply(slow) == Effects()
+    with pytest.raises(InvocationError, match=r"it has sent no byte for 0.05 s"):
+        Server(b"HTTP/1.1").reply(replace(OKHTTP, read_ms=50, call_ms=150))
+
+
+def test_write_limits_the_time_in_which_no_byte_is_taken() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(10)
+
+    server = Server()
+    server.serve = serve  # type: ignore[method-assign]
+    sent = RoutableMessage(TARGET, TypedValue("test/bytes", True, b"x" * (8 << 20)))
+    with pytest.raises(InvocationError, match=r"it has taken no byte for 0.1 s"):
+        server.run(
+            replace(OKHTTP, write_ms=100, read_ms=None, call_ms=500),
+            lambda functions: functions.invoke(MessageBatch(TARGET, {}, [sent])),
+        )
 
 
 @pytest.mark.parametrize("status", [408, 409, 420, 429, 499, 500, 503, 599])

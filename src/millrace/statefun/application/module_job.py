@@ -16,6 +16,7 @@ from millrace.statefun.application.kafka_components import (
 )
 from millrace.statefun.application.playground import PlaygroundSink, PlaygroundSource
 from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
+from millrace.statefun.endpoint_update import MODULE_NAME
 from millrace.statefun.module import (
     Component,
     HttpEndpoint,
@@ -27,8 +28,6 @@ from millrace.statefun.module import (
 )
 
 __all__ = ["add_module", "embedded_functions"]
-
-_NAME = "module"
 
 
 def embedded_functions(namespace: Mapping[str, Any]) -> dict[FunctionType, Any]:
@@ -71,7 +70,7 @@ def add_module(
         JobDefinitionError: there is no ingress or no function, or a component cannot be run.
     """
     embedded = embedded or {}
-    builder = StatefulFunctionDataStreamBuilder.builder(_NAME)
+    builder = StatefulFunctionDataStreamBuilder.builder(MODULE_NAME)
     for function, functions in embedded.items():
         builder.with_function_provider(str(function), functions)
     egresses: list[KafkaEgress | PlaygroundEgress] = []

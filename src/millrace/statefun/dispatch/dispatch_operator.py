@@ -16,23 +16,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from millrace.common.errors import MillraceError
 from millrace.common.functions.async_functions import AsyncRetryStrategy
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.batch import RowBatch
 from millrace.runtime.async_requests import AsyncRequests, Done
+from millrace.runtime.declared_state import DeclaredValue
 from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.operator import Operator
+from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.key_groups import key_group_of, subtask_of
+from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import MAP
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.dispatch.delayed_messages import DelayedMessages
+from millrace.statefun.dispatch.endpoint_list import decode_endpoints, encode_endpoints
 from millrace.statefun.dispatch.function_states import FunctionStates
+from millrace.statefun.dispatch.function_table import Functions, FunctionTable
 from millrace.statefun.dispatch.mailboxes import Mailboxes
 from millrace.statefun.invocation.batch import (
+    EndpointMoved,
     InvocationError,
     Invoker,
     MessageBatch,
@@ -44,9 +50,8 @@ from millrace.statefun.invocation.batch import (
     plain,
 )
 
-__all__ = ["ANY", "DispatchOperator", "Functions", "egress_tag"]
+__all__ = ["DispatchOperator", "egress_tag"]
 
-ANY = "*"
 IDLE_WAIT_SECONDS = 0.02
 """Seconds that an epoch without messages waits for a reply, if replies do not wake the loop."""
 _WAKE_UP_MS = 10
@@ -57,8 +62,13 @@ _TURN = 10_000
 _YEAR_SECONDS = 365 * 86_400.0
 """Time limit of invocations: each invoker has its own."""
 
-Functions: TypeAlias = tuple[tuple[str, str, Invoker], ...]
-"""Namespace, name or `ANY`, and the invoker of each group of functions."""
+
+def _last(lists: list[Any]) -> Any:
+    return lists[-1]  # all subtasks have the same
+
+
+_ENDPOINTS = OperatorStateDeclaration("endpoints", RedistributionMode.MERGE, _last)
+"""Endpoints that were given while the job ran, with those that it had begun with."""
 
 
 def egress_tag(egress: FunctionType) -> OutputTag[TypedValue]:
@@ -76,7 +86,11 @@ class DispatchSpec:
 
 
 class DispatchOperator(Operator):
-    """Invokes functions with the messages of one subtask."""
+    """Invokes functions with the messages of one subtask. It takes messages that are lists of
+    endpoints (see `millrace.statefun.dispatch.endpoint_list`) in the place of its own."""
+
+    operator_states = (_ENDPOINTS,)
+    takes_messages = True
 
     def __init__(self, spec: DispatchSpec) -> None:
         self._spec = spec
@@ -87,7 +101,9 @@ class DispatchOperator(Operator):
         self._mailboxes = Mailboxes(state.table(TableId(uid, "mailboxes"), MAP))
         self._delayed = DelayedMessages(state.table(TableId(uid, "delayed"), MAP))
         self._egresses = {egress: egress_tag(egress) for egress in self._spec.egresses}
-        self._invokers: dict[FunctionType, Invoker] = {}
+        self._functions = FunctionTable(self._spec.functions)
+        self._given_endpoints = DeclaredValue(self, _ENDPOINTS)
+        self._first_endpoints = encode_endpoints(self._functions.endpoints)
         self._requests: AsyncRequests | None = None
         self._in_flight: dict[int, MessageBatch] = {}
         self._next_request = 0
@@ -111,17 +127,27 @@ class DispatchOperator(Operator):
         self._states.forget_specs()
         self._mailboxes.refresh()
         self._delayed.refresh()
+        first, given = self._given_endpoints.get((b"", b""))
+        # a job that was started with other endpoints than before has them
+        is_given = first == self._first_endpoints
+        endpoints = given if is_given else self._first_endpoints
+        self._functions.replace_endpoints(decode_endpoints(endpoints))
 
     def close(self) -> None:
-        if self._requests is not None:
+        if self._requests is None:
+            self._functions.close()
+        else:
+            self._requests.call(self._functions.close)
             self._requests.close()
-        for _, _, invoker in self._spec.functions:
-            invoker.close()
 
     # -- input -------------------------------------------------------------------------------
 
     def begin_epoch(self, epoch: EpochContext) -> None:
         self._messages_in_epoch = 0
+        given = epoch.messages.get(self.context.uid)
+        if given is not None:
+            self._functions.replace_endpoints(decode_endpoints(given))
+            self._given_endpoints.put((self._first_endpoints, given))
         self._work()
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
@@ -170,14 +196,14 @@ class DispatchOperator(Operator):
     def _work(self) -> None:
         """Take replies, and invoke the functions of mailboxes with messages."""
         self._collect(0.0)
-        started: list[tuple[int, MessageBatch]] = []
+        started: list[tuple[int, tuple[Invoker, MessageBatch]]] = []
         invocations = 0
         while self._mailboxes.has_ready and invocations < _TURN:
             if len(self._in_flight) >= self._spec.max_in_flight:
                 break
             target = self._mailboxes.take_ready()
             assert target is not None
-            invoker = self._invoker(target)
+            invoker = self._functions.invoker(target)
             batch = self._batch(target, invoker)
             if invoker.is_direct(target.function_type):
                 invocations += len(batch.messages)
@@ -185,7 +211,7 @@ class DispatchOperator(Operator):
             else:
                 self._next_request += 1
                 self._in_flight[self._next_request] = batch
-                started.append((self._next_request, batch))
+                started.append((self._next_request, (invoker, batch)))
         if started:
             self._require_requests().start(started)
         if invocations >= _TURN:
@@ -202,28 +228,6 @@ class DispatchOperator(Operator):
         messages = self._mailboxes.batch(target, invoker.max_batch, room)
         return MessageBatch(target, states, messages)
 
-    def _invoker(self, target: Address) -> Invoker:
-        """Invoker of a function: the one for its name before the one for its namespace.
-
-        Raises:
-            InvocationError: there is none.
-        """
-        function = target.function_type
-        invoker = self._invokers.get(function)
-        if invoker is None:
-            for name in (function.name, ANY):
-                for namespace, known, candidate in self._spec.functions:
-                    if invoker is None and (namespace, known) == (function.namespace, name):
-                        invoker = candidate
-            if invoker is None:
-                known_functions = ", ".join(f"{n}/{name}" for n, name, _ in self._spec.functions)
-                raise InvocationError(
-                    f"a message to {target} has no function: there is no endpoint or provider of "
-                    f"{function}, only of {known_functions}"
-                )
-            self._invokers[function] = invoker
-        return invoker
-
     def _invoked(self, invoker: Invoker, batch: MessageBatch) -> Reply:
         try:
             return invoker.invoke_now(batch)
@@ -239,8 +243,9 @@ class DispatchOperator(Operator):
             self._requests = AsyncRequests(self._invoke, _YEAR_SECONDS, retry, wake)
         return self._requests
 
-    async def _invoke(self, batch: MessageBatch) -> list[Reply]:
-        return [await self._invoker(batch.target).invoke(batch)]
+    async def _invoke(self, request: tuple[Invoker, MessageBatch]) -> list[Reply]:
+        invoker, batch = request
+        return [await invoker.invoke(batch)]
 
     def _collect(self, wait: float) -> None:
         """Carry out the replies that have arrived. Waits up to ``wait`` seconds for one."""
@@ -248,7 +253,10 @@ class DispatchOperator(Operator):
             return
         for done in self._requests.ended(wait):
             batch = self._in_flight.pop(done.number)
-            self._take_reply(batch, _reply(batch, done))
+            if isinstance(done.error, EndpointMoved):
+                self._mailboxes.repeat(batch.target)
+            else:
+                self._take_reply(batch, _reply(batch, done))
 
     # -- effects -----------------------------------------------------------------------------
 

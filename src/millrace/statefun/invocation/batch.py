@@ -14,6 +14,7 @@ __all__ = [
     "MessageBatch",
     "Delayed",
     "Effects",
+    "EndpointMoved",
     "InvocationError",
     "Invoker",
     "MissingStates",
@@ -28,6 +29,10 @@ __all__ = [
 
 class InvocationError(JobExecutionError):
     """An invocation failed for good. The text names function, address and endpoint."""
+
+
+class EndpointMoved(Exception):
+    """An invocation failed at an endpoint that others have replaced meanwhile."""
 
 
 class RoutableMessage(NamedTuple):
@@ -136,5 +141,9 @@ class Invoker(Protocol):
     async def invoke(self, batch: MessageBatch) -> Reply:
         """Invoke a function on an event loop."""
 
+    def retire(self) -> None:
+        """Note that another invoker has taken over. Invocations in flight may raise
+        `EndpointMoved` instead of failing. Called in any thread."""
+
     def close(self) -> None:
-        """Release connections."""
+        """Release connections. Called on the event loop if an invocation has run there."""

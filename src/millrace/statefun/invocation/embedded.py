@@ -92,6 +92,9 @@ class EmbeddedFunctions:
             await function.fun(context, message)
         return _effects(context, batch.target)
 
+    def retire(self) -> None:
+        """Do nothing: there is no endpoint."""
+
     def close(self) -> None:
         """Do nothing: there are no connections."""
 

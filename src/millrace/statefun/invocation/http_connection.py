@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections import deque
-from pathlib import Path
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from millrace.statefun.invocation.certificates import Certificates
 from millrace.statefun.module.components import Transport
 
 __all__ = ["ConnectionPool", "HttpReply", "ReplyTooLarge"]
+
+_MOST_HEAD_BYTES = 64 << 10
+"""Most bytes of a reply that are not of its body."""
+_LOOK_AGAIN = 0.1
+"""Seconds until the next look at a request that has not gone entirely."""
+_OVERHEAD = 8
+"""Most bytes on the line per byte of a body in chunks, beside the head."""
 
 
 class ReplyTooLarge(Exception):
@@ -29,13 +36,15 @@ class HttpReply(NamedTuple):
 class _Connection(asyncio.Protocol):
     """One connection, which serves one request at a time."""
 
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, settings: Transport) -> None:
+        self._max_bytes = settings.payload_max_bytes
+        self._limits = _seconds(settings.read_ms), _seconds(settings.write_ms)
         self._transport: asyncio.Transport | None = None
         self._reply: asyncio.Future[HttpReply] | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self.is_open = False
-        self.served = 0
-        """Number of requests that the connection has served."""
+        self.has_answered = False
+        """Whether bytes of the reply to the last request have arrived."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -47,27 +56,52 @@ class _Connection(asyncio.Protocol):
 
         Raises:
             ConnectionError: the connection ended before the reply did.
+            TimeoutError: a read or write took longer than its limit.
             ReplyTooLarge: the reply has too many bytes.
             ValueError: the reply is not of HTTP.
         """
         import httptools
 
         assert self._transport is not None
+        loop = asyncio.get_running_loop()
         self._parser = httptools.HttpResponseParser(self)
-        self._content_type, self._size = "", 0
+        self._content_type, self._size, self._received = "", 0, 0
         self._body: list[bytes] = []
         self._is_measured, self._has_headers = False, False
-        self._reply = asyncio.get_running_loop().create_future()
+        self.has_answered = False
+        self._reply = loop.create_future()
         self._transport.write(request)
+        self._moved_at, self._unsent = loop.time(), self._transport.get_write_buffer_size()
+        if self._limits != (None, None):
+            self._check_progress()
         try:
-            reply = await self._reply
+            return await self._reply
         except BaseException:
             self.close()
             raise
         finally:
             self._reply = None
-        self.served += 1
-        return reply
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _check_progress(self) -> None:
+        """Fail the request if no byte has gone or come within the limit of a write or read. Check
+        again when the limit may be over."""
+        assert self._transport is not None
+        loop, (read, write) = asyncio.get_running_loop(), self._limits
+        unsent = self._transport.get_write_buffer_size()
+        if unsent != self._unsent:
+            self._unsent, self._moved_at = unsent, loop.time()
+        limit = write if unsent else read
+        left = _LOOK_AGAIN if limit is None else self._moved_at + limit - loop.time()
+        if left <= 0:
+            done = "taken" if unsent else "sent"
+            self._fail(TimeoutError(f"it has {done} no byte for {limit} s"))
+            return
+        # nobody tells when a part of the request has gone
+        self._timer = loop.call_later(
+            min(left, _LOOK_AGAIN) if unsent else left, self._check_progress
+        )
 
     def close(self) -> None:
         """Close the connection."""
@@ -83,10 +117,17 @@ class _Connection(asyncio.Protocol):
         if self._reply is None or self._reply.done():
             self.close()  # bytes that nobody asked for
             return
+        self._received += len(data)
+        self.has_answered = True
+        if self._limits != (None, None):
+            self._moved_at = asyncio.get_running_loop().time()
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
             self._fail(ValueError(f"this is no reply of HTTP: {error}"))
+        if self._received > _OVERHEAD * self._size + _MOST_HEAD_BYTES:
+            message = f"the reply has more than {_MOST_HEAD_BYTES} bytes of headers"
+            self._fail(ReplyTooLarge(message))
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Note the headers that matter."""
@@ -136,100 +177,132 @@ class _Connection(asyncio.Protocol):
         self._fail(ConnectionError(str(exc) if exc else "the connection ended before the reply"))
 
 
-class ConnectionPool:
-    """Connections to the endpoints of one specification. Used on one event loop."""
+class _Place(NamedTuple):
+    """Server of a URL, and the first lines of a request to it."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._settings = transport
+    host: str
+    port: int
+    is_tls: bool
+    head: str
+
+
+@lru_cache(1024)
+def _place(url: str, authorization: str | None) -> _Place:
+    parts = urlsplit(url)
+    is_tls = parts.scheme == "https"
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    head = (
+        f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+        "Content-Type: application/octet-stream\r\nAccept: application/octet-stream\r\n"
+    )
+    if authorization is not None:
+        head += f"Authorization: {authorization}\r\n"
+    return _Place(parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls, head)
+
+
+class ConnectionPool:
+    """Connections to the endpoints of one specification. Used on one event loop.
+
+    Args:
+        authorization: value of the header ``Authorization``; None if there is none.
+    """
+
+    def __init__(self, settings: Transport, authorization: str | None = None) -> None:
+        self._settings = settings
+        self._authorization = authorization
+        self._certificates = Certificates(settings)
+        self._permits = asyncio.Semaphore(settings.pool_size)
+        self._ttl = settings.pool_ttl_ms / 1000
         self._idle: dict[tuple[str, int, bool], deque[tuple[_Connection, float]]] = {}
-        self._permits = asyncio.Semaphore(transport.pool_size)
-        self._tls: ssl.SSLContext | None = None
+        """Idle connections with the times since when they are, the oldest first."""
+        self._busy: set[_Connection] = set()
+        self._sweep: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     async def post(self, url: str, body: bytes) -> HttpReply:
         """Post bytes to a URL, over an idle connection if there is one.
 
         Raises:
             OSError: there is no connection, or it ended before the reply.
+            CertificateFault: a certificate of the transport cannot be loaded.
             ReplyTooLarge: the reply has too many bytes.
             ValueError: the reply is not of HTTP.
         """
-        parts = urlsplit(url)
-        is_tls = parts.scheme == "https"
-        host = parts.hostname or ""
-        place = host, parts.port or (443 if is_tls else 80), is_tls
-        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        head = (
-            f"POST {path} HTTP/1.1\r\nHost: {parts.netloc.rpartition('@')[2]}\r\n"
-            "Content-Type: application/octet-stream\r\nAccept: application/octet-stream\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        )
-        request = head.encode("latin-1") + body
+        place = _place(url, self._authorization)
+        server = place[:3]
+        request = f"{place.head}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
         async with self._permits:
-            while (connection := self._kept(place)) is not None:
+            kept = self._kept(server)
+            if kept is not None:
                 try:
-                    return await self._asked(connection, place, request)
+                    return await self._asked(kept, server, request)
                 except ConnectionError:
-                    continue  # the server closed it meanwhile, so it has not served this request
-            return await self._asked(await self._connected(place), place, request)
+                    if kept.has_answered:
+                        raise
+                    # The server has closed the connection meanwhile. This attempt goes on over a
+                    # new one: further idle connections may be in the same state.
+            connection = await self._connected(*server)
+            return await self._asked(connection, server, request)
 
     async def _asked(
-        self, connection: _Connection, place: tuple[str, int, bool], request: bytes
+        self, connection: _Connection, server: tuple[str, int, bool], request: bytes
     ) -> HttpReply:
-        async with asyncio.timeout(_seconds(self._settings.read_ms)):
+        self._busy.add(connection)
+        try:
             reply = await connection.ask(request)
-        if connection.is_open and self._settings.pool_ttl_ms:
-            now = asyncio.get_running_loop().time()
-            self._idle.setdefault(place, deque()).append((connection, now))
+        finally:
+            self._busy.discard(connection)
+        if connection.is_open and self._ttl and not self._is_closed:
+            loop = asyncio.get_running_loop()
+            self._idle.setdefault(server, deque()).append((connection, loop.time()))
+            if self._sweep is None:
+                self._sweep = loop.call_later(self._ttl, self._close_old)
         else:
             connection.close()
         return reply
 
-    def _kept(self, place: tuple[str, int, bool]) -> _Connection | None:
-        """The idle connection that was used last, if it is young enough."""
-        idle = self._idle.get(place)
-        oldest = asyncio.get_running_loop().time() - self._settings.pool_ttl_ms / 1000
-        while idle and (idle[0][1] < oldest or not idle[0][0].is_open):
-            idle.popleft()[0].close()
+    def _kept(self, server: tuple[str, int, bool]) -> _Connection | None:
+        """The open connection that was used last."""
+        idle = self._idle.get(server)
         while idle:
             connection, _ = idle.pop()
             if connection.is_open:
                 return connection
         return None
 
-    async def _connected(self, place: tuple[str, int, bool]) -> _Connection:
-        host, port, is_tls = place
-        if is_tls and self._tls is None:
-            self._tls = tls_context(self._settings)
+    def _close_old(self) -> None:
+        """Close the connections that have been idle for their time to live."""
+        loop, self._sweep = asyncio.get_running_loop(), None
+        oldest = loop.time() - self._ttl
+        for server, idle in list(self._idle.items()):
+            while idle and (idle[0][1] <= oldest or not idle[0][0].is_open):
+                idle.popleft()[0].close()
+            if not idle:
+                del self._idle[server]
+        if self._idle:
+            next_end = min(idle[0][1] for idle in self._idle.values()) + self._ttl
+            self._sweep = loop.call_at(next_end, self._close_old)
+
+    async def _connected(self, host: str, port: int, is_tls: bool) -> _Connection:
+        tls = self._certificates.context() if is_tls else None
         async with asyncio.timeout(_seconds(self._settings.connect_ms)):
             _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: _Connection(self._settings.payload_max_bytes),
-                host,
-                port,
-                ssl=self._tls if is_tls else None,
+                lambda: _Connection(self._settings), host, port, ssl=tls
             )
         return connection
 
     def close(self) -> None:
-        """Close the idle connections."""
+        """Close all connections. Called on the event loop."""
+        self._is_closed = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+        for connection in self._busy:
+            connection.close()
         for idle in self._idle.values():
             for connection, _ in idle:
                 connection.close()
         self._idle.clear()
-
-
-def tls_context(transport: Transport) -> ssl.SSLContext:
-    """Certificates of a transport.
-
-    Raises:
-        OSError: a file cannot be read, or it is no certificate or key.
-    """
-    context = ssl.create_default_context(cafile=transport.trust_cacerts)
-    if transport.client_cert is not None:
-        password = None
-        if transport.client_key_password is not None:
-            password = Path(transport.client_key_password).read_text().strip()
-        context.load_cert_chain(transport.client_cert, transport.client_key, password)
-    return context
 
 
 def _seconds(milliseconds: int | None) -> float | None:

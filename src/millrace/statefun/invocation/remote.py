@@ -8,7 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 from millrace.statefun.address import FunctionType
-from millrace.statefun.invocation.batch import InvocationError, MessageBatch, Reply, StateSpec
+from millrace.statefun.invocation.batch import (
+    EndpointMoved,
+    InvocationError,
+    MessageBatch,
+    Reply,
+    StateSpec,
+)
+from millrace.statefun.invocation.certificates import CertificateFault
 from millrace.statefun.invocation.http_connection import (
     ConnectionPool,
     HttpReply,
@@ -21,7 +28,7 @@ __all__ = ["RemoteFunctions"]
 
 _RETRIED = frozenset({408, 409, 420, 429, 499})
 _CONTENT_TYPE = "application/octet-stream"
-_FATAL = ReplyTooLarge, MalformedReply, ssl.SSLCertVerificationError
+_FATAL = ReplyTooLarge, MalformedReply, CertificateFault, ssl.SSLCertVerificationError
 
 
 class _Refused(Exception):
@@ -36,14 +43,19 @@ class RemoteFunctions:
     """Invoker of the functions behind an endpoint."""
 
     def __init__(self, endpoint: HttpEndpoint) -> None:
-        self._endpoint = endpoint
+        self.endpoint = endpoint
         self.max_batch = endpoint.max_num_batch_requests
         # the rest is for addresses and names
         self.max_bytes: int | None = endpoint.transport.payload_max_bytes * 15 // 16
         self._pool: ConnectionPool | None = None
+        self._in_flight = 0
+        self._is_retired = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._retired: asyncio.Event | None = None
+        """Set on the event loop when the endpoint is retired; ends the pauses between attempts."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"endpoint": self._endpoint}
+        return {"endpoint": self.endpoint}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["endpoint"])  # type: ignore[misc]
@@ -62,11 +74,25 @@ class RemoteFunctions:
 
         Raises:
             InvocationError: the budget is spent, or repeating cannot help.
+            EndpointMoved: an attempt has failed, and the endpoint is retired.
         """
         if self._pool is None:
-            self._pool = ConnectionPool(self._endpoint.transport)
-        transport = self._endpoint.transport
-        url = self._endpoint.url(batch.target.function_type)
+            self._loop, self._retired = asyncio.get_running_loop(), asyncio.Event()
+            self._pool = ConnectionPool(self.endpoint.transport, self.endpoint.authorization)
+        self._in_flight += 1
+        try:
+            return await self._attempts(batch, self._pool)
+        except InvocationError:
+            if self._is_retired:
+                raise EndpointMoved from None
+            raise
+        finally:
+            self._in_flight -= 1
+            self._close_if_retired()
+
+    async def _attempts(self, batch: MessageBatch, pool: ConnectionPool) -> Reply:
+        transport = self.endpoint.transport
+        url = self.endpoint.url(batch.target.function_type)
         request = request_bytes(batch)
         if len(request) > transport.payload_max_bytes:
             reason = f"the request has {len(request)} bytes (payload_max_bytes)"
@@ -78,7 +104,7 @@ class RemoteFunctions:
             attempts += 1
             try:
                 async with asyncio.timeout_at(deadline):
-                    return self._reply(batch, await self._pool.post(url, request))
+                    return self._reply(batch, await pool.post(url, request))
             except _FATAL as error:
                 raise _failed(batch, url, str(error)) from None
             except _Refused as error:
@@ -88,14 +114,43 @@ class RemoteFunctions:
             except (OSError, ValueError) as error:  # a TimeoutError is an OSError
                 last = str(error) or last
             remaining = deadline - loop.time()
-            if remaining <= 0:
+            if remaining <= 0 or self._is_retired:
                 spent = f"{attempts} attempts in {transport.call_ms} ms failed, the last: {last}"
                 raise _failed(batch, url, spent)
-            await asyncio.sleep(min(pause, remaining))
+            await self._pause(min(pause, remaining))
             pause *= 2
 
+    async def _pause(self, seconds: float) -> None:
+        """Wait for the next attempt, or until the endpoint is retired."""
+        assert self._retired is not None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._retired.wait()
+
+    def retire(self) -> None:
+        """Note that other endpoints have taken over. Requests in flight end here; what fails goes
+        to the other endpoints. Called in any thread."""
+        self._is_retired = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the event loop has ended before
+                self._loop.call_soon_threadsafe(self._note_retired)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the endpoint is retired, and nothing is in flight there."""
+        return self._is_retired and not self._in_flight
+
+    def _note_retired(self) -> None:
+        assert self._retired is not None
+        self._retired.set()
+        self._close_if_retired()
+
+    def _close_if_retired(self) -> None:
+        if self.has_ended:
+            self.close()
+
     def _reply(self, batch: MessageBatch, reply: HttpReply) -> Reply:
-        retries_all = self._endpoint.transport.retries_all
+        retries_all = self.endpoint.transport.retries_all
         if not 200 <= reply.status < 300:
             is_retried = retries_all or reply.status in _RETRIED or reply.status >= 500
             raise _Refused(f"it answered with status {reply.status}", is_retried)
@@ -105,9 +160,9 @@ class RemoteFunctions:
         return read_reply(reply.body, batch.target)
 
     def close(self) -> None:
+        """Close the connections. Called on the event loop."""
         if self._pool is not None:
-            with suppress(RuntimeError):  # the event loop has ended before
-                self._pool.close()
+            self._pool.close()
 
 
 def _failed(batch: MessageBatch, url: str, reason: str) -> InvocationError:

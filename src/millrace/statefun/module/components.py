@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
 from typing import TypeAlias
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
+from millrace.common.errors import JobDefinitionError
 from millrace.statefun.address import FunctionType
 
 __all__ = [
@@ -66,13 +68,17 @@ class Transport:
         return 4 if self.retries_all else 10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HttpEndpoint:
     """Endpoint of remote functions: one function, or all of a namespace.
 
     Attributes:
         name: name of the function, or ``*``.
-        url_template: URL, in which ``{function.name}`` stands for the function's name.
+        url_template: URL, in which ``{function.name}`` stands for the function's name. A user and
+            password in it are sent as Basic authorization.
+
+    Raises:
+        JobDefinitionError: no URL can be made of the template.
     """
 
     namespace: str
@@ -81,14 +87,73 @@ class HttpEndpoint:
     max_num_batch_requests: int = 1000
     transport: Transport = Transport()
 
+    def __post_init__(self) -> None:
+        _check_template(self.url_template)
+
+    def __repr__(self) -> str:
+        return f"HttpEndpoint({self.namespace}/{self.name} at {self.shown_template})"
+
     def serves(self, function: FunctionType) -> bool:
         """Whether the endpoint has the function."""
         return function.namespace == self.namespace and self.name in (ANY_NAME, function.name)
 
+    @property
+    def shown_template(self) -> str:
+        """The template without user and password."""
+        scheme, slashes, rest = self.url_template.partition("://")
+        authority, slash, path = rest.partition("/")
+        return f"{scheme}{slashes}{authority.rpartition('@')[2]}{slash}{path}"
+
+    @property
+    def authorization(self) -> str | None:
+        """Value of the header ``Authorization``; None if the template has no user."""
+        parts = urlsplit(self.url_template)
+        if parts.username is None:
+            return None
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        return f"Basic {b64encode(pair.encode()).decode()}"
+
     def url(self, function: FunctionType) -> str:
-        """URL of a function. Whatever its name contains, it stays one segment of the URL: senders
-        choose names."""
-        return self.url_template.replace(FUNCTION_NAME, quote(function.name, safe=""))
+        """URL of a function, without user and password. Whatever its name contains, it stays one
+        segment of the URL: senders choose names."""
+        return self.shown_template.replace(FUNCTION_NAME, quote(function.name, safe=""))
+
+
+def _check_template(text: str) -> None:
+    """Check that URLs can be made of a template. Messages do not show it: it may have a password.
+
+    Raises:
+        JobDefinitionError: none can.
+    """
+    try:
+        url = urlsplit(text.replace(FUNCTION_NAME, "name"))
+        host, _ = url.hostname, url.port
+        if host is not None:
+            host.encode("idna")
+    except ValueError:  # a UnicodeError is one
+        raise JobDefinitionError(
+            "the URL of the endpoint is malformed: check its host and port, and write special "
+            "characters of a password percent-encoded"
+        ) from None
+    if url.scheme in ("http+unix", "https+unix"):
+        raise JobDefinitionError(
+            "sockets of Unix domains are not supported yet: give an http or https URL"
+        )
+    if url.scheme not in ("http", "https") or not host:
+        raise JobDefinitionError(f"the endpoint has no http or https URL: {_without_user(text)!r}")
+    if not text.isascii() or any(c.isspace() or not c.isprintable() for c in text):
+        raise JobDefinitionError(
+            "the URL of the endpoint has spaces or characters beyond ASCII: write them "
+            "percent-encoded, and a host in Punycode"
+        )
+    if "{" in (rest := url.netloc + url.path + url.query) or "}" in rest:
+        raise JobDefinitionError(
+            f"{_without_user(text)!r} is no URL: its only placeholder is {FUNCTION_NAME}"
+        )
+
+
+def _without_user(text: str) -> str:
+    return text.rpartition("@")[2]
 
 
 @dataclass(frozen=True)
