@@ -90,11 +90,11 @@ class FunctionServer(ThreadingHTTPServer):
             connections = list(self._connections)
         for connection in connections:
             with_reset = b"\1\0\0\0\0\0\0\0"  # close() sends a reset
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, with_reset)
             try:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, with_reset)
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
-                continue
+                continue  # it has ended meanwhile
 
 
 @contextmanager

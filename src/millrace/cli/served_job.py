@@ -58,6 +58,7 @@ class ServedJob:
             "stop": self._stop,
             "cancel": self._cancel,
             "rescale": self._rescale,
+            "message": self._send_message,
             "status": self._read_status,
             "stacks": self._read_stacks,
         }[command]
@@ -128,6 +129,10 @@ class ServedJob:
         trigger = self.client.patch(f"/jobs/{self.id}/rescaling", parallelism=parallelism)
         self._await("rescaling", trigger, timeout)
         return {"parallelism": parallelism}
+
+    def _send_message(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+        trigger = self.client.post(f"/jobs/{self.id}/messages", arguments)
+        return {"checkpoint": self._await("messages", trigger, timeout)["checkpointId"]}
 
     def _read_status(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
         found = self.client.get(f"/jobs/{self.id}")

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.statefun.counting_functions import Counting, check_counts, counting_job
+from tests.statefun.function_server import function_server
 
 from millrace.cli import run as runs
 from millrace.cli.arguments import RunArguments
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.testing import CollectingSink, run_local
 
 MODULE = """
 kind: io.statefun.endpoints.v2/http
@@ -74,3 +78,33 @@ def test_a_run_without_its_files_is_wrong_usage(millrace: Any, tmp_path: Path) -
     told = millrace("statefun", "run", tmp_path / "module.yaml", "--module", tmp_path / "no.py")
     assert told.code == 2
     assert "no.py is none" in told.err
+
+
+def test_a_running_job_gets_the_endpoints_of_a_module(
+    millrace: Any, place: Any, tmp_path: Path
+) -> None:
+    counting, sink, module = Counting(), CollectingSink[str](), tmp_path / "module.yaml"
+    with (
+        function_server(counting) as first,
+        function_server(counting) as second,
+        run_local(checkpoint_dir=str(place.checkpoints)),
+    ):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        counting_job(env, first.url, sink, builder="module")
+        client = env.execute_async("counts")
+        module.write_text(
+            MODULE.replace("com.example/*", "test/*").replace("http://localhost:8000", second.url)
+        )
+        told = millrace("statefun", "update", "counts", module)
+        assert told.out.startswith("job 'counts' has 1 endpoint, as of checkpoint "), told.err
+        while not second.served:
+            client.get_job_status().result()
+        told = millrace("statefun", "update", "counts", module, "--functions", "other")
+        assert told.code == 1
+        assert "no operator 'statefun-other' that takes messages, only: statefun-module" in told.err
+        counting.is_over.set()
+        client.get_job_execution_result().result()
+    check_counts(sink.values())
+    told = millrace("statefun", "update", "counts", module)
+    assert told.code == 1
+    assert "job 'counts' is not running" in told.err

@@ -102,6 +102,15 @@ def test_rescaling(api, mailbox) -> None:
     assert api.get(where).json() == {"status": {"id": "COMPLETED"}, "operation": {}}
 
 
+def test_a_message(api, mailbox) -> None:
+    body = {"operator": "statefun-module", "message": "[]"}
+    asked = api.post(f"/jobs/{RUNNING}/messages", json=body)
+    assert asked.status_code == 202
+    assert answer(mailbox, result={"checkpoint": 4}) == ("message", body)
+    found = api.get(f"/jobs/{RUNNING}/messages/{asked.json()['request-id']}").json()
+    assert found["operation"]["checkpointId"] == 4
+
+
 def test_cancel(api, job_server) -> None:
     assert api.patch(f"/jobs/{RUNNING}").status_code == 202
     assert api.patch(f"/jobs/{RUNNING}?mode=stop").status_code == 400

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -10,6 +9,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import pytest
+from tests.statefun.counting_functions import Counting, check_counts, counting_job
 from tests.statefun.function_server import FunctionServer, function_server
 
 from millrace.common import Configuration
@@ -19,100 +19,11 @@ from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder, rou
 from millrace.statefun.endpoint_update import update_endpoints
 from millrace.statefun.module.components import HttpEndpoint, Transport
 from millrace.statefun.protocol import FromFunction
-from millrace.statefun.types import INT, STRING, decoded, typed
+from millrace.statefun.types import INT, decoded, typed
 from millrace.testing import CollectingSink
 
 PATIENCE = 60.0
-FEEDERS = 4
 HANGS = Transport(call_ms=400)
-
-
-class Counting:
-    """Feeders, which send themselves and a collector numbers in order until they are told to end,
-    and collectors, which write what they get to the egress with a count of their own."""
-
-    def __init__(self) -> None:
-        self.is_over = Event()
-
-    def __call__(self, request: Any) -> Any:
-        invocation = request.invocation
-        reply = FromFunction()
-        if invocation.target.type == "feeder":
-            for message in invocation.invocations:
-                self._feed(invocation.target.id, message, reply.invocation_result)
-        elif not invocation.state:
-            missing = reply.incomplete_invocation_context.missing_values.add()
-            missing.state_name, missing.type_typename = "seen", INT
-        else:
-            _collect(invocation, reply.invocation_result)
-        return reply
-
-    def _feed(self, id: str, message: Any, result: Any) -> None:
-        number = decoded_of(message.argument)
-        send(result, "collector", f"c{int(id) % 2}", message.argument)
-        if not self.is_over.is_set():
-            send(result, "feeder", id, message.argument, number + 1)
-
-
-def _collect(invocation: Any, result: Any) -> None:
-    (state,) = invocation.state
-    seen = decoded_of(state.state_value) if state.state_value.has_value else 0
-    for message in invocation.invocations:
-        seen += 1
-        written = result.outgoing_egresses.add()
-        written.egress_namespace, written.egress_type = "test", "out"
-        text = f"{message.caller.id} {decoded_of(message.argument)} {invocation.target.id} {seen}"
-        put(written.argument, typed(STRING, text))
-    change = result.state_mutations.add()
-    change.mutation_type, change.state_name = 1, "seen"
-    put(change.state_value, typed(INT, seen))
-
-
-def decoded_of(value: Any) -> Any:
-    from millrace.statefun.address import TypedValue
-
-    return decoded(TypedValue(value.typename, value.has_value, value.value))
-
-
-def put(target: Any, value: Any) -> None:
-    target.typename, target.has_value, target.value = value
-
-
-def send(result: Any, type: str, id: str, argument: Any, number: int | None = None) -> None:
-    sent = result.outgoing_messages.add()
-    sent.target.namespace, sent.target.type, sent.target.id = "test", type, id
-    value = (argument.typename, argument.has_value, argument.value)
-    put(sent.argument, value if number is None else typed(INT, number))
-
-
-def job(env: Any, url: str, sink: CollectingSink[str], name: str = "*") -> None:
-    messages = env.from_collection(list(range(FEEDERS))).map(
-        lambda id: routable_message("test/feeder", str(id), typed(INT, 0))
-    )
-    (
-        StatefulFunctionDataStreamBuilder.builder("replaced")
-        .with_data_stream_as_ingress(messages)
-        .with_request_reply_remote_function(HttpEndpoint("test", name, url, 5))
-        .with_egress_id("test/out")
-        .build(env)
-        .get_data_stream_for_egress_id("test/out")
-        .map(decoded)
-        .sink_to(sink)
-    )
-
-
-def check_counts(texts: list[str]) -> None:
-    """Check that each feeder's numbers have come once and in order, and each collector's counts."""
-    numbers, counts = defaultdict(list), defaultdict(list)
-    for text in texts:
-        feeder, number, collector, count = text.split()
-        numbers[feeder].append(int(number))
-        counts[collector].append(int(count))
-    assert len(numbers) == FEEDERS
-    for found in numbers.values():
-        assert found == list(range(len(found)))
-    for found in counts.values():
-        assert found == list(range(1, len(found) + 1))
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -139,7 +50,7 @@ def test_an_endpoint_is_replaced_under_load(running: Any) -> None:
     with running():
         env = environment()
         server = FunctionServer(counting)
-        job(env, server.url, sink)
+        counting_job(env, server.url, sink)
         client = env.execute_async("replaced")
         for _ in range(10):
             wait_until(served(server))
@@ -187,7 +98,7 @@ def test_functions_are_added_and_have_endpoints_of_their_own(running: Any) -> No
     counting, sink = Counting(), CollectingSink[str]()
     with running(), function_server(counting) as one, function_server(counting) as other:
         env = environment()
-        job(env, one.url, sink)
+        counting_job(env, one.url, sink)
         client = env.execute_async("replaced")
         endpoints = [
             HttpEndpoint("test", "*", one.url, 5),
@@ -208,7 +119,7 @@ def test_new_endpoints_are_part_of_a_savepoint(running: Any, tmp_path: Path) -> 
     counting, sink = Counting(), CollectingSink[str]()
     with running(), function_server(counting) as first, function_server(counting) as second:
         env = environment()
-        job(env, first.url, sink)
+        counting_job(env, first.url, sink)
         client = env.execute_async("replaced")
         wait_until(served(first))
         update_endpoints(client, [HttpEndpoint("test", "*", second.url, 5)], "replaced")
@@ -216,21 +127,38 @@ def test_new_endpoints_are_part_of_a_savepoint(running: Any, tmp_path: Path) -> 
         savepoint = client.stop_with_savepoint(False, str(tmp_path / "one")).result()
         done = first.served
         env = environment(**{"execution.state-recovery.path": savepoint})
-        job(env, first.url, sink)
+        counting_job(env, first.url, sink)
         client = env.execute_async("replaced")
         wait_until(served(second))
         assert first.served == done
         savepoint = client.stop_with_savepoint(False, str(tmp_path / "two")).result()
         with function_server(counting) as third:
             env = environment(**{"execution.state-recovery.path": savepoint})
-            env.set_parallelism(3)
-            job(env, third.url, sink)
+            counting_job(env, third.url, sink)
             client = env.execute_async("replaced")
             wait_until(served(third))
             counting.is_over.set()
             client.get_job_execution_result().result(PATIENCE)
         assert first.served == done
     check_counts(sink.values())
+
+
+@pytest.mark.parametrize("running", ["resident"], indirect=True)
+def test_subtasks_of_another_parallelism_have_the_new_endpoints(running: Any) -> None:
+    counting, sink = Counting(), CollectingSink[str]()
+    with running(), function_server(counting) as first, function_server(counting) as second:
+        env = environment()
+        counting_job(env, first.url, sink)
+        client = env.execute_async("replaced")
+        update_endpoints(client, [HttpEndpoint("test", "*", second.url, 5)], "replaced")
+        wait_until(served(second))
+        done = first.served
+        client.rescale(3).result()
+        wait_until(served(second))
+        counting.is_over.set()
+        client.get_job_execution_result().result(PATIENCE)
+        assert first.served == done
+    check_counts(sink.values(), in_order=False)
 
 
 @pytest.mark.parametrize("running", ["resident"], indirect=True)
@@ -245,7 +173,7 @@ def test_a_function_without_an_endpoint_fails_until_it_is_given_one(running: Any
                 "restart-strategy.fixed-delay.delay": "10 ms",
             }
         )
-        job(env, server.url, sink, "feeder")
+        counting_job(env, server.url, sink, "feeder")
         client = env.execute_async("replaced")
         wait_until(lambda: client.progress().restarts > 1)
         update_endpoints(client, [HttpEndpoint("test", "*", server.url)], "replaced")
@@ -258,7 +186,7 @@ def test_an_update_is_refused_by_name(running: Any) -> None:
     endpoint = HttpEndpoint("test", "*", "http://127.0.0.1:1")
     with running(), function_server(counting) as server:
         env = environment()
-        job(env, server.url, CollectingSink())
+        counting_job(env, server.url, CollectingSink())
         client = env.execute_async("replaced")
         with pytest.raises(JobControlError, match="no operator 'statefun-other' that takes mess"):
             update_endpoints(client, [endpoint], "other")

@@ -15,7 +15,8 @@ from millrace.cli.arguments import (
     location,
     run_settings,
 )
-from millrace.cli.commands.grammar import EPILOG, Commands, add_command
+from millrace.cli.commands.grammar import EPILOG, Commands, add_command, add_job
+from millrace.cli.commands.job_request import report, send_command
 from millrace.common.config import options
 
 if TYPE_CHECKING:
@@ -57,6 +58,23 @@ def register(commands: Commands) -> None:
     )
     run.add_argument("module", metavar="MODULE", type=location, help="path of the module.yaml")
     run.set_defaults(handler=handle_run)
+    update = add_command(
+        subcommands,
+        "update",
+        handle_update,
+        "give a running job the endpoints of a module.yaml",
+        "Give the functions of a running job the endpoints of a module.yaml, without a restart. "
+        "Endpoints that the module does not name are gone; other components of the module do not "
+        "change the job.",
+    )
+    add_job(update)
+    update.add_argument("module", metavar="MODULE", type=location, help="path of the module.yaml")
+    update.add_argument(
+        "--functions",
+        metavar="NAME",
+        help="name that the builder of the functions was given, if the job is a program "
+        "(default: the functions of a module)",
+    )
 
 
 def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
@@ -89,6 +107,26 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
             command=("statefun", "run"),
         )
     )
+
+
+def handle_update(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Give a running job other endpoints, and print the checkpoint that has them.
+
+    Raises:
+        UsageError: a library of the extra ``statefun`` is missing, or the arguments name no job.
+        ModuleError: the module has a fault.
+        JobControlError: the job does not run, or has no such functions.
+    """
+    endpoints = _module(args.module).endpoints
+    from millrace.statefun.dispatch.endpoint_list import encode_endpoints
+    from millrace.statefun.endpoint_update import MODULE_NAME, operator_uid
+
+    message = encode_endpoints(endpoints).decode()
+    operator = operator_uid(args.functions or MODULE_NAME)
+    job, answer = send_command(args, "message", operator=operator, message=message)
+    count = f"{len(endpoints)} endpoint" + ("" if len(endpoints) == 1 else "s")
+    text = f"job '{job.name}' has {count}, as of checkpoint {answer['checkpoint']}"
+    return report(args, job, answer, text)
 
 
 def handle_validate(args: argparse.Namespace, argv: Sequence[str]) -> int:
@@ -137,7 +175,7 @@ def _described(component: Any) -> tuple[str, str, str]:
     match component:
         case HttpEndpoint():
             id = f"{component.namespace}/{component.name}"
-            return "http endpoint", id, component.url_template
+            return "http endpoint", id, component.shown_template
         case KafkaIngress():
             topics = ", ".join(routed.topic for routed in component.topics)
             return "kafka ingress", str(component.id), f"{component.address}: {topics}"

@@ -27,7 +27,7 @@ __all__ = ["RESCALING", "ROUTES", "operation_state", "running_job"]
 
 Format = Literal["CANONICAL", "NATIVE"]
 TriggerId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
-CHECKPOINT, SAVEPOINT, STOP = "checkpoint", "savepoint", "stop"
+CHECKPOINT, SAVEPOINT, STOP, MESSAGE = "checkpoint", "savepoint", "stop", "message"
 RESCALING, DISPOSAL = "rescaling", "disposal"
 
 
@@ -57,6 +57,14 @@ class StopTrigger(msgspec.Struct, frozen=True):
     """Whether event time ends first: all timers fire, all windows close."""
     format_type: Format = msgspec.field(name="formatType", default="CANONICAL")
     trigger_id: TriggerId | None = msgspec.field(name="triggerId", default=None)
+
+
+class MessageTrigger(msgspec.Struct, frozen=True):
+    """The body of ``POST /jobs/:jobid/messages``."""
+
+    operator: str
+    """Uid of an operator that takes messages."""
+    message: str
 
 
 class DisposalRequest(msgspec.Struct, frozen=True, rename="kebab"):
@@ -228,6 +236,13 @@ def patch_rescaling(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     return _triggered(server.triggers.trigger(job.id, RESCALING, command).id)
 
 
+def post_message(server: JobServer, request: ApiRequest) -> TriggerAnswer:
+    """Answer ``POST /jobs/:jobid/messages``."""
+    job, body = running_job(server, request), request.body
+    command = JobCommand("message", {"operator": body.operator, "message": body.message})
+    return _triggered(server.triggers.trigger(job.id, MESSAGE, command).id)
+
+
 def post_disposal(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     """Answer ``POST /savepoint-disposal``."""
     path = _directory(request.body.savepoint_path) or ""
@@ -250,7 +265,15 @@ def _found(server: JobServer, request: ApiRequest, job: str, *kinds: str) -> Tri
 
 def get_checkpoint(server: JobServer, request: ApiRequest) -> CheckpointAnswer:
     """Answer ``GET /jobs/:jobid/checkpoints/:triggerid``."""
-    trigger = _found(server, request, request.path["jobid"], CHECKPOINT)
+    return _checkpoint_answer(_found(server, request, request.path["jobid"], CHECKPOINT))
+
+
+def get_message(server: JobServer, request: ApiRequest) -> CheckpointAnswer:
+    """Answer ``GET /jobs/:jobid/messages/:triggerid``."""
+    return _checkpoint_answer(_found(server, request, request.path["jobid"], MESSAGE))
+
+
+def _checkpoint_answer(trigger: TriggeredOperation) -> CheckpointAnswer:
     if not trigger.is_done:
         return CheckpointAnswer(OperationStatus("IN_PROGRESS"))
     if trigger.error is not None:
@@ -309,6 +332,16 @@ ROUTES = (
     ApiRoute(
         "GET", "/jobs/{jobid}/rescaling/{triggerid}", get_rescaling,
         "Whether a requested change of the parallelism is complete.", OperationAnswer,
+    ),
+    ApiRoute(
+        "POST", "/jobs/{jobid}/messages", post_message,
+        "Send a message to an operator, such as other endpoints to Stateful Functions.",
+        TriggerAnswer, OPERATE, body=MessageTrigger, status=202,
+    ),
+    ApiRoute(
+        "GET", "/jobs/{jobid}/messages/{triggerid}", get_message,
+        "Whether an operator has a message, and the checkpoint as of which it counts.",
+        CheckpointAnswer,
     ),
     ApiRoute(
         "POST", "/savepoint-disposal", post_disposal, "Delete a savepoint.", TriggerAnswer,
