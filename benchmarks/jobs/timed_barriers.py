@@ -74,8 +74,8 @@ class TimedBarriers:
     def end_reading(self) -> None:
         self._inner.end_reading()
 
-    def cancel(self) -> None:
-        self._inner.cancel()
+    def cancel(self, only: tuple[int, int] | None = None) -> None:
+        self._inner.cancel(only)
 
     def finished(self) -> None:
         self._inner.finished()

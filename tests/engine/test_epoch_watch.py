@@ -95,7 +95,7 @@ class HangingExecutor(LocalExecutor):
             raise ExecutorError("cancelled")
         return super().run_epoch(plan)
 
-    def cancel(self) -> None:
+    def cancel(self, only: tuple[int, int] | None = None) -> None:
         self._cancelled.set()
 
 

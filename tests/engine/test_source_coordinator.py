@@ -448,3 +448,16 @@ def test_a_split_that_is_found_while_an_epoch_is_open_is_news_until_it_is_planne
     assert made.has_unplanned_news
     planned(made)
     assert not made.has_unplanned_news
+
+
+def test_what_comes_after_the_input_was_ended_is_no_news() -> None:
+    """It is in no plan, so each epoch would end at once because of it."""
+    source = Scripted({0: ["a"], 10: ["b"]}, last=20)
+    made = coordinator(source)
+    made.discover(0)
+    made.drain()
+    assert made.has_news
+    made.plan(0, 10)  # tells that no more splits come
+    made.discover(10)
+    assert not made.has_news
+    assert not made.has_unplanned_news

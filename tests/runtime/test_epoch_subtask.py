@@ -19,8 +19,8 @@ from millrace.runtime.epoch import (
     SubtaskStart,
 )
 from millrace.runtime.epoch_subtask import EpochSubtask
-from millrace.runtime.resident.frames import TransportError
 from millrace.runtime.subtask import Subtask
+from millrace.runtime.subtask_input import IncompleteInputError
 from millrace.state.serialization.payload import decode
 from millrace.state.state_delta import StateDelta
 
@@ -208,6 +208,6 @@ def test_the_graph_is_what_the_tests_suppose() -> None:
 
 def test_a_buffer_that_is_missing_is_no_failure_of_a_function() -> None:
     """Otherwise the restart strategy would decide, and the message would name an operator."""
-    ack = Rig().subtask.failed_by(TransportError("1 of 2 buffers have arrived"), 1)
+    ack = Rig().subtask.failed_by(IncompleteInputError("1 of 2 buffers have arrived"), 1)
     assert ack.failure is not None
     assert ack.failure.kind is FailureKind.INCOMPLETE

@@ -14,6 +14,7 @@ from millrace.common import Row
 from millrace.common.errors import KeyTypeError
 from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
 from millrace.common.types.batch import RowBatch
+from millrace.runtime import exchange_output
 from millrace.runtime.buffer import Buffer, BufferKind, ends_idle, sent_before
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
@@ -248,3 +249,19 @@ def test_idleness_is_told_again_after_records() -> None:
     kinds = [buffer.kind for buffer in output.full]
     told = [BufferKind.STATUS] * 2
     assert kinds == [*told, BufferKind.RECORDS, *told]
+
+
+def test_big_rows_are_sent_in_parts_and_the_watermark_with_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exchange_output, "_MOST_BYTES", 500)
+    made = exchange(Exchange.FORWARD, buffer_records=100)
+    values = [f"{n}" * (400 if n == 3 else 10) for n in range(10)]
+    made.emit(RowBatch(values, list(range(10))))
+    made.emit_watermark(7)
+    buffers = [buffer for buffer in sent(made) if buffer.kind == BufferKind.RECORDS]
+    assert [value for value, _ in received(buffers)[1]] == values
+    assert len(buffers) > 1
+    assert all(len(buffer.payload) <= 500 or buffer.size == 1 for buffer in buffers)
+    assert [buffer.watermark for buffer in buffers] == [MIN] * (len(buffers) - 1) + [7]
+    assert [buffer.sequence for buffer in buffers] == list(range(len(buffers)))

@@ -73,11 +73,11 @@ class EpochRunner:
     def fail(self, epoch: int, attempt: int, reason: str) -> None:
         """Make an attempt fail if it is still running. May be called in any thread, and
         repeatedly."""
-        # the lock: an attempt that ends meanwhile must not have its successor cancelled
+        # an attempt that ends meanwhile must not have its successor cancelled
         with self._lock:
             if self._running == (epoch, attempt):
                 self._timed_out = reason
-                self._executor.cancel()
+                self._executor.cancel((epoch, attempt))
 
     def end_reading(self) -> None:
         """Make the sources of the running attempt end their reading. May be called in any

@@ -72,8 +72,13 @@ class Executor(Protocol):
     def end_reading(self) -> None:
         """Make a running epoch that is kept open end; callable from any thread."""
 
-    def cancel(self) -> None:
-        """Make a running epoch end soon (with an ExecutorError); callable from any thread."""
+    def cancel(self, only: tuple[int, int] | None = None) -> None:
+        """Make a running epoch end soon (with an ExecutorError); callable from any thread.
+
+        Args:
+            only: number of the epoch and of its attempt; another one is not cancelled. None for
+                whichever runs, or begins: the job ends.
+        """
 
     def finished(self) -> None:
         """Let workers delete the job's data on their hosts, because its input has ended. Called

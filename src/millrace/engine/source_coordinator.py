@@ -269,6 +269,8 @@ class SourceCoordinator:
             return False
         if self.no_more_splits and not self._end_sent:
             return True
+        if self._draining:  # no plan contains splits or events any more
+            return False
         if self._events or (self._waiting and self._can_take_more()):
             return True
         return any(not assigned.started for assigned in self._assigned.values())
@@ -281,6 +283,8 @@ class SourceCoordinator:
             return False
         if self.no_more_splits and not self._end_sent:
             return True
+        if self._draining:
+            return False
         if len(self._events) > self._sent or (self._waiting and self._can_take_more()):
             return True
         return not all(assigned.planned for assigned in self._assigned.values())

@@ -30,7 +30,6 @@ from millrace.runtime.logs.worker_log import take_shipped
 from millrace.runtime.operators.iteration import fed_back
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.reading_end import ReadingEnd
-from millrace.runtime.resident.frames import TransportError
 from millrace.runtime.subtask import SegmentWriter, Subtask
 from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput, by_lane
 from millrace.state.delta_payload import Loader
@@ -120,7 +119,7 @@ class EpochSubtask:
         if isinstance(error, StateMissError):
             # what the worker has may do for another plan
             return self._failed(attempt, Failure(name, None, str(error), FailureKind.STATE_MISS))
-        if isinstance(error, IncompleteInputError | TransportError):
+        if isinstance(error, IncompleteInputError):
             failure = Failure(name, None, str(error), FailureKind.INCOMPLETE)
         elif isinstance(error, CheckpointError):
             failure = Failure(name, None, shortened(str(error)), FailureKind.STORAGE)

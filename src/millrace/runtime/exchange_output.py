@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _FEWEST_TARGETS = 16
 """Minimum number of targets for which columns wait until they fill buffers."""
 _MOST_BYTES = 16 << 20
-"""Maximum number of bytes of waiting columns, and of one buffer."""
+"""Maximum number of bytes of waiting columns, and of one buffer with more than one record."""
 
 _UNKNOWN_STATUS = (MIN_WATERMARK - 1, False)
 """Status that differs from all that targets are told of."""
@@ -159,12 +159,25 @@ class ExchangeOutput:
         if not values:
             return
         timestamps = self._timestamps[target]
-        payload = encode_records(values, timestamps if timestamps else None)
-        self._append(target, BufferKind.RECORDS, self.watermark, len(values), payload)
+        self._append_rows(target, values, timestamps if timestamps else None, self.watermark)
         self.records += len(values)
         # cleared in place: the append methods of these lists are remembered per key
         values.clear()
         timestamps.clear()
+
+    def _append_rows(
+        self, target: int, values: list[Any], timestamps: list[int] | None, watermark: int
+    ) -> None:
+        """Add a buffer of rows; several if they are big. The watermark goes with the last one, so
+        that it makes no record late."""
+        payload = encode_records(values, timestamps)
+        half = len(values) // 2
+        if len(payload) <= _MOST_BYTES or not half:
+            self._append(target, BufferKind.RECORDS, watermark, len(values), payload)
+            return
+        del payload  # before its parts are made
+        for part, mark in ((slice(half), MIN_WATERMARK), (slice(half, None), watermark)):
+            self._append_rows(target, values[part], timestamps and timestamps[part], mark)
 
     # -- columns -----------------------------------------------------------------------------
 

@@ -55,6 +55,10 @@ class ClusterCores:
             time.sleep(0.05)
         self.count = self._now()
 
+    def look(self) -> None:
+        """Set `count` to the number of cores at present, without waiting."""
+        self.count = self._now()
+
     def _executors(self) -> int:
         """Number of registered executors; the driver is in Spark's list, too."""
         return int(self._application.getExecutorMemoryStatus().size()) - 1

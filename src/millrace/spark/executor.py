@@ -294,7 +294,7 @@ class SparkExecutor:
     def end_reading(self) -> None:
         """Do nothing: sources see the file that the plan names."""
 
-    def cancel(self) -> None:
+    def cancel(self, only: tuple[int, int] | None = None) -> None:
         """Cancel the running Spark job."""
         with contextlib.suppress(Py4JError):
             self._properties.cancel(self._name)

@@ -155,7 +155,7 @@ class LocalExecutor:
     def end_reading(self) -> None:
         """Do nothing: an epoch reads what is there."""
 
-    def cancel(self) -> None:
+    def cancel(self, only: tuple[int, int] | None = None) -> None:
         """Do nothing: nothing runs in the background."""
 
     def finished(self) -> None:

@@ -39,7 +39,9 @@ class ThreadStarter:
         self._started: list[ThreadTasks] = []
         self._names = count()
 
-    def start(self, address: str, token: bytes, generation: int, tasks: int) -> ThreadTasks:
+    def start(
+        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+    ) -> ThreadTasks:
         """Start the threads."""
         idle = [worker for running in self._started for worker in running.idle()]
         workers = []
@@ -54,7 +56,7 @@ class ThreadStarter:
     def _new(self) -> Worker:
         return Worker(f"local:{next(self._names)}", self._clock)
 
-    def cores(self, spare: int = 0) -> None:
+    def cores(self, spare: int = 0, may_wait: bool = True) -> None:
         """There is no limit."""
 
     def free_slots(self) -> None:

@@ -98,12 +98,14 @@ class ForkingStarter:
         self.slots = slots
         self.crews: list[ForkedTasks] = []
 
-    def start(self, address: str, token: bytes, generation: int, tasks: int) -> ForkedTasks:
+    def start(
+        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+    ) -> ForkedTasks:
         self.running = ForkedTasks(address, token, generation, tasks)
         self.crews.append(self.running)
         return self.running
 
-    def cores(self, spare: int = 0) -> int | None:
+    def cores(self, spare: int = 0, may_wait: bool = True) -> int | None:
         return None if self.slots is None else max(self.slots - spare, 1)
 
     def free_slots(self) -> int | None:

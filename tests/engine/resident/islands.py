@@ -152,7 +152,9 @@ class IslandStarter(ForkingStarter):
             self.host = self.bind = islands.driver
         self._islands = islands
 
-    def start(self, address: str, token: bytes, generation: int, tasks: int) -> UndeadTasks:
+    def start(
+        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+    ) -> UndeadTasks:
         self.running = UndeadTasks(self._islands, address, token, generation, tasks)
         self.crews.append(self.running)
         return self.running

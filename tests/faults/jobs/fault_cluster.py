@@ -181,7 +181,7 @@ class FaultyCluster:
         self.happened.append(self.random.choice(self.faults))
         return self.happened[-1]
 
-    def cancel(self) -> None:
+    def cancel(self, only: tuple[int, int] | None = None) -> None:
         pass
 
     def finished(self) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millrace.runtime.buffer import Buffer, BufferKind, end_of
-from millrace.runtime.resident.frames import TransportError
 from millrace.runtime.resident.gate import InputGate
+from millrace.runtime.subtask_input import IncompleteInputError
 
 A, B = (0, 0), (0, 1)
 
@@ -87,5 +87,5 @@ def test_a_missing_buffer_is_noticed_at_the_barrier() -> None:
     gate.put(A, records(A, 0))
     gate.put(A, barrier(A, 2))
     gate.take()
-    with pytest.raises(TransportError, match="1 of 2 buffers"):
+    with pytest.raises(IncompleteInputError, match="1 of 2 buffers"):
         gate.take()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from millrace.common.errors import JobExecutionError
 from millrace.runtime.buffer import Buffer, BufferKind, end_of, status_of
+from millrace.runtime.resident import outbox as outbox_module
 from millrace.runtime.resident.credits import FIRST_CREDIT
 from millrace.runtime.resident.outbox import UNLIMITED, Outbox
 
@@ -113,3 +117,10 @@ def test_a_target_that_gets_nothing_does_not_make_pieces_small() -> None:
     outbox.put([records(1, 60)])
     outbox.add_credit(EDGE, 1, 5000)
     assert outbox.room() == FIRST_CREDIT - 60 + 5000
+
+
+def test_a_record_that_is_too_big_for_a_frame_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox_module, "MOST_PAYLOAD", 3)
+    outbox = Outbox({EDGE: 1}, 1, Sent())
+    with pytest.raises(JobExecutionError, match="a record of 4 bytes"):
+        outbox.put([records(0, 1)._replace(payload=b"four")])

@@ -11,14 +11,14 @@ import selectors
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobExecutionError
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.executor import EpochHooks, ExecutorError
-from millrace.engine.resident.open_epoch import OpenEpoch, part_of
-from millrace.engine.resident.roster import Crew, Roster, Task, places_of, seated
+from millrace.engine.resident.open_epoch import BarrierTimes, HookError, OpenEpoch, part_of
+from millrace.engine.resident.roster import Crew, Preparation, Roster, Task, places_of, seated
 from millrace.engine.resident.tasks import ResidentSettings, TaskStarter
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, LiveStart
 from millrace.runtime.program import Program
@@ -38,6 +38,7 @@ from millrace.runtime.resident.control import (
     Wiring,
     decode_news,
     encode_plan,
+    require_sendable,
 )
 from millrace.runtime.resident.frames import FrameKind, TransportError
 from millrace.state.serialization.payload import decode, dump_code
@@ -51,18 +52,11 @@ RETURN_PATIENCE = 3.0
 WIRE_PATIENCE = 10.0
 """Seconds in which a task must answer before a new attempt. One that is stuck in a function of the
 user is killed then."""
-REQUEST_DELAY_MS = 5
-"""Milliseconds from the first request of an operator to the barrier, so that others join."""
-IDLENESS_DELAY_MS = 50
-"""Milliseconds from one barrier to the next at most if event time waits for it, because sources
-sleep and wake."""
 LONG_TURN = 1.0
 """Seconds of one turn after which a task is known to be busy."""
 LONG_SILENCE = 3.0
 """Seconds without a heartbeat after which a task is taken to be busy in a call that keeps the
 interpreter's lock. A task that is only slow to tell gets a barrier too early: no harm is done."""
-MOST_STRETCHED = 1000.0
-"""Milliseconds to which epochs are stretched at most."""
 LOOK_INTERVAL = 5.0
 """Seconds between two looks for executors that come and go."""
 LEAVE_PATIENCE = 10.0
@@ -74,22 +68,6 @@ LEAST_BETWEEN_LOOKS_MS = 5
 """Milliseconds between two looks for new splits at least."""
 PEER_PATIENCE = 0.3
 """Seconds to wait for the end of a worker to which another one has lost its connection."""
-
-
-@dataclass
-class _Preparation:
-    """Rescaled program whose tasks are started while epochs of the present one go on."""
-
-    program: Program
-    code: bytes
-    since: float
-    """Beginning (`time.monotonic`)."""
-    future: CompletableFuture[None] = field(default_factory=CompletableFuture)
-
-    def complete(self) -> None:
-        """Let the rescaling go on."""
-        if not self.future.done():
-            self.future.set_result(None)
 
 
 class ResidentExecutor:
@@ -132,7 +110,7 @@ class ResidentExecutor:
         """Connected tasks by seat."""
         self._placed: list[Task] = []
         """Tasks of the attempt in the order of their numbers."""
-        self._preparation: _Preparation | None = None
+        self._preparation: Preparation | None = None
         self._leaving_since = 0.0
         """Time at which the last task was marked as leaving (`time.monotonic`)."""
         self._looked_at = 0.0
@@ -141,6 +119,10 @@ class ResidentExecutor:
         self._is_wired = False
         self._open: OpenEpoch | None = None
         self._cancelled = False
+        self._cancelled_attempt: tuple[int, int] | None = None
+        """Epoch and attempt that must end."""
+        self._running: tuple[int, int] | None = None
+        """Epoch and attempt that `run_epoch` runs."""
         self._end_wanted = False
         self._live_attempt = -1
         """Attempt whose connections must hold. Negative after a loss: all survivors tell of it."""
@@ -148,10 +130,7 @@ class ResidentExecutor:
         """Time until which the end of a worker may explain a broken connection, and the error."""
         self._barrier_at: int | None = None
         """Time of the last barrier, in ms since the epoch."""
-        self._rounds_ms = 0.0
-        """Shortest useful time between two barriers in ms, by the duration of the last ones."""
-        self._loop_epochs = 0
-        """Number of the last epochs at whose ends something was left in loops."""
+        self._barriers = BarrierTimes(self._settings.barrier_interval)
 
     # -- the executor's interface --------------------------------------------------------------
 
@@ -174,7 +153,7 @@ class ResidentExecutor:
         """Start the tasks that a rescaled program needs in addition, while epochs go on. If there
         are too few slots, tasks have more subtasks each."""
         program = self._adapted(program)
-        prepared = _Preparation(program, self._code_of(program), time.monotonic())
+        prepared = Preparation(program, self._code_of(program), time.monotonic())
         if self._roster.size:
             try:
                 self._start_missing(program.max_width)
@@ -194,7 +173,9 @@ class ResidentExecutor:
 
     @staticmethod
     def _code_of(program: Program) -> bytes:
-        return dump_code(program, lambda: f"job '{program.job_name}'")
+        code = dump_code(program, lambda: f"job '{program.job_name}'")
+        require_sendable(code, "its program", "Let functions open big data in open()")
+        return code
 
     def begin_epoch(self, plan: EpochPlan) -> None:
         """Let the tasks begin an epoch, if they are ready."""
@@ -208,9 +189,9 @@ class ResidentExecutor:
         barrier is sent.
 
         Raises:
-            ExecutorError: a task was lost.
+            ExecutorError: a task was lost, or the epoch is cancelled.
         """
-        self._job_dir = plan.job_dir
+        self._job_dir, self._running = plan.job_dir, (plan.epoch, plan.attempt)
         try:
             self._ensure_tasks()
             misses = self._ensure_wired(plan)
@@ -221,14 +202,35 @@ class ResidentExecutor:
             if isinstance(error, ExecutorError):
                 raise
             raise ExecutorError(str(error)) from error
+        except HookError as error:
+            self._is_wired, self._live_attempt, self._broken = False, -1, None
+            raise error.error from None
         finally:
-            self._open = None
-            self._cancelled = self._end_wanted = False
+            self._open = self._running = None
+            self._end_wanted = False
+            if not self._is_wired:
+                self._halt()
 
-    def cancel(self) -> None:
+    def _halt(self) -> None:
+        """Let the tasks wait for the next attempt, before which there may be a long pause."""
+        for task in self._placed:
+            if self._tasks.get(task.seat) is task:
+                task.control.send(FrameKind.HALT, str(self._attempt).encode())
+                task.control.push()
+
+    def cancel(self, only: tuple[int, int] | None = None) -> None:
         """Make the running epoch end with an ExecutorError. May be called in any thread."""
-        self._cancelled = True
+        if only is None:
+            self._cancelled = True
+        else:
+            self._cancelled_attempt = only
         self._wake()
+
+    @property
+    def _is_cancelled(self) -> bool:
+        return self._cancelled or (
+            self._running is not None and self._running == self._cancelled_attempt
+        )
 
     def end_reading(self) -> None:
         """Send the barrier of the running epoch now. May be called in any thread."""
@@ -240,9 +242,11 @@ class ResidentExecutor:
 
     def close(self) -> None:
         """End the tasks, and close the sockets."""
+        run = ""
         if self._program is not None:
-            self._starter.forget(self._program.run_id)
-        self._end_crews(self._roster.crews)
+            run = self._program.run_id
+            self._starter.forget(run)
+        self._end_crews(self._roster.crews, run)
         self._selector.close()
         for link in (self._server, self._wake_reader, self._wake_writer):
             if link is not None:
@@ -311,14 +315,18 @@ class ResidentExecutor:
                 return
             self._poll(0.2)
 
-    def _most_tasks_now(self) -> int | None:
+    def _most_tasks_now(self, may_wait: bool = True) -> int | None:
         """Largest number of tasks; None if there is no limit."""
-        cores = None if self._most_tasks else self._starter.cores(self._settings.spare_slots)
-        return self._most_tasks if cores is None else cores
+        if self._most_tasks:
+            return self._most_tasks
+        return self._starter.cores(self._settings.spare_slots, may_wait)
 
-    def _start_missing(self, width: int) -> None:
+    def _start_missing(self, width: int, may_wait: bool = True) -> None:
         """Start further tasks if there are fewer than ``width``. A job that has run before goes on
         with fewer if there are too few slots.
+
+        Args:
+            may_wait: whether to wait for slots that are about to become free.
 
         Raises:
             JobExecutionError: there are no slots for any task.
@@ -334,7 +342,7 @@ class ResidentExecutor:
         if missing <= 0:
             return
         try:
-            self._roster.start(self._starter, self._address(), self._token, missing)
+            self._roster.start(self._starter, self._address(), self._token, missing, may_wait)
         except ExecutorError:
             raise
         except JobExecutionError as error:
@@ -344,7 +352,7 @@ class ResidentExecutor:
             if free <= 0:
                 raise ExecutorError(str(error)) from error
             missing = min(missing, max(free - self._settings.spare_slots, 1))
-            self._roster.start(self._starter, self._address(), self._token, missing)
+            self._roster.start(self._starter, self._address(), self._token, missing, may_wait)
 
     def _ensure_wired(self, plan: EpochPlan) -> list[Ack]:
         """Connect the workers anew, unless the connections of the last epoch are sound. Returns
@@ -418,10 +426,10 @@ class ResidentExecutor:
         assert self._program is not None
         self._note_leaving(now)
         if self._preparation is None:
-            most = self._most_tasks_now()
+            most = self._most_tasks_now(may_wait=False)
             self._most_width = replace(self._program, tasks=most).max_width
             with suppress(JobExecutionError):  # there will be another look
-                self._start_missing(self._most_width)
+                self._start_missing(self._most_width, may_wait=False)
             self._release_spares()
         if self._wants_other_places():
             self._end_wanted = True
@@ -461,11 +469,15 @@ class ResidentExecutor:
     def _is_late(self, since: float) -> bool:
         return time.monotonic() > since + self._settings.start_timeout
 
-    def _end_crews(self, crews: list[Crew]) -> None:
-        """Tell the tasks of Spark jobs to return, and end those that do not."""
+    def _end_crews(self, crews: list[Crew], ended_run: str = "") -> None:
+        """Tell the tasks of Spark jobs to return, and end those that do not.
+
+        Args:
+            ended_run: id of the run if it is over.
+        """
         crews = list(crews)
         for task in self._tasks_of(crews):
-            task.return_now()
+            task.return_now(ended_run)
         if not self._have_returned(crews):
             for crew in crews:
                 crew.running.cancel()
@@ -529,7 +541,7 @@ class ResidentExecutor:
                 return opened.acks
             now = self._clock.now()
             look_at = None if opened.is_closing else self._looked(opened, hooks, now)
-            due = self._barrier_due(opened)
+            due = self._barriers.due(opened, self._width, self._end_wanted)
             if not opened.is_closing and due is not None and due <= now:
                 opened.is_closing = True
                 if hooks is not None:
@@ -539,15 +551,17 @@ class ResidentExecutor:
             times = () if opened.is_closing else (due, look_at)
             waits = [max(0.0, (at - now) / 1000) for at in times if at is not None]
             self._poll(min(waits, default=LONGEST_POLL))
-        self._measure_round(time.monotonic() - closed_at)
-        self._note_loops(opened.acks)
+        self._barriers.passed(time.monotonic() - closed_at, opened.acks)
         return opened.acks
 
     def _looked(self, opened: OpenEpoch, hooks: EpochHooks | None, now: int) -> int:
         """Look for splits if it is time, and return the time of the next look."""
         at = None if hooks is None else hooks.look_at
         if hooks is not None and at is not None and at <= now and now >= opened.looks_from:
-            opened.has_splits |= hooks.look(now)
+            try:
+                opened.has_splits |= hooks.look(now)
+            except Exception as error:
+                raise HookError(error) from error
             opened.looks_from, at = now + LEAST_BETWEEN_LOOKS_MS, hooks.look_at
         latest = now + int(1000 * LONGEST_POLL)
         return latest if at is None else min(latest, max(at, opened.looks_from))
@@ -555,46 +569,12 @@ class ResidentExecutor:
     def _begun(self, plan: EpochPlan) -> OpenEpoch:
         """Send a plan to the tasks."""
         for number, task in enumerate(self._placed):
-            part = part_of(plan, number, self._width)
-            task.control.send(FrameKind.EPOCH, encode_plan(part))
+            body = encode_plan(part_of(plan, number, self._width))
+            require_sendable(body, "the splits of a task", "Make the source's splits smaller")
+            task.control.send(FrameKind.EPOCH, body)
         now = self._clock.now()
         self._barrier_at = min(now, self._barrier_at or now)
         return OpenEpoch(plan, len(plan.subtasks), self._barrier_at)
-
-    def _barrier_due(self, opened: OpenEpoch) -> int | None:
-        """Time of the barrier, in ms since the epoch. None if there is no reason for one yet."""
-        is_exhausted = len(opened.exhausted) == self._width and not opened.plan.only_commits
-        ends_now = self._end_wanted or opened.has_splits
-        if ends_now or (is_exhausted and not self._loop_epochs):
-            return opened.began
-        times = [] if opened.plan.ends_at is None else [opened.plan.ends_at]
-        if is_exhausted and News.RECORDS in opened.news:
-            times.append(opened.began + self._loop_patience())
-        if News.REQUEST in opened.news:
-            times.append(opened.began + REQUEST_DELAY_MS)
-        interval = self._settings.barrier_interval
-        if News.RECORDS in opened.news:
-            times.append(opened.began + max(interval, int(self._rounds_ms)))
-        if News.IDLENESS in opened.news:
-            delay = min(interval, IDLENESS_DELAY_MS)
-            times.append(opened.began + max(delay, int(self._rounds_ms)))
-        return min(times, default=None)
-
-    def _loop_patience(self) -> int:
-        """Milliseconds to the next barrier, when only loops have something to do: at first few, as
-        most loops end soon after their input."""
-        often = REQUEST_DELAY_MS << min(self._loop_epochs, 10)
-        return max(min(often, self._settings.barrier_interval), int(self._rounds_ms))
-
-    def _note_loops(self, acks: list[Ack]) -> None:
-        """Note whether records, timers or requests are left in loops."""
-        is_looping = any(ack.loops.feedback or ack.loops.held for ack in acks)
-        self._loop_epochs = self._loop_epochs + 1 if is_looping else 0
-
-    def _measure_round(self, seconds: float) -> None:
-        """Measure how long a barrier takes to pass all subtasks. Under load the epochs become
-        longer, so that at most a fifth of the time is spent on barriers."""
-        self._rounds_ms += 0.3 * (min(4000 * seconds, MOST_STRETCHED) - self._rounds_ms)
 
     def _send_all(self, kind: FrameKind, body: bytes) -> None:
         for task in self._placed:
@@ -617,7 +597,7 @@ class ResidentExecutor:
                 self._accept()
             elif events & selectors.EVENT_READ:
                 self._receive(key.data)
-        if self._cancelled:
+        if self._is_cancelled:
             raise ExecutorError("the job's tasks were cancelled")
         self._check_tasks()
 

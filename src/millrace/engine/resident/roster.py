@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from millrace.common.completable_future import CompletableFuture
 from millrace.engine.resident.tasks import RunningTasks, TaskStarter
 from millrace.runtime.program import Program
 from millrace.runtime.resident.connection import FrameConnection
@@ -18,7 +19,7 @@ from millrace.runtime.resident.frames import FrameKind
 from millrace.runtime.turn_record import read_turn
 from millrace.runtime.watchdog import turn_path
 
-__all__ = ["Crew", "Roster", "Task", "places_of", "seated"]
+__all__ = ["Crew", "Preparation", "Roster", "Task", "places_of", "seated"]
 
 
 @dataclass
@@ -43,10 +44,15 @@ class Task:
     """Whether the executor of the task is about to be removed."""
     is_told_to_return: bool = False
 
-    def return_now(self) -> None:
-        """Tell the task to return."""
+    def return_now(self, ended_run: str = "") -> None:
+        """Tell the task to return.
+
+        Args:
+            ended_run: id of the run if it is over, whose subtasks the process then closes. Empty
+                if another task may go on with their state.
+        """
         self.is_told_to_return = True
-        self.control.send(FrameKind.RETURN)
+        self.control.send(FrameKind.RETURN, ended_run.encode())
         self.control.push()
 
     @property
@@ -86,6 +92,22 @@ class Crew:
         return self.first <= seat < self.first + self.count
 
 
+@dataclass
+class Preparation:
+    """Rescaled program whose tasks are started while epochs of the present one go on."""
+
+    program: Program
+    code: bytes
+    since: float
+    """Beginning (`time.monotonic`)."""
+    future: CompletableFuture[None] = field(default_factory=CompletableFuture)
+
+    def complete(self) -> None:
+        """Let the rescaling go on."""
+        if not self.future.done():
+            self.future.set_result(None)
+
+
 class Roster:
     """Crews of a job."""
 
@@ -99,15 +121,25 @@ class Roster:
         """Number of tasks that run, or are about to."""
         return sum(len(crew.seats) for crew in self.crews)
 
-    def start(self, starter: TaskStarter, address: str, token: bytes, count: int) -> None:
+    def start(
+        self,
+        starter: TaskStarter,
+        address: str,
+        token: bytes,
+        count: int,
+        may_wait: bool = True,
+    ) -> None:
         """Start ``count`` tasks as a new crew.
+
+        Args:
+            may_wait: whether to wait for slots that are about to become free.
 
         Raises:
             JobExecutionError: there are too few slots.
             ExecutorError: Spark does not run.
         """
         self._generations += 1
-        running = starter.start(address, token, self._generations, count)
+        running = starter.start(address, token, self._generations, count, may_wait)
         seats = set(range(self._seats, self._seats + count))
         self.crews.append(Crew(self._generations, self._seats, count, running, seats))
         self._seats += count

@@ -66,16 +66,25 @@ class TaskStarter(Protocol):
     def bind(self) -> str:
         """Address of this machine at which the driver listens."""
 
-    def start(self, address: str, token: bytes, generation: int, tasks: int) -> RunningTasks:
+    def start(
+        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+    ) -> RunningTasks:
         """Start ``tasks`` tasks. One that is lost is started again, and the others stay.
+
+        Args:
+            may_wait: whether to wait for slots that are about to become free.
 
         Raises:
             ExecutorError: there are too few slots, or Spark does not run.
         """
 
-    def cores(self, spare: int = 0) -> int | None:
+    def cores(self, spare: int = 0, may_wait: bool = True) -> int | None:
         """Number of tasks that the system can run at present, if ``spare`` of its slots stay free.
-        None if it has no limit."""
+        None if it has no limit.
+
+        Args:
+            may_wait: whether to wait for hosts that are about to register.
+        """
 
     def free_slots(self) -> int | None:
         """Number of further tasks that could start now. None if there is no limit."""

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import msgspec
 
+from millrace.common.errors import JobExecutionError
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program
+from millrace.runtime.resident.frames import MOST_PAYLOAD
 from millrace.state.serialization.payload import dump_pickle
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "encode_news",
     "encode_plan",
     "host_id",
+    "require_sendable",
 ]
 
 ProgramLoader = Callable[[bytes], Program]
@@ -163,6 +166,15 @@ def decode_news(body: bytes) -> tuple[int, News]:
     """Epoch and news."""
     epoch, _, news = body.partition(b" ")
     return int(epoch), News(int(news))
+
+
+def require_sendable(body: bytes, what: str, way_out: str) -> None:
+    """Raise a JobExecutionError if a message to a task is too big."""
+    if len(body) > MOST_PAYLOAD:
+        raise JobExecutionError(
+            f"resident tasks get at most {MOST_PAYLOAD:,} bytes at a time, and {what} takes "
+            f"{len(body):,}. {way_out}"
+        )
 
 
 @cache

@@ -11,12 +11,23 @@ from enum import IntEnum
 
 from millrace.common.errors import MillraceError
 
-__all__ = ["PREFIX", "Frame", "FrameKind", "FrameReader", "TransportError", "framed"]
+__all__ = [
+    "MOST_BYTES",
+    "MOST_PAYLOAD",
+    "PREFIX",
+    "Frame",
+    "FrameKind",
+    "FrameReader",
+    "TransportError",
+    "framed",
+]
 
 PREFIX = struct.Struct("<IB")
 """Length of the body in bytes, and kind of the frame."""
 MOST_BYTES = 1 << 30
 """Longest body that is accepted. A longer one is a stranger's, or garbage."""
+MOST_PAYLOAD = MOST_BYTES - 4096
+"""Longest payload of a buffer, whose head has room beside it."""
 UNKNOWN_BYTES = 4096
 """Longest body that is accepted from a peer that has not been authenticated."""
 
@@ -57,6 +68,8 @@ class FrameKind(IntEnum):
     """Worker to driver: the process is not frozen."""
     REFUSED = 12
     """Worker to driver: the program, or a plan, cannot be loaded."""
+    HALT = 13
+    """Driver to worker: the attempt is over. Its subtasks wait for the next one."""
 
 
 def framed(kind: FrameKind, body: bytes | memoryview = b"") -> list[bytes | memoryview]:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from millrace.runtime.buffer import Buffer, BufferKind, sent_before
-from millrace.runtime.resident.frames import TransportError
+from millrace.runtime.subtask_input import IncompleteInputError
 from millrace.runtime.watermark_valve import Channel
 
 __all__ = ["InputGate"]
@@ -81,7 +81,7 @@ class InputGate:
         Barriers block their channels, and are not returned.
 
         Raises:
-            TransportError: buffers are missing before a barrier.
+            IncompleteInputError: buffers are missing before a barrier.
         """
         while self._ready:
             channel = self._ready.popleft()
@@ -102,7 +102,9 @@ class InputGate:
     def _block(self, channel: Channel, sent: int, barrier: Buffer | None) -> None:
         taken = self._taken.pop(channel, 0)
         if taken != sent:
-            raise TransportError(f"{taken} of {sent} buffers of channel {channel} have arrived")
+            raise IncompleteInputError(
+                f"{taken} of {sent} buffers of channel {channel} have arrived"
+            )
         self._blocked.add(channel)
         if barrier is not None:
             self.statuses.append((channel, barrier))

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 
+from millrace.common.errors import JobExecutionError
 from millrace.runtime.buffer import Buffer
 from millrace.runtime.resident.credits import FIRST_CREDIT
+from millrace.runtime.resident.frames import MOST_PAYLOAD
 
 __all__ = ["Outbox"]
 
@@ -56,10 +58,16 @@ class Outbox:
         return self._room
 
     def put(self, buffers: Iterable[Buffer]) -> None:
-        """Send buffers, or keep them until there is credit."""
+        """Send buffers, or keep them until there is credit.
+
+        Raises:
+            JobExecutionError: a record is too big to be sent.
+        """
         for buffer in buffers:
             if not buffer.is_for_task:
                 self.records += buffer.size
+                if len(buffer.payload) > MOST_PAYLOAD:
+                    raise JobExecutionError(_too_big(len(buffer.payload)))
             task = buffer.target % self._width
             lane = self._lanes.get((buffer.edge, task))
             if lane is not None:
@@ -89,3 +97,11 @@ class Outbox:
             self._credits[place] = credit - buffer.size
         self._deliver(task, buffer)
         return True
+
+
+def _too_big(size: int) -> str:
+    return (
+        f"a record of {size:,} bytes in encoded form is too big for the next operator: resident "
+        f"tasks send at most {MOST_PAYLOAD:,} bytes at a time. Split the record, or put the data "
+        "into a file and send its path"
+    )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import BatchForm
 from millrace.runtime.buffer import ends_idle
 from millrace.runtime.epoch import Ack, EpochPlan, ReadPlan, StateOrigin
@@ -16,6 +17,7 @@ from millrace.runtime.logs.log_place import LogPlace
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.resident.credits import CreditWindow, Pace
 from millrace.runtime.resident.feedback import Feedback
+from millrace.runtime.resident.frames import MOST_BYTES
 from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
 from millrace.runtime.resident.outbox import Outbox
@@ -486,7 +488,17 @@ class ResidentSubtask:
         self._send(ack)
 
     def _send(self, ack: Ack) -> None:
-        self._acknowledge(self.held.encoded(ack))
+        payload = self.held.encoded(ack)
+        if len(payload) > MOST_BYTES:
+            error = JobExecutionError(
+                f"what a subtask hands to the driver at the end of an epoch takes "
+                f"{len(payload):,} bytes, more than {MOST_BYTES:,}: results that are collected, "
+                "files and rows that a sink hands to its committer, accumulators. Make them "
+                "smaller, or let the results go to a sink that writes in the workers"
+            )
+            self.phase = Phase.FAILED
+            payload = self.held.encoded(self.held.failed_by(error, self._attempt))
+        self._acknowledge(payload)
 
 
 _END = object()

@@ -337,10 +337,21 @@ class ResidentWorker:
         elif kind is FrameKind.BARRIER:
             for subtask in self._subtasks:
                 subtask.end_reading()
+        elif kind is FrameKind.HALT:
+            self._halt(int(body))
         elif kind is FrameKind.RETURN:
             self._has_returned = True
+            if body:  # nobody goes on with the state: the job is over
+                self._held.forget(body.decode())
         else:
             raise TransportError(f"the driver sent a frame of kind {kind}")
+
+    def _halt(self, attempt: int) -> None:
+        """Let all subtasks of an attempt that is over wait for the next one."""
+        if self._wiring is not None and self._wiring.attempt == attempt:
+            self._plan = None
+            for subtask in self._subtasks:
+                subtask.phase = Phase.FAILED
 
     def _wire(self, wiring: Wiring) -> None:
         """Drop everything of the attempt before, and connect to the other workers."""

@@ -86,17 +86,20 @@ class SparkStarter:
             return "127.0.0.1"
         return str(self._context.getConf().get("spark.driver.bindAddress") or self.host)
 
-    def start(self, address: str, token: bytes, generation: int, tasks: int) -> SparkTasks:
+    def start(
+        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+    ) -> SparkTasks:
         """Start the Spark job, in a thread.
 
         Raises:
             JobExecutionError: there are too few slots.
             ExecutorError: Spark does not run.
         """
-        self._cores.wait_until_known()
+        if may_wait:
+            self._cores.wait_until_known()
         try:
             # tasks of a generation before may still be ending
-            patience = 0.0 if generation == 1 else SLOT_PATIENCE
+            patience = SLOT_PATIENCE if may_wait and generation > 1 else 0.0
             require_free_slots(self._context, tasks, patience)
             task = ResidentTask(
                 address,
@@ -122,10 +125,13 @@ class SparkStarter:
         ):
             return rdd._jrdd  # wraps the function, with these variables
 
-    def cores(self, spare: int = 0) -> int:
+    def cores(self, spare: int = 0, may_wait: bool = True) -> int:
         """Number of cores that tasks can use, if ``spare`` slots of the application stay free."""
-        self._cores.wait_until_known()
         try:
+            if may_wait:
+                self._cores.wait_until_known()
+            else:
+                self._cores.look()
             count = self._cores.count
         except (Py4JError, PySparkException) as error:
             raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
