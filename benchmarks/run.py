@@ -3,6 +3,7 @@
     python benchmarks/run.py                    all but the two soaks (about half an hour)
     python benchmarks/run.py --only latency     one bar (may be given more than once)
     python benchmarks/run.py --only resident    all bars of resident tasks but resident_soak
+    python benchmarks/run.py --only statefun    all bars of Stateful Functions
     python benchmarks/run.py --report           only write the table from what is there
     python benchmarks/run.py --quick            tiny sizes, to see that everything works
 
@@ -73,6 +74,10 @@ import sql_udf
 import startup
 import state_bytes
 import state_growth
+import statefun_checkpoint
+import statefun_embedded
+import statefun_ping_pong
+import statefun_remote
 import typed_checks
 import vectorised
 import web_ui
@@ -104,6 +109,10 @@ BARS: dict[str, Bar] = {
             resident_kafka,
             resident_loops,
             resident_losses,
+            statefun_remote,
+            statefun_embedded,
+            statefun_ping_pong,
+            statefun_checkpoint,
             startup,
             sql_first_row,
             memory,
@@ -155,7 +164,8 @@ BARS: dict[str, Bar] = {
 WHEN_NAMED = frozenset({"soak", "resident_soak"})
 """They take too long to run each time."""
 GROUPS = {
-    "resident": [name for name in BARS if name.startswith("resident_") and name not in WHEN_NAMED]
+    group: [name for name in BARS if name.startswith(f"{group}_") and name not in WHEN_NAMED]
+    for group in ("resident", "statefun")
 }
 """Bars that have a name together."""
 
