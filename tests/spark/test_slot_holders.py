@@ -7,6 +7,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from millrace.common.errors import JobExecutionError
 from millrace.common.job import JobStatus
 from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind, SlotCount
 from millrace.spark import slot_holders
@@ -72,3 +73,23 @@ def test_dynamic_allocation_means_epochs_unless_the_user_says_otherwise(
     choice = chosen_holder(many.context, 2).choice
     assert str(choice) == "epochs: spark.dynamicAllocation.enabled changes the slots"
     assert chosen_holder(many.context, 2, RESIDENT).choice is RESIDENT
+
+
+def test_a_job_is_refused_whose_slots_another_one_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also before the tasks of the other one run: each would get a part of the slots."""
+    four = Application(4, monkeypatch)
+    first = chosen_holder(four.context, 3, RESIDENT)
+    with pytest.raises(JobExecutionError, match=r"needs 2 slots.*has 4, 3 of them busy: 1 free"):
+        chosen_holder(four.context, 2, RESIDENT)
+    assert chosen_holder(four.context, 1, RESIDENT).tasks == 1
+    first.closed()
+    assert chosen_holder(four.context, 3, RESIDENT).tasks == 3
+
+
+def test_a_sink_that_runs_spark_jobs_needs_a_slot_beside_the_tasks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    two = Application(2, monkeypatch)
+    with pytest.raises(JobExecutionError, match=r"'lake' runs Spark jobs.*last of the.* 2 slots"):
+        chosen_holder(two.context, 2, RESIDENT, "lake")
+    assert chosen_holder(two.context, 1, RESIDENT, "lake").tasks == 1

@@ -181,37 +181,51 @@ class JobLauncher:
         self._require_place()
         place = self._place(graph, configuration, name, width)
         config = replace(config, executor=place.choice)
-        results = _dispatcher(graph, sinks, handlers)
-        checkpoints = CheckpointCoordinator(config, name, run_id)
-        replan = self._replan(sinks, configuration, name, run_id, backend)
-        manager = JobManager(
-            graph, place.executor, config, self.clock, checkpoints, results, self.listeners, replan
-        )
-        for observer in place.observers:
-            manager.observe(observer)
-        if configuration.get(options.REST_ENABLED):
-            from millrace.rest.endpoint import endpoint_of
+        with ExitStack() as failing:
+            for observer in place.observers:  # a job that never begins holds no slots
+                failing.callback(observer.closed)
+            results = _dispatcher(graph, sinks, handlers)
+            checkpoints = CheckpointCoordinator(config, name, run_id)
+            replan = self._replan(sinks, configuration, name, run_id, backend)
+            manager = JobManager(
+                graph,
+                place.executor,
+                config,
+                self.clock,
+                checkpoints,
+                results,
+                self.listeners,
+                replan,
+            )
+            for observer in place.observers:
+                manager.observe(observer)
+            if configuration.get(options.REST_ENABLED):
+                from millrace.rest.endpoint import endpoint_of
 
-            manager.observe(endpoint_of(manager, graph, configuration))
-        if checkpoints.durable:
-            job_id, job_dir = checkpoints.job_id, checkpoints.job_dir
-            control = control_directory(job_dir, configuration.get(options.CONTROL_DIR))
-            record = RecordedRun(name, job_id, run_id, config.program, job_dir)
-            observers: list[JobObserver] = [record]
-            if control is not None:
-                known = archived_job(graph, config, configuration, restart)
-                observers += [Operable(manager, name, job_id, run_id), JobArchive(manager, known)]
-            manager.observe(ObservedInControlDirectory(control or job_dir, observers))
-        if _reports_metrics(configuration):
-            from millrace.metrics.job_reporting import job_reporting
+                manager.observe(endpoint_of(manager, graph, configuration))
+            if checkpoints.durable:
+                job_id, job_dir = checkpoints.job_id, checkpoints.job_dir
+                control = control_directory(job_dir, configuration.get(options.CONTROL_DIR))
+                record = RecordedRun(name, job_id, run_id, config.program, job_dir)
+                observers: list[JobObserver] = [record]
+                if control is not None:
+                    known = archived_job(graph, config, configuration, restart)
+                    observers += [
+                        Operable(manager, name, job_id, run_id),
+                        JobArchive(manager, known),
+                    ]
+                manager.observe(ObservedInControlDirectory(control or job_dir, observers))
+            if _reports_metrics(configuration):
+                from millrace.metrics.job_reporting import job_reporting
 
-            # as REST has it, so that dashboards and alerts lead to the job
-            id = id_at_server(configuration.get(options.CONTROL_DIR)) or str(manager.job_id)
-            manager.observe(job_reporting(manager, id, configuration))
-        # who runs a batch waits for the one epoch that it is
-        level = logging.INFO if config.batch else logging.WARNING
-        watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)
-        manager.observe(watch)
+                # as REST has it, so that dashboards and alerts lead to the job
+                id = id_at_server(configuration.get(options.CONTROL_DIR)) or str(manager.job_id)
+                manager.observe(job_reporting(manager, id, configuration))
+            # who runs a batch waits for the one epoch that it is
+            level = logging.INFO if config.batch else logging.WARNING
+            watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)
+            manager.observe(watch)
+            failing.pop_all()
         return EmbeddedJobClient(manager)
 
     def _place(

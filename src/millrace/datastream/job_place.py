@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from millrace.common.config import flink_options, options
 from millrace.common.config.configuration import Configuration
@@ -61,15 +61,20 @@ def spark_place(graph: JobGraph, configuration: Configuration, name: str, width:
 
     Raises:
         JobDefinitionError: the user has chosen resident tasks, which cannot run this job.
+        JobExecutionError: the user has chosen them, and there are too few slots.
     """
     from millrace.spark.job_application import job_application
 
     choice = choice_without_slots(graph, configuration.get(options.EXECUTOR))
     suits = choice is None or choice.kind is ExecutorKind.RESIDENT
     application = job_application(configuration, name, width, SPARE_SLOTS if suits else 0)
-    holder = application.holder(choice, width)
+    spark_sink = next((s.name for s in graph.sinks if s.sink.runs_spark_jobs), None)
+    holder = application.holder(choice, width, spark_sink)
     warn_of_idle_options(configuration, holder.choice.kind)
-    executor = application.executor(holder.choice.kind, resident_settings(configuration))
+    settings = resident_settings(configuration)
+    if spark_sink is not None:
+        settings = replace(settings, spare_slots=1)
+    executor = application.executor(holder.choice.kind, settings)
     return JobPlace(executor, holder.choice, (holder,))
 
 

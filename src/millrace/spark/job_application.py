@@ -36,17 +36,24 @@ class JobApplication:
     tasks: int | None
     """Largest number of tasks; None for the number of the application's cores."""
 
-    def holder(self, choice: ExecutorChoice | None, width: int) -> SlotHolder:
+    def holder(
+        self, choice: ExecutorChoice | None, width: int, spark_sink: str | None = None
+    ) -> SlotHolder:
         """Note that the job uses the application.
 
         Args:
             choice: the executor of the job; None if it depends on the free slots.
             width: highest parallelism.
+            spark_sink: name of a sink that runs Spark jobs; None if there is none.
+
+        Raises:
+            JobExecutionError: there are too few slots for resident tasks.
         """
         if choice is not None and choice.kind is ExecutorKind.EPOCHS:
             return note_holder(self.context, choice)
-        tasks = task_count(self.context, self.tasks, self.environment, width)
-        return chosen_holder(self.context, tasks, choice)
+        spare = 0 if spark_sink is None else 1
+        tasks = task_count(self.context, self.tasks, self.environment, width, spare)
+        return chosen_holder(self.context, tasks, choice, spark_sink)
 
     def executor(self, kind: ExecutorKind, settings: ResidentSettings) -> Executor:
         """An executor in the application.

@@ -7,6 +7,7 @@ from weakref import WeakSet
 
 from pyspark import SparkContext
 
+from millrace.common.errors import JobExecutionError
 from millrace.common.job import JobStatus
 from millrace.engine.executor_choice import (
     ExecutorChoice,
@@ -15,7 +16,7 @@ from millrace.engine.executor_choice import (
     choose_executor,
 )
 from millrace.engine.job_observer import JobObserver
-from millrace.spark.resident.free_slots import all_slots, busy_slots
+from millrace.spark.resident.free_slots import all_slots, busy_slots, too_few_slots
 
 __all__ = ["SlotHolder", "chosen_holder", "note_holder", "slot_count"]
 
@@ -67,29 +68,59 @@ def note_holder(context: SparkContext, choice: ExecutorChoice, tasks: int = 0) -
 
 
 def chosen_holder(
-    context: SparkContext, tasks: int, choice: ExecutorChoice | None = None
+    context: SparkContext,
+    tasks: int,
+    choice: ExecutorChoice | None = None,
+    spark_sink: str | None = None,
 ) -> SlotHolder:
     """Note the slots of a job for which resident tasks are suitable.
 
     Args:
         tasks: number of resident tasks.
         choice: the user's choice; None if it depends on the slots.
+        spark_sink: name of a sink that runs Spark jobs; None if there is none.
+
+    Raises:
+        JobExecutionError: the user has chosen resident tasks, and there are too few slots.
     """
     if context.getConf().get(_DYNAMIC, "false") == "true":
         choice = choice or ExecutorChoice(ExecutorKind.EPOCHS, f"{_DYNAMIC} changes the slots")
     with _lock:  # two jobs that start at the same time do not both count the same slots as free
         choice = choice or choose_executor(tasks, slot_count(context))
+        if choice.kind is ExecutorKind.RESIDENT:
+            _require_slots(context, tasks, spark_sink)
         return note_holder(context, choice, tasks)
+
+
+def _require_slots(context: SparkContext, tasks: int, spark_sink: str | None) -> None:
+    """Raise a JobExecutionError if the slots that the application's jobs have left are too few.
+    Those of other tasks are counted when the job starts: they may be short."""
+    slots = all_slots(context)
+    taken = sum(holder.tasks for holder in _holders_of(context))
+    if slots - taken < tasks:
+        raise JobExecutionError(too_few_slots(tasks, slots, taken))
+    if spark_sink is not None and slots - taken == tasks:
+        raise JobExecutionError(
+            f"the sink '{spark_sink}' runs Spark jobs, and the resident tasks of the job would "
+            f"hold the last of the application's {slots} slots, so they would never run. Give the "
+            f"application more cores (--master local[{slots + 1}], spark.cores.max, "
+            "spark.executor.instances), lower millrace.spark.tasks, or run the job with "
+            "millrace.executor: epochs"
+        )
 
 
 def slot_count(context: SparkContext) -> SlotCount:
     """The free slots of an application, and its jobs on epochs."""
-    application, slots = str(context.applicationId), all_slots(context)
-    with _lock:
-        holders = [holder for holder in _holders if holder.application == application]
+    slots, holders = all_slots(context), _holders_of(context)
     # tasks of a job that restarts do not run for a moment, and those of a new job not yet
     held = sum(holder.tasks for holder in holders if holder.has_started)
     promised = sum(holder.tasks for holder in holders if not holder.has_started)
     epoch_jobs = sum(holder.choice.kind is ExecutorKind.EPOCHS for holder in holders)
     free = slots - promised - max(held, busy_slots(context))
     return SlotCount(slots, max(free, 0), epoch_jobs)
+
+
+def _holders_of(context: SparkContext) -> list[SlotHolder]:
+    application = str(context.applicationId)
+    with _lock:
+        return [holder for holder in _holders if holder.application == application]

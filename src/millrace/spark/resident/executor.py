@@ -35,12 +35,18 @@ def resident_executor(
 
 
 def task_count(
-    context: SparkContext, tasks: int | None, environment: WorkerEnvironment, width: int
+    context: SparkContext,
+    tasks: int | None,
+    environment: WorkerEnvironment,
+    width: int,
+    spare: int = 0,
 ) -> int:
-    """Number of resident tasks of a job.
+    """Number of resident tasks of a job. Waits for executors that are about to register.
 
     Args:
         tasks: largest number of tasks; None for the number of cores.
         width: highest parallelism.
+        spare: slots that must stay free, unless there are none beside those of ``tasks``.
     """
-    return min(tasks or SparkStarter(context, environment).cores(), width)
+    cores = SparkStarter(context, environment).cores(spare)
+    return min(tasks or cores, width)

@@ -11,7 +11,7 @@ from pyspark import SparkContext
 
 from millrace.common.errors import JobExecutionError
 
-__all__ = ["all_slots", "busy_slots", "free_slots", "require_free_slots"]
+__all__ = ["all_slots", "busy_slots", "free_slots", "require_free_slots", "too_few_slots"]
 
 
 def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0) -> None:
@@ -30,10 +30,19 @@ def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0)
         if time.monotonic() >= until:
             break
         time.sleep(0.1)
+    raise JobExecutionError(too_few_slots(tasks, slots, busy))
+
+
+def too_few_slots(tasks: int, slots: int, busy: int) -> str:
+    """Message of a job that needs more slots for its tasks than are free. It names the ways out.
+
+    Args:
+        busy: slots that other tasks hold.
+    """
     holders = f", {busy} of them busy" if busy else ""
-    raise JobExecutionError(
+    return (
         f"the job needs {tasks} slots for its resident tasks, and the Spark application has "
-        f"{slots}{holders}: {max(free, 0)} free. Give the application more cores (--master "
+        f"{slots}{holders}: {max(slots - busy, 0)} free. Give the application more cores (--master "
         f"local[{tasks + busy}], spark.cores.max, spark.executor.instances), lower the job's "
         "parallelism or millrace.spark.tasks, end the other jobs of the application, or run the "
         "job with millrace.executor: epochs"

@@ -1,0 +1,103 @@
+"""Jobs on resident tasks that share the two slots of one Spark application."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from threading import Semaphore
+from typing import Any
+
+import pytest
+
+from millrace.common import Configuration, Types, WatermarkStrategy
+from millrace.common.errors import JobExecutionError
+from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
+from millrace.connectors.spark import SparkCheckpoint, SparkSink
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.job_details import JobDetails
+from millrace.testing import CollectingSink
+
+pytestmark = pytest.mark.spark
+
+
+def environment(executor: str, parallelism: int, **settings: str) -> StreamExecutionEnvironment:
+    config = Configuration(
+        {
+            "millrace.executor": executor,
+            "execution.runtime-mode": "STREAMING",
+            "millrace.resident.barrier-interval": "50 ms",
+            **settings,
+        }
+    )
+    env = StreamExecutionEnvironment.get_execution_environment(config)
+    return env.set_parallelism(parallelism)
+
+
+def counts(env: StreamExecutionEnvironment) -> Counter[tuple[int, int]]:
+    numbers = env.from_collection(range(60)).map(lambda n: (n % 3, 1))
+    return Counter(numbers.key_by(lambda pair: pair[0]).sum(1).execute_and_collect())
+
+
+COUNTS = Counter((key, count) for key in range(3) for count in range(1, 21))
+
+
+@pytest.fixture
+def endless(spark: Any) -> Iterator[EmbeddedJobClient]:
+    """A job on resident tasks that runs, and holds one of the two slots."""
+    env, accepted = environment("resident", 1), Semaphore(0)
+
+    def accept(details: JobDetails) -> None:
+        accepted.release()
+
+    env.launcher.listeners.append(accept)
+    rate = RateLimiterStrategy.per_second(200)
+    source = DataGeneratorSource(lambda i: i, rate_limiter_strategy=rate, splits=1)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.sink_to(CollectingSink())
+    client = env.execute_async("endless")
+    assert accepted.acquire(timeout=60)
+    env.launcher.listeners.remove(accept)
+    yield client
+    client.cancel().result()
+
+
+@pytest.mark.parametrize(("executor", "parallelism"), [("resident", 1), ("epochs", 2)])
+def test_a_second_job_runs_beside_the_first(
+    executor: str, parallelism: int, endless: EmbeddedJobClient
+) -> None:
+    before = endless.progress().epochs
+    assert counts(environment(executor, parallelism)) == COUNTS
+    assert endless.progress().epochs >= before
+
+
+def test_a_second_job_with_too_few_slots_is_refused_at_once(endless: EmbeddedJobClient) -> None:
+    with pytest.raises(JobExecutionError, match=r"needs 2 slots.*has 2, 1 of them busy: 1 free"):
+        counts(environment("resident", 2))
+    assert counts(environment("resident", 1)) == COUNTS
+
+
+written: list[tuple[int, ...]] = []
+
+
+def append(frame: Any, checkpoint: SparkCheckpoint) -> None:
+    written.extend(tuple(row) for row in frame.collect())
+
+
+def test_a_sink_that_runs_spark_jobs_gets_a_slot_of_its_own(spark: Any) -> None:
+    """Although the parallelism is the number of all slots."""
+    written.clear()
+    env = environment("resident", 2, **{"execution.checkpointing.interval": "100 ms"})
+    pairs = env.from_collection(range(50)).map(
+        lambda n: (n, n * n), Types.ROW_NAMED(["n", "square"], [Types.LONG(), Types.LONG()])
+    )
+    pairs.sink_to(SparkSink(append)).name("lake")
+    env.execute("lake")
+    assert sorted(written) == [(n, n * n) for n in range(50)]
+
+
+def test_without_such_a_slot_the_sink_is_refused_by_name(spark: Any) -> None:
+    env = environment("resident", 2, **{"millrace.spark.tasks": "2"})
+    env.from_collection([1]).sink_to(SparkSink(append)).name("lake")
+    with pytest.raises(JobExecutionError, match=r"the sink 'lake' runs Spark jobs"):
+        env.execute("lake")
