@@ -6,6 +6,7 @@ record, a small file in the job's directory that the worker overwrites with each
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 from contextlib import suppress
@@ -40,6 +41,9 @@ class RecordedTurn(msgspec.Struct, frozen=True):
 class TurnRecord:
     """File of the running subtask of this process.
 
+    The file is mapped into memory, since a turn can be shorter than two calls of the system. The
+    content of a mapped file outlives a process that is killed.
+
     Raises:
         OSError: the file cannot be written.
     """
@@ -48,21 +52,28 @@ class TurnRecord:
         self.path = path
         with suppress(FileExistsError):
             os.mkdir(os.path.dirname(path), 0o700)
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            # A disk that is full must be noticed here: later it would kill the process (SIGBUS).
+            os.posix_fallocate(descriptor, 0, _MOST_BYTES)
+            self._content = mmap.mmap(descriptor, _MOST_BYTES)
+        except OSError:
+            os.unlink(path)
+            raise
+        finally:
+            os.close(descriptor)
 
     def begin(self, turn: bytes) -> None:
         """Note that a turn begins. ``turn`` is an encoded `RecordedTurn`."""
-        with suppress(OSError):  # a full disk: then nobody knows
-            os.pwrite(self._fd, turn, 0)
+        self._content[: len(turn)] = turn
 
     def end(self) -> None:
         """Note that no subtask has its turn."""
-        with suppress(OSError):
-            os.pwrite(self._fd, _NONE, 0)
+        self._content[: _LENGTH.size] = _NONE
 
     def close(self) -> None:
         """Close and delete the file."""
-        os.close(self._fd)
+        self._content.close()
         with suppress(OSError):
             os.unlink(self.path)
 

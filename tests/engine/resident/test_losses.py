@@ -168,3 +168,13 @@ def test_a_worker_that_is_killed_between_two_turns_blames_no_operator(tmp_path: 
     assert read_turn(path) is None
     record.close()
     assert not list((tmp_path / "running").iterdir())
+
+
+def test_the_record_of_turns_outlives_a_killed_process(tmp_path: Path) -> None:
+    path = str(tmp_path / "running" / "worker.turn")
+    turn = RecordedTurn("run", 3, 1, "deadly")
+    if (child := os.fork()) == 0:
+        TurnRecord(path).begin(turn.encode())
+        os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert read_turn(path) == turn
