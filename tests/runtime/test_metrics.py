@@ -1,6 +1,13 @@
 from __future__ import annotations
 
-from millrace.runtime.metrics import MetricDescription, MetricRegistry, RegisteredGroup
+from millrace.runtime.metrics import (
+    CounterRate,
+    EventCounter,
+    MetricDescription,
+    MetricRegistry,
+    RecentValues,
+    RegisteredGroup,
+)
 
 
 def test_counters_and_meters_tell_what_is_new() -> None:
@@ -57,3 +64,28 @@ def test_what_is_registered_is_described_once() -> None:
     assert registry.descriptions() == {}
     group.counter("n")
     assert registry.descriptions() == {}
+
+
+def test_the_rate_of_a_counter_tells_its_increments() -> None:
+    registry = MetricRegistry()
+    counter = registry.register("n", EventCounter(), "n", {})
+    registry.register("nRate", CounterRate(counter, 30), "nRate", {})
+    counter.count += 4
+    assert registry.counts() == {"n": 4, "nRate": 4}
+    counter.count += 1
+    assert registry.counts() == {"n": 1, "nRate": 1}
+    assert registry.descriptions()["nRate"] == MetricDescription("meter", "nRate", {}, 30)
+
+
+def test_quantiles_are_those_of_the_last_values() -> None:
+    registry = MetricRegistry()
+    recent = registry.register("ms", RecentValues(100), "ms", {})
+    nothing = {"count": 0, "sum": 0.0, "min": None, "max": None, "quantiles": {}}
+    assert registry.news()["ms"] == nothing
+    for value in range(200):
+        recent.update(value)
+    told = registry.news()["ms"]
+    assert (told["count"], told["sum"]) == (200, 19_900.0)
+    assert (told["min"], told["max"]) == (100, 199)
+    assert (told["quantiles"]["0.5"], told["quantiles"]["0.99"]) == (150, 199)
+    assert registry.descriptions()["ms"].kind == "histogram"

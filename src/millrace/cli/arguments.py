@@ -58,14 +58,19 @@ class RunArguments:
 def add_run_arguments(run: argparse.ArgumentParser) -> None:
     """Add the arguments of ``millrace run`` to a parser."""
     add_run_options(run)
+    add_detached(run)
+    run.add_argument("job", type=location, metavar="job.py", help="the job file")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
+
+
+def add_detached(run: argparse.ArgumentParser) -> None:
+    """Add the option for jobs of a server that the command does not wait for."""
     run.add_argument(
         "-d",
         "--detached",
         action="store_true",
         help="with --server: print the job's id and do not wait for its end",
     )
-    run.add_argument("job", type=location, metavar="job.py", help="the job file")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
 
 
 def add_run_options(run: argparse.ArgumentParser) -> None:

@@ -14,12 +14,10 @@ from collections.abc import Iterable, Sequence
 
 from millrace.engine.job_details import LatencyDetails
 from millrace.runtime.epoch import Ack
+from millrace.runtime.metrics import quantiles_of
 from millrace.runtime.program import Program
 
 __all__ = ["LatencyTracker"]
-
-SHARES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
-"""Shares of the quantiles, as in Flink's histograms."""
 
 
 class LatencyTracker:
@@ -78,8 +76,7 @@ def _reached(program: Program, source: int) -> set[int]:
 
 def _details(source: str, stage: str, subtask: int, seen: Sequence[float]) -> LatencyDetails:
     ordered = sorted(seen)
-    last = len(ordered) - 1
-    quantiles = {share: ordered[min(int(share * len(ordered)), last)] for share in SHARES}
+    quantiles = quantiles_of(ordered)
     least, most = ordered[0], ordered[-1]
     return LatencyDetails(
         source, stage, subtask, len(seen), sum(ordered), least, most, quantiles, last=seen[-1]

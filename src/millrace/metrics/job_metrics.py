@@ -271,6 +271,8 @@ def _histogram(value: Any) -> HistogramValue | None:
     other values."""
     if isinstance(value, Summary):
         return HistogramValue(value.count, value.sum, value.min, value.max)
-    if isinstance(value, Mapping) and value.keys() == {"count", "sum", "min", "max"}:
-        return HistogramValue(**value)
+    if isinstance(value, Mapping) and {"count", "sum", "min", "max"} <= value.keys():
+        quantiles = {float(share): found for share, found in value.get("quantiles", {}).items()}
+        limits = value["min"], value["max"]
+        return HistogramValue(value["count"], value["sum"], *limits, quantiles)
     return None

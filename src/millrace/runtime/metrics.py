@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from millrace.common.functions.metrics import Counter, Distribution, Meter, MetricGroup
+from millrace.common.functions.metrics import Counter, Distribution, Meter, Metric, MetricGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,9 @@ class MetricDescription(NamedTuple):
     """Seconds over which a meter computes its rate."""
 
 
-class _Counter(Counter):
+class EventCounter(Counter):
+    """Number of events. Operators add to `count` directly."""
+
     def __init__(self) -> None:
         self.count = 0
 
@@ -67,6 +70,60 @@ class _Meter(Meter):
 
     def get_count(self) -> int:
         return self.count
+
+
+class CounterRate(Meter):
+    """Rate of a counter's increments. Costs nothing when the counter counts (Flink:
+    ``MeterView``)."""
+
+    def __init__(self, counter: Counter, span: int = 60) -> None:
+        self._counter = counter
+        self.span = span
+
+    def mark_event(self, value: int = 1) -> None:
+        self._counter.inc(value)
+
+    def get_count(self) -> int:
+        return self._counter.get_count()
+
+
+SHARES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
+"""Shares of the quantiles of histograms, as in Flink."""
+
+
+def quantiles_of(ordered: Sequence[float]) -> dict[float, float]:
+    """Quantiles of values in ascending order, by share; empty if there is no value."""
+    last = len(ordered) - 1
+    if last < 0:
+        return {}
+    return {share: ordered[min(int(share * len(ordered)), last)] for share in SHARES}
+
+
+class RecentValues(Metric):
+    """Histogram whose quantiles are those of the last values (Flink:
+    ``DescriptiveStatisticsHistogram``)."""
+
+    def __init__(self, most: int = 1024) -> None:
+        self._recent: deque[float] = deque(maxlen=most)
+        self._count = 0
+        self._total = 0.0
+
+    def update(self, value: float) -> None:
+        """Report one value."""
+        self._count += 1
+        self._total += value
+        self._recent.append(value)
+
+    def __call__(self) -> dict[str, Any]:
+        """Count and sum of all values, and least, greatest and quantiles of the last ones."""
+        ordered = sorted(self._recent)
+        return {
+            "count": self._count,
+            "sum": self._total,
+            "min": ordered[0] if ordered else None,
+            "max": ordered[-1] if ordered else None,
+            "quantiles": {str(share): value for share, value in quantiles_of(ordered).items()},
+        }
 
 
 class _Distribution(Distribution):
@@ -113,7 +170,7 @@ class MetricRegistry:
         """Add a metric unless one with the same full name exists, and return the registered one."""
         if path not in self.metrics:
             self.metrics[path] = metric
-            span = metric.span if isinstance(metric, _Meter) else 60
+            span = metric.span if isinstance(metric, (_Meter, CounterRate)) else 60
             self._new[path] = MetricDescription(_kind(metric), name, dict(variables), span)
         return self.metrics[path]
 
@@ -125,7 +182,7 @@ class MetricRegistry:
     def counts(self) -> dict[str, int]:
         """Increments of counters and meters since the last call. The engine adds them up, so
         that they may come from any worker."""
-        now = {n: m.count for n, m in self.metrics.items() if isinstance(m, (_Counter, _Meter))}
+        now = {n: m.get_count() for n, m in self.metrics.items() if isinstance(m, _COUNTED)}
         counted = {name: count - self._told.get(name, 0) for name, count in now.items()}
         self._told = now
         return counted
@@ -135,7 +192,7 @@ class MetricRegistry:
         return {
             name: asdict(metric.all()) if isinstance(metric, _Distribution) else metric()
             for name, metric in self.metrics.items()
-            if not isinstance(metric, (_Counter, _Meter))
+            if not isinstance(metric, _COUNTED)
         }
 
     def news(self) -> dict[str, Any]:
@@ -145,12 +202,16 @@ class MetricRegistry:
         return {**self.values(), **taken}
 
 
+_COUNTED = (EventCounter, _Meter, CounterRate)
+"""Metrics whose increments are reported."""
+
+
 def _kind(metric: Any) -> str:
-    if isinstance(metric, _Counter):
+    if isinstance(metric, EventCounter):
         return "counter"
-    if isinstance(metric, _Meter):
+    if isinstance(metric, (_Meter, CounterRate)):
         return "meter"
-    return "histogram" if isinstance(metric, _Distribution) else "gauge"
+    return "histogram" if isinstance(metric, (_Distribution, RecentValues)) else "gauge"
 
 
 class RegisteredGroup(MetricGroup):
@@ -177,7 +238,7 @@ class RegisteredGroup(MetricGroup):
         return RegisteredGroup(self._registry, f"{path}{extra}.", logical, variables)
 
     def counter(self, name: str) -> Counter:
-        metric: Counter = self._register(name, _Counter())
+        metric: Counter = self._register(name, EventCounter())
         return metric
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:

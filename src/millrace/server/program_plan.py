@@ -23,6 +23,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.typed_json import decode_json
 from millrace.engine.archived_job import ArchivedStage
 from millrace.server.api_route import ApiError
+from millrace.statefun.module import is_module
 
 __all__ = ["ProgramPlan", "plan_of"]
 
@@ -110,6 +111,11 @@ def _planned(parallelism: int, path: Path, arguments: Sequence[str]) -> ProgramP
     settings = {options.PARALLELISM.key: str(parallelism)} if parallelism else {}
     JobLauncher.install(Planner(settings=Configuration(settings)))
     sys.path.insert(0, str(path.parent))
+    if is_module(path):
+        from millrace.statefun.application import module_program
+
+        files = (str(path.parent / name) for name in arguments)
+        path, arguments = Path(module_program.__file__), [str(path), *files]
     sys.argv = [str(path), *arguments]
     module = ModuleType("__main__")
     module.__file__ = str(path)

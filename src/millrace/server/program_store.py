@@ -19,10 +19,13 @@ from pathlib import Path
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.api_route import ApiError, UploadedFile
 from millrace.server.full_disk import full_disk
+from millrace.statefun.module import MODULE_SUFFIXES, Module, is_module, read_module
+from millrace.statefun.module.located_yaml import ModuleError
 
-__all__ = ["ProgramStore", "StoredProgram"]
+__all__ = ["ProgramStore", "StoredProgram", "check_module"]
 
 MAIN = "__main__.py"
+MODULES = ("module.yaml", "module.yml")
 MOST_FILES, MOST_BYTES = 10_000, 1 << 30
 """Largest number of files in an archive, and their largest total size in bytes."""
 MAX_SOURCE = 4 << 20
@@ -52,8 +55,17 @@ class StoredProgram:
 
     @property
     def main(self) -> Path:
-        """The file that runs."""
-        return self.path / MAIN if self.path.is_dir() else self.path
+        """The file that runs: of an archive, its main program or its module of Stateful
+        Functions."""
+        if not self.path.is_dir():
+            return self.path
+        files = (self.path / name for name in (MAIN, *MODULES))
+        return next((file for file in files if file.is_file()), self.path / MAIN)
+
+    @property
+    def module_name(self) -> str | None:
+        """Name for a job of a module of Stateful Functions; None for other programs."""
+        return Path(self.name).stem if is_module(self.main) else None
 
     def entry(self, name: str | None) -> Path:
         """The file that runs if a request names another file than `main`.
@@ -73,6 +85,8 @@ class StoredProgram:
 
     def description(self) -> str:
         """The first line of the program's docstring."""
+        if is_module(self.main):
+            return "Module of Stateful Functions"
         try:
             with self.main.open("rb") as file:
                 tree = ast.parse(file.read(MAX_SOURCE))
@@ -107,10 +121,15 @@ class ProgramStore:
         if name.endswith(".py"):
             _check_source(Path(upload.path), name)
             os.replace(upload.path, path)
+        elif is_module(path):
+            check_module(Path(upload.path).read_bytes(), name)
+            os.replace(upload.path, path)
         elif name.endswith(".zip"):
             _unpack(Path(upload.path), path, name)
         else:
-            raise ApiError(400, f"a program is a .py or a .zip file, not {upload.name[:120]!r}")
+            raise ApiError(
+                400, f"a program is a .py, .zip or .yaml file, not {upload.name[:120]!r}"
+            )
         return self._uploaded(path)
 
     def uploads(self) -> list[StoredProgram]:
@@ -151,7 +170,11 @@ class ProgramStore:
         """The files below the directory of programs, by name."""
         if self._programs is None:
             return
-        for path in sorted(self._programs.rglob("*.py")):
+        modules = (
+            path for suffix in MODULE_SUFFIXES for path in self._programs.rglob(f"*{suffix}")
+        )
+        files = [*self._programs.rglob("*.py"), *filter(_has_components, modules)]
+        for path in sorted(files):
             if path.is_file() and path.resolve().is_relative_to(self._programs):
                 yield self._there(path)
 
@@ -171,7 +194,7 @@ class ProgramStore:
             raise ApiError(400, f"{given[:200]!r} is no path") from None
         if not path.is_relative_to(self._programs):
             raise ApiError(403, f"only programs below {self._programs} are run by their paths")
-        if not is_file or path.suffix != ".py":
+        if not is_file or not (path.suffix == ".py" or is_module(path)):
             raise ApiError(404, f"there is no job file {given[:200]!r}")
         return self._there(path)
 
@@ -179,6 +202,31 @@ class ProgramStore:
         assert self._programs is not None
         id = str(path.relative_to(self._programs))
         return StoredProgram(id, path.name, path, int(path.stat().st_mtime * 1_000))
+
+
+def _has_components(path: Path) -> bool:
+    """Whether a file of YAML has components of Stateful Functions, for all one sees at once."""
+    try:
+        with path.open("rb") as file:
+            return b"io.statefun." in file.read(MAX_SOURCE)
+    except OSError:
+        return False
+
+
+def check_module(content: bytes, name: str) -> Module:
+    """Components of a module.
+
+    Raises:
+        ApiError: 400, the module has a fault, or libraries are missing.
+    """
+    try:
+        return read_module(content, name)
+    except ModuleError as error:
+        raise ApiError(400, str(error)) from None
+    except ImportError:
+        raise ApiError(
+            400, "the server lacks libraries: install them with pip install 'millrace[statefun]'"
+        ) from None
 
 
 def _check_source(path: Path, name: str) -> None:
@@ -196,6 +244,8 @@ def _unpack(archive: Path, to: Path, name: str) -> None:
             _check_members(opened.infolist(), name)
             LocalFileSystem().make_directory(str(directory), durable=False)
             opened.extractall(directory)
+        for module in filter(Path.is_file, (directory / each for each in MODULES)):
+            check_module(module.read_bytes(), module.name)
         os.utime(directory, (now := time.time(), now))
         directory.rename(to)
     except _UNREADABLE as error:
@@ -213,5 +263,6 @@ def _check_members(members: list[zipfile.ZipInfo], name: str) -> None:
         )
     if any(stat.S_ISLNK(member.external_attr >> 16) for member in members):
         raise ApiError(400, f"{name} has links in it")
-    if not any(member.filename.endswith(".py") for member in members):
+    names = [member.filename for member in members]
+    if not any(each.endswith((".py", *MODULE_SUFFIXES)) for each in names):
         raise ApiError(400, f"{name} has no Python file in it")

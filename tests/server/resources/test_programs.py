@@ -352,3 +352,69 @@ def test_a_misspelt_name_is_told_the_right_one(api, submitted, query, body, told
 def test_fields_of_other_releases_of_flink_pass(api, submitted) -> None:
     id = upload(api, "a.py", b"1")
     assert api.post(f"/jars/{id}/run", json={"jobId": None, "scaling": 1}).status_code == 200
+
+
+MODULE = """
+kind: io.statefun.endpoints.v2/http
+spec:
+  functions: com.example/*
+  urlPathTemplate: http://localhost:8000/functions
+---
+kind: io.statefun.playground.v1/ingress
+spec:
+  port: 8090
+"""
+FAULTY = MODULE.replace("port:", "prot:")
+FAULT = "document 2, line 9: 'spec' has no key 'prot': did you mean 'port'?"
+
+
+def test_a_module_is_a_program(api, submitted) -> None:
+    id = upload(api, "shop.yaml", MODULE.encode())
+    (file,) = api.get("/jars").json()["files"]
+    assert file["entry"] == [{"name": id, "description": "Module of Stateful Functions"}]
+    assert api.post(f"/jars/{id}/run").status_code == 200
+    (submission,) = submitted
+    assert submission.program.endswith("_shop.yaml")
+    assert submission.name == "shop"
+    plan = api.get(f"/jars/{id}/plan").json()["plan"]
+    assert any("Functions module" in node["description"] for node in plan["nodes"])
+
+
+def test_an_archive_has_a_module_and_its_functions(api, submitted) -> None:
+    id = upload(api, "cart.zip", archive(**{"module.yaml": MODULE, "functions__py": "x = 1"}))
+    body = {"entryClass": "module.yaml", "programArgsList": ["functions.py"], "jobName": "Carts"}
+    assert api.post(f"/jars/{id}/run", json=body).status_code == 200
+    assert api.post(f"/jars/{id}/run").status_code == 200
+    first, second = submitted
+    assert (first.name, first.arguments) == ("Carts", ("functions.py",))
+    assert first.program.endswith("module.yaml")
+    assert (second.name, second.program) == ("cart", first.program)
+
+
+def test_a_faulty_module_is_refused_with_its_line(api) -> None:
+    answer = api.post("/jars/upload", files={"file": ("shop.yaml", FAULTY.encode())})
+    assert (answer.status_code, answer.json()["errors"]) == (400, [f"shop.yaml, {FAULT}"])
+    content = archive(**{"module.yaml": FAULTY})
+    answer = api.post("/jars/upload", files={"file": ("shop.zip", content)})
+    assert (answer.status_code, answer.json()["errors"]) == (400, [f"module.yaml, {FAULT}"])
+
+
+def test_modules_can_be_checked_without_a_run(api) -> None:
+    answer = api.post("/statefun/validate", json={"content": MODULE})
+    assert answer.json()["components"][1] == {
+        "component": "playground ingress",
+        "id": "-",
+        "at": "port 8090",
+    }
+    answer = api.post("/statefun/validate", json={"content": FAULTY, "name": "shop.yaml"})
+    assert (answer.status_code, answer.json()["errors"]) == (400, [f"shop.yaml, {FAULT}"])
+
+
+def test_modules_below_the_directory_of_programs_can_be_run(api, submitted, tmp_path) -> None:
+    team = tmp_path / "programs" / "team"
+    (team / "shop.yaml").write_text(MODULE)
+    (team / "service.yaml").write_text("kind: Service\n")
+    names = [file["name"] for file in api.get("/programs").json()["files"]]
+    assert names == ["shop.yaml", "there.py"]
+    assert api.post("/programs/run", json={"program": "team/shop.yaml"}).status_code == 200
+    assert submitted[0].name == "shop"

@@ -55,6 +55,8 @@ class FakeJob:
     failed_checkpoint: bool = False
     state_bytes: int = 48_000_000
     savepoints: list[str] = field(default_factory=list)
+    functions: Sequence[Json] = ()
+    """Figures of Stateful Functions."""
 
     @property
     def id(self) -> str:
@@ -83,6 +85,11 @@ CLICKS = (
     FakeOperator("Source: clicks", (), 0, 96_100, 0.52),
     FakeOperator("Sessions by visitor", (0,), 96_100, 1_830, 0.71),
     FakeOperator("Sink: sessions (Iceberg)", (1,), 1_830, 1_830, 0.22, "FORWARD"),
+)
+CART = (
+    FakeOperator("Ingress shop/orders (Kafka)", (), 0, 4_180, 0.22),
+    FakeOperator("Functions module", (0,), 9_630, 4_150, 0.58),
+    FakeOperator("Egress shop/receipts (Kafka)", (1,), 4_150, 4_150, 0.11, "FORWARD"),
 )
 TRACEBACK = """Traceback (most recent call last):
   File "/opt/venv/lib/python3.11/site-packages/millrace/runtime/subtask.py", line 214, in process
@@ -120,6 +127,36 @@ def hundred() -> list[FakeOperator]:
     return operators
 
 
+def function(name: str, rate: float, p50: float, **figures: Any) -> Json:
+    """A type of Stateful Functions behind a load balancer, unless the figures say otherwise."""
+    return {
+        "namespace": "com.example.shop",
+        "name": name,
+        "endpoint": f"https://functions.shop.example/{name}",
+        "messages": round(rate * 18_000),
+        "messages-per-second": rate,
+        "latency-ms": {"p50": p50, "p99": p50 * 7, "max": p50 * 20},
+        "backlog": 0,
+        "blocked-addresses": 0,
+        "in-flight": 12,
+        "failures": 0,
+        "failures-per-second": 0,
+        "sent-local": 41_000,
+        "sent-remote": 39_500,
+        "sent-egress": 1_200,
+        "addresses": 184_220,
+        "state-bytes": 31_400_000,
+        **figures,
+    }
+
+
+CART_FUNCTIONS = (
+    function("cart", 4_180, 2.4, backlog=1_842),
+    function("stock", 3_920, 0.31, endpoint="embedded", **{"in-flight": 0, "addresses": 1_204}),
+    function("receipt", 1_530, 38, failures=17, **{"failures-per-second": 0.2, "state-bytes": 0}),
+)
+
+
 def jobs() -> list[FakeJob]:
     """One of each kind."""
     failure = {"exceptionName": "KeyError", "stacktrace": TRACEBACK, "taskName": "Score payments"}
@@ -132,6 +169,7 @@ def jobs() -> list[FakeJob]:
     return [
         FakeJob("Orders to revenue", "RUNNING", ORDERS, 53 * HOUR, failed_checkpoint=True),
         FakeJob("Click sessions", "RUNNING", CLICKS, 5 * HOUR, 8, state_bytes=2_100_000_000),
+        FakeJob("Shopping carts", "RUNNING", CART, 5 * HOUR, 2, functions=CART_FUNCTIONS),
         FakeJob("Hundred operators", "RUNNING", hundred(), 42 * MINUTE, 2),
         FakeJob(
             "Ad impressions",
@@ -232,6 +270,7 @@ class FakeJobs:
             "now": self.clock(),
             "isStoppable": True,
             "maxParallelism": 128,
+            "has-functions": bool(job.functions),
             "executor": "resident",
             "executor-reason": "a streaming job, and 4 slots are free for 2 tasks",
             "parallelism": job.parallelism,
@@ -382,6 +421,9 @@ class FakeJobs:
             "external_path": f"s3://checkpoints/{job.id[:6]}/chk-{id}",
             "discarded": place >= RETAINED,
         }
+
+    def functions(self, job: FakeJob) -> Json:
+        return {"functions": list(job.functions)}
 
     def exceptions(self, job: FakeJob) -> Json:
         now = self.clock()

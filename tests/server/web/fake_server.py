@@ -78,6 +78,7 @@ class FakeServer:
                     "/checkpoints/config",
                     lambda job, r: {"mode": "exactly_once", "interval": 10_000},
                 ),
+                about("/functions", lambda job, r: jobs.functions(job)),
                 about("/exceptions", lambda job, r: jobs.exceptions(job)),
                 about("/stacks", lambda job, r: jobs.stacks(job)),
                 about("/log", lambda job, r: jobs.log(job, *_range(r))),

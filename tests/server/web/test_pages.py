@@ -21,11 +21,13 @@ def pages(jobs: FakeJobs) -> dict[str, str]:
         f"/jobs/{by_name['Orders to revenue'].id}",
         f"/jobs/{by_name['Fraud alerts'].id}",
     )
+    carts = f"/jobs/{by_name['Shopping carts'].id}"
     return {
         "/jobs": "Sensor cleanup",
         orders: "Throughput",
         f"/jobs/{by_name['Hundred operators'].id}": "Step 10.10",
         fraud: "See the traceback",
+        f"{carts}/functions": "com.example.shop",
         f"{orders}/checkpoints": "191093",
         f"{fraud}/exceptions": "fraud_rules.py",
         f"{orders}/exceptions": "Nothing has gone wrong",

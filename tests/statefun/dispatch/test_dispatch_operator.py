@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from told_functions import COUNT, OUT, Told, address, argument, message
 
 from millrace.common import Configuration
 from millrace.common.errors import MillraceError, StateError
 from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.engine.resident.tasks import ResidentSettings
-from millrace.statefun.address import Address, FunctionType, TypedValue
+from millrace.statefun.address import Address, TypedValue
 from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
 from millrace.statefun.dispatch.dispatch_operator import DispatchOperator, DispatchSpec, egress_tag
 from millrace.statefun.invocation.batch import (
-    Delayed,
     Effects,
     MessageBatch,
     MissingStates,
@@ -31,80 +31,6 @@ from millrace.statefun.invocation.batch import (
 from millrace.statefun.protocol import AFTER_INVOKE, AFTER_WRITE
 from millrace.testing import CollectingSink, Faults, OperatorHarness, run_local
 from millrace.testing.resident_tasks import local_resident_executor
-
-OUT = FunctionType("test", "out")
-COUNT = "test/count"
-
-
-class Told:
-    """Functions whose messages are programs: tuples of instructions, in Python's notation."""
-
-    def __init__(self, direct: bool, max_batch: int = 3, specs: tuple[StateSpec, ...] = ()) -> None:
-        self._direct = direct
-        self.wanted = specs or (StateSpec("count", COUNT),)
-        self.max_batch = max_batch
-        self.max_bytes = None
-
-    def is_direct(self, function: FunctionType) -> bool:
-        return self._direct
-
-    def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
-        return ()
-
-    def retire(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-    def invoke_now(self, batch: MessageBatch) -> Reply:
-        if not batch.states:
-            return MissingStates(self.wanted)
-        effects = Effects()
-        stored = batch.states["count"]
-        count = int(stored.value) if stored.has_value else 0
-        for message in batch.messages:
-            for instruction in eval(message.argument.value):
-                count = self._carry_out(instruction, count, batch.target, effects)
-        return effects
-
-    def _carry_out(self, instruction: Any, count: int, target: Address, effects: Effects) -> int:
-        match instruction:
-            case ("add", by):
-                count += by
-                effects.mutations["count"] = TypedValue(COUNT, True, b"%d" % count)
-            case ("delete",):
-                count = 0
-                effects.mutations["count"] = None
-            case ("send", to, program):
-                effects.messages.append(RoutableMessage(address(to), argument(program), target))
-            case ("later", ms, token, to, program):
-                sent = RoutableMessage(address(to), argument(program), target)
-                effects.delayed.append(Delayed(sent, ms, token))
-            case ("cancel", token):
-                effects.delayed.append(Delayed(None, 0, token))
-            case ("out",):
-                text = f"{target.id}={count}"
-                effects.egresses.append((OUT, TypedValue(COUNT, True, text.encode())))
-            case ("set", name, typename):
-                effects.mutations[name] = TypedValue(typename, True, b"1")
-        return count
-
-    async def invoke(self, batch: MessageBatch) -> Reply:
-        await asyncio.sleep(0)
-        return self.invoke_now(batch)
-
-
-def address(id: str) -> Address:
-    return Address("test", "told", id)
-
-
-def argument(program: Any) -> TypedValue:
-    return TypedValue("test/program", True, repr(program).encode())
-
-
-def message(id: str, *program: Any) -> RoutableMessage:
-    return RoutableMessage(address(id), argument(program))
 
 
 def harness(functions: Told) -> OperatorHarness:

@@ -92,6 +92,34 @@ export interface JobDetails {
   "watermark-lag-ms"?: number | null;
   "last-checkpoint"?: number | null;
   watermark?: number | null;
+  /** Whether it has Stateful Functions. */
+  "has-functions"?: boolean;
+}
+
+/** A type of Stateful Functions. */
+export interface FunctionFigures {
+  namespace: string;
+  name: string;
+  /** URL, or `embedded`. */
+  endpoint: string;
+  messages: number;
+  "messages-per-second": number;
+  /** Of the last invocations, in the slowest subtask. */
+  "latency-ms": { p50: number | null; p99: number | null; max: number | null };
+  backlog: number;
+  "blocked-addresses": number;
+  "in-flight": number;
+  failures: number;
+  "failures-per-second": number;
+  "sent-local": number;
+  "sent-remote": number;
+  "sent-egress": number;
+  addresses: number;
+  "state-bytes": number;
+}
+
+export interface Functions {
+  functions: FunctionFigures[];
 }
 
 export interface Subtask {

@@ -20,6 +20,12 @@ export function duration(ms: Maybe): string {
   return pair(ms, DAY, "d", HOUR, "h");
 }
 
+/** A duration that may be far below a millisecond: `0.35 ms`, `12 ms`. */
+export function latency(ms: Maybe): string {
+  if (ms === null || ms === undefined || !Number.isFinite(ms) || ms < 0 || ms >= 10) return duration(ms);
+  return `${ms.toFixed(ms < 1 ? 2 : 1)} ms`;
+}
+
 function pair(ms: number, large: number, name: string, small: number, smallName: string): string {
   const rest = Math.floor((ms % large) / small);
   return `${Math.floor(ms / large)} ${name}${rest ? ` ${rest} ${smallName}` : ""}`;

@@ -16,6 +16,7 @@ import { CheckpointsTab } from "./job/checkpoints";
 import { ConfigurationTab } from "./job/configuration";
 import { JobControls } from "./job/controls";
 import { ExceptionsTab } from "./job/exceptions";
+import { FunctionsTab } from "./job/functions";
 import { LogTab } from "./job/log";
 import { MetricsTab } from "./job/metrics";
 import { OverviewTab } from "./job/overview";
@@ -25,8 +26,17 @@ export interface TabProps {
   job: JobDetails;
 }
 
-const TABS: { name: string; title: string; show: FunctionComponent<TabProps> }[] = [
+interface Tab {
+  name: string;
+  title: string;
+  show: FunctionComponent<TabProps>;
+  /** Jobs that have the tab; none: all. */
+  of?: (job: JobDetails) => boolean;
+}
+
+const TABS: Tab[] = [
   { name: "overview", title: "Overview", show: OverviewTab },
+  { name: "functions", title: "Functions", show: FunctionsTab, of: (job) => job["has-functions"] ?? false },
   { name: "checkpoints", title: "Checkpoints", show: CheckpointsTab },
   { name: "exceptions", title: "Exceptions", show: ExceptionsTab },
   { name: "stacks", title: "Stacks", show: StacksTab },
@@ -67,7 +77,7 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
         ]}
       />
       <nav class="tabs" aria-label="About this job" ref={tabs}>
-        {TABS.map(({ name, title }) => (
+        {TABS.filter(({ of }) => !of || of(job)).map(({ name, title }) => (
           <a key={name} href={to(["jobs", job.jid, name])} aria-current={name === chosen.name ? "page" : undefined}>
             {title}
           </a>

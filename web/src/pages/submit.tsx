@@ -79,9 +79,9 @@ function Upload({ taken }: { taken: (id: string) => void }) {
         }}
       >
         <strong>{busy ? "Uploading…" : "Upload a job file"}</strong>
-        <span class="muted">A Python file, or a zip file with one; drop it here</span>
+        <span class="muted">A Python file, a module.yaml, or a zip file with one; drop it here</span>
         <input
-          ref={input} type="file" accept=".py,.zip" disabled={busy}
+          ref={input} type="file" accept=".py,.zip,.yaml,.yml" disabled={busy}
           onChange={(event) => void send(event.currentTarget.files?.[0])}
         />
       </label>

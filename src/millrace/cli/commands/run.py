@@ -5,9 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from millrace.cli.arguments import add_run_arguments, run_arguments
+from millrace.cli.arguments import (
+    RunArguments,
+    UsageError,
+    add_run_arguments,
+    run_arguments,
+)
 from millrace.cli.commands.grammar import Commands, add_server
 
+_MODULES = (".yaml", ".yml")
+"""Suffixes of modules of Stateful Functions."""
 EPILOG = """\
 exit codes: 0 the job finished or was stopped as asked, 1 it failed, 2 wrong usage,
 130 it was interrupted at once (second Ctrl-C)"""
@@ -33,7 +40,26 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
         from millrace.cli.server_run import run_on_server
 
         return run_on_server(args)
-    arguments = run_arguments(args, argv)
+    if args.job.suffix in _MODULES and args.job.is_file():
+        arguments = _of_module(args, argv)
+    else:
+        arguments = run_arguments(args, argv)
     from millrace.cli.run import run
 
     return run(arguments)
+
+
+def _of_module(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
+    """Arguments of a run of a ``module.yaml``. Files of functions are relative to its
+    directory."""
+    from millrace.cli.module_run import module_arguments
+
+    if args.detached:
+        raise UsageError("--detached needs --server")
+    functions = [args.job.parent / name for name in args.arguments]
+    for path in functions:
+        if path.suffix != ".py" or not path.is_file():
+            raise UsageError(
+                f"the arguments of a module are Python files with functions, and {path} is none"
+            )
+    return module_arguments(args, argv, args.job, functions, ("run",))

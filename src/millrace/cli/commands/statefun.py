@@ -5,19 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import (
-    RunArguments,
-    UsageError,
-    add_run_options,
-    existing,
-    location,
-    run_settings,
+from millrace.cli.arguments import UsageError, add_detached, add_run_options, location
+from millrace.cli.commands.grammar import (
+    EPILOG,
+    Commands,
+    add_command,
+    add_job,
+    add_server,
+    server_client,
 )
-from millrace.cli.commands.grammar import EPILOG, Commands, add_command, add_job
 from millrace.cli.commands.job_request import report, send_command
-from millrace.common.config import options
 
 if TYPE_CHECKING:
     from millrace.statefun.module import Module
@@ -40,6 +39,7 @@ def register(commands: Commands) -> None:
         "Check a module.yaml and list its components. An error names file, document and line.",
     )
     validate.add_argument("module", metavar="MODULE", type=location, help="path of the module.yaml")
+    add_server(validate)
     run = subcommands.add_parser(
         "run",
         help="run a module.yaml as a job",
@@ -48,6 +48,8 @@ def register(commands: Commands) -> None:
         epilog=EPILOG,
     )
     add_run_options(run)
+    add_detached(run)
+    add_server(run)
     run.add_argument(
         "--module",
         metavar="F",
@@ -78,7 +80,7 @@ def register(commands: Commands) -> None:
 
 
 def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Run a module to its end.
+    """Run a module to its end, here or by a server.
 
     Raises:
         UsageError: a file is missing, or a setting is unknown or wrong.
@@ -89,24 +91,24 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     if functions is not None and (functions.suffix != ".py" or not functions.is_file()):
         raise UsageError(f"--module takes a Python file, and {functions} is none")
     own = () if functions is None else (functions,)
-    settings = run_settings(args)
-    if options.EXECUTOR.key not in settings.to_dict():
-        settings.set(options.EXECUTOR, "resident")
+    if args.server is not None:
+        return _run_on_server(args, own)
+    if args.detached:
+        raise UsageError("--detached needs --server")
+    from millrace.cli.module_run import module_arguments
     from millrace.cli.run import run
-    from millrace.statefun.application import module_program
 
-    return run(
-        RunArguments(
-            job=Path(module_program.__file__),
-            job_arguments=tuple(str(path.resolve()) for path in (args.module, *own)),
-            settings=settings,
-            resume=args.resume or args.available_now,
-            py_files=(*own, *existing(args.py_files)),
-            progress=args.progress,
-            argv=tuple(argv),
-            command=("statefun", "run"),
-        )
-    )
+    return run(module_arguments(args, argv, args.module, own, ("statefun", "run")))
+
+
+def _run_on_server(args: argparse.Namespace, functions: Sequence[Path]) -> int:
+    from millrace.cli.server_run import run_on_server
+    from millrace.statefun.module import module_name
+
+    args.job, args.arguments = args.module, [path.name for path in functions]
+    args.py_files = [*args.py_files, *functions]
+    args.name = args.name or module_name(args.module.resolve())
+    return run_on_server(args)
 
 
 def handle_update(args: argparse.Namespace, argv: Sequence[str]) -> int:
@@ -135,16 +137,30 @@ def handle_validate(args: argparse.Namespace, argv: Sequence[str]) -> int:
     Raises:
         UsageError: a library of the extra ``statefun`` is missing.
         ModuleError: the module has a fault.
+        JobControlError: the server finds a fault, or does not answer.
     """
-    module = _module(args.module)
     from millrace.cli.printing import aligned, print_json, print_lines
 
-    rows = [_described(component) for component in module.components]
-    if args.json:
-        print_json([{"component": kind, "id": id, "at": at} for kind, id, at in rows])
+    if args.server is not None:
+        asked = {"name": args.module.name, "content": _content(args.module)}
+        rows = server_client(args).post("/statefun/validate", asked)["components"]
     else:
-        print_lines(aligned([list(row) for row in rows]))
+        module = _module(args.module)
+        from millrace.statefun.module import summary_of
+
+        rows = [summary_of(component)._asdict() for component in module.components]
+    if args.json:
+        print_json(rows)
+    else:
+        print_lines(aligned([list(row.values()) for row in rows]))
     return 0
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
 
 
 def _module(path: str) -> Module:
@@ -159,34 +175,3 @@ def _module(path: str) -> Module:
     from millrace.statefun.module import read_module
 
     return read_module(path)
-
-
-def _described(component: Any) -> tuple[str, str, str]:
-    """Kind, id and place of a component."""
-    from millrace.statefun.module import (
-        HttpEndpoint,
-        KafkaEgress,
-        KafkaIngress,
-        KinesisEgress,
-        KinesisIngress,
-        PlaygroundEgress,
-    )
-
-    match component:
-        case HttpEndpoint():
-            id = f"{component.namespace}/{component.name}"
-            return "http endpoint", id, component.shown_template
-        case KafkaIngress():
-            topics = ", ".join(routed.topic for routed in component.topics)
-            return "kafka ingress", str(component.id), f"{component.address}: {topics}"
-        case KafkaEgress():
-            return "kafka egress", str(component.id), component.address
-        case KinesisIngress():
-            streams = ", ".join(routed.topic for routed in component.streams)
-            return "kinesis ingress", str(component.id), streams
-        case KinesisEgress():
-            return "kinesis egress", str(component.id), component.region.id or "default region"
-        case PlaygroundEgress():
-            return "playground egress", str(component.id), f"port {component.port}"
-        case _:
-            return "playground ingress", "-", f"port {component.port}"

@@ -27,10 +27,16 @@ __all__ = [
 _REGION = "aws.region"
 _ENDPOINT = "aws.endpoint"
 _PROFILE = "aws.credentials.provider.profile.name"
+_PROFILE_PATH = "aws.credentials.provider.profile.path"
 _KEY_ID = "aws.credentials.provider.basic.accesskeyid"
 _SECRET = "aws.credentials.provider.basic.secretkey"
 _TOKEN = "aws.credentials.provider.basic.token"
-_OF_CLIENTS = (_REGION, _ENDPOINT, _PROFILE, _KEY_ID, _SECRET, _TOKEN)
+_OF_CLIENTS = (_REGION, _ENDPOINT, _PROFILE, _PROFILE_PATH, _KEY_ID, _SECRET, _TOKEN)
+_CLIENT_CONFIG = "aws.clientconfig."
+"""Beginning of properties of AWS' Java clients. Those without a counterpart in botocore are
+accepted for Flink programs, without effect."""
+_TIMEOUTS = {"connectiontimeout": "connect_timeout", "sockettimeout": "read_timeout"}
+"""Names in botocore of time limits, which the Java clients have in ms."""
 _WITHOUT_EFFECT = (
     "aws.credentials.provider",
     "aws.http.protocol.version",
@@ -105,7 +111,7 @@ class KinesisProperties:
             raise JobDefinitionError(f"Kinesis properties are a dict, not a {type(properties)}")
         known = {*_OF_CLIENTS, *_WITHOUT_EFFECT, *more}
         for name, value in properties.items():
-            if name not in known:
+            if name not in known and not str(name).startswith(_CLIENT_CONFIG):
                 raise JobDefinitionError(
                     f"there is no Kinesis property {name!r}; there are {', '.join(sorted(known))}"
                 )
@@ -123,6 +129,26 @@ class KinesisProperties:
         if not text.isdecimal() or int(text) == 0:
             raise JobDefinitionError(f"the Kinesis property {name} is a number, not {text!r}")
         return int(text)
+
+    def client_config(self) -> dict[str, Any]:
+        """Arguments of botocore's ``Config``.
+
+        Raises:
+            JobDefinitionError: a number is none.
+        """
+        settings: dict[str, Any] = {"connect_timeout": 10, "read_timeout": 20}
+        attempts = 3
+        for name in self.values:
+            if not name.startswith(_CLIENT_CONFIG):
+                continue
+            match name.removeprefix(_CLIENT_CONFIG).lower():
+                case "maxconnections":
+                    settings["max_pool_connections"] = self.number(name, 10)
+                case "maxerrorretry":
+                    attempts = self.number(name, 3)
+                case timeout if timeout in _TIMEOUTS:
+                    settings[_TIMEOUTS[timeout]] = self.number(name, 1) / 1000
+        return {**settings, "retries": {"mode": "standard", "max_attempts": attempts}}
 
 
 def create_client(properties: KinesisProperties, service: AwsService = KINESIS) -> Any:
@@ -143,6 +169,9 @@ def create_client(properties: KinesisProperties, service: AwsService = KINESIS) 
     values = properties.values
     try:
         session = Session(profile=values.get(_PROFILE))
+        if _PROFILE_PATH in values:
+            for variable in ("config_file", "credentials_file"):  # either form of file
+                session.set_config_variable(variable, values[_PROFILE_PATH])
         if _KEY_ID not in values and session.get_credentials() is None:
             raise KinesisError(
                 "no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or "
@@ -155,11 +184,7 @@ def create_client(properties: KinesisProperties, service: AwsService = KINESIS) 
             aws_access_key_id=values.get(_KEY_ID),
             aws_secret_access_key=values.get(_SECRET),
             aws_session_token=values.get(_TOKEN),
-            config=Config(
-                connect_timeout=10,
-                read_timeout=20,
-                retries={"mode": "standard", "max_attempts": 3},
-            ),
+            config=Config(**properties.client_config()),
         )
     except (BotoCoreError, ValueError) as error:
         raise KinesisError(

@@ -35,6 +35,9 @@ class KinesisWriting:
     schema: SerializationSchema[Any]
     keys: PartitionKeyGenerator
     limits: BatchLimits
+    hash_key: Callable[[Any], str | None] | None = None
+    """Function that returns the explicit hash key of a record, which determines the shard; None if
+    the partition keys determine the shards."""
 
 
 class KinesisWriter(ResendingWriter):
@@ -69,7 +72,11 @@ class KinesisWriter(ResendingWriter):
                     f"key; at most {most} can be: set_max_record_size_in_bytes(), and the stream's "
                     "own limit"
                 )
-            self._add({"Data": data, "PartitionKey": key}, size)
+            record = {"Data": data, "PartitionKey": key}
+            hash_key = None if self._writing.hash_key is None else self._writing.hash_key(value)
+            if hash_key is not None:
+                record["ExplicitHashKey"] = hash_key
+            self._add(record, size)
 
     def _key(self, value: Any) -> str:
         key = self._writing.keys.key(value, self._subtask)

@@ -14,6 +14,7 @@ from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, ObservedVertex
 from millrace.server.resources.execution_states import execution_state, state_counts, task_counts
+from millrace.server.resources.functions import has_functions
 from millrace.server.resources.job_plan import JobPlan, job_plan
 from millrace.server.resources.vertex_metrics import IOMetrics, io_metrics, vertex_rates
 
@@ -122,6 +123,8 @@ class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     last_checkpoint: int | None
     restarts: int
     waits_for: str
+    has_functions: bool
+    """Whether the job has Stateful Functions."""
 
 
 class StatusAnswer(msgspec.Struct, frozen=True):
@@ -185,6 +188,7 @@ def job_details(job: ObservedJob, role: AccessRole = AccessRole.OPERATE) -> JobA
         last_checkpoint=_last_checkpoint(job),
         restarts=job.restarts,
         waits_for=waits_for(details) if job.is_running else "",
+        has_functions=has_functions(job),
     )
 
 

@@ -26,9 +26,10 @@ from millrace.server.harmless_settings import beyond_program
 from millrace.server.job_server import JobServer
 from millrace.server.misspelt_names import nearest_name
 from millrace.server.program_plan import ProgramPlan, plan_of
-from millrace.server.program_store import StoredProgram
+from millrace.server.program_store import StoredProgram, check_module
 from millrace.server.registry import Submission
 from millrace.server.resources.job_plan import JobPlan, PlanAnswer, stage_nodes
+from millrace.statefun.module import is_module, summary_of
 
 __all__ = ["ROUTES", "RunRequest", "submission_of"]
 
@@ -93,6 +94,28 @@ class ProgramList(msgspec.Struct, frozen=True):
 
     address: str
     files: list[ProgramFile]
+
+
+class ModuleText(msgspec.Struct, frozen=True):
+    """A module of Stateful Functions."""
+
+    content: str
+    name: str = "module.yaml"
+    """Name of the file, for messages."""
+
+
+class ModuleComponent(msgspec.Struct, frozen=True):
+    """A component of a module."""
+
+    component: str
+    id: str
+    at: str
+
+
+class ModuleAnswer(msgspec.Struct, frozen=True):
+    """Answer of ``/statefun/validate``."""
+
+    components: list[ModuleComponent]
 
 
 class UploadAnswer(msgspec.Struct, frozen=True):
@@ -192,6 +215,8 @@ def _begin(server: JobServer, program: StoredProgram, asked: RunRequest) -> RunA
         _require_snapshot(path)
     if not main.is_file():
         raise ApiError(400, f"{program.name} has no {main.name}; name a file as entryClass")
+    if asked.job_name is None and is_module(main):
+        asked = msgspec.structs.replace(asked, job_name=program.module_name or main.stem)
     return RunAnswer(server.supervisor.submit(submission_of(main, asked)).id)
 
 
@@ -246,6 +271,13 @@ def get_plan(server: JobServer, request: ApiRequest) -> PlanAnswer:
     return PlanAnswer(JobPlan(job, plan.name, "STREAMING", stage_nodes(plan.stages)))
 
 
+def post_validate(server: JobServer, request: ApiRequest) -> ModuleAnswer:
+    """Answer ``POST /statefun/validate``."""
+    module = check_module(request.body.content.encode(), request.body.name)
+    summaries = map(summary_of, module.components)
+    return ModuleAnswer([ModuleComponent(*summary) for summary in summaries])
+
+
 def delete_upload(server: JobServer, request: ApiRequest) -> EmptyAnswer:
     """Answer ``DELETE /jars/:jarid``."""
     program = server.programs.upload(request.path["jarid"])
@@ -272,8 +304,9 @@ RUN_QUERY = (
 ROUTES = (
     ApiRoute("GET", "/jars", get_uploads, "The uploaded programs.", ProgramList),
     ApiRoute(
-        "POST", "/jars/upload", post_upload, "Upload a program: a .py file, or a .zip with a "
-        "__main__.py.", UploadAnswer, OPERATE, takes_file=True,
+        "POST", "/jars/upload", post_upload, "Upload a program: a .py file, a .zip with a "
+        "__main__.py, or a module.yaml of Stateful Functions, also in a .zip.",
+        UploadAnswer, OPERATE, takes_file=True,
     ),
     ApiRoute("DELETE", JAR, delete_upload, "Delete an uploaded program.", EmptyAnswer, OPERATE),
     ApiRoute(
@@ -291,6 +324,10 @@ ROUTES = (
     ApiRoute(
         "GET", "/programs", get_programs, "The programs on the server's machine that may be run.",
         ProgramList,
+    ),
+    ApiRoute(
+        "POST", "/statefun/validate", post_validate, "Check a module of Stateful Functions, and "
+        "list its components. An error names document and line.", ModuleAnswer, body=ModuleText,
     ),
     ApiRoute(
         "POST", "/programs/run", post_program, "Run a program that is on the server's machine.",

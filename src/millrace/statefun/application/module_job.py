@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.watermark_strategy import WatermarkStrategy
@@ -14,6 +14,11 @@ from millrace.statefun.application.kafka_components import (
     kafka_source,
     topic_key_value,
 )
+from millrace.statefun.application.kinesis_components import (
+    kinesis_message,
+    kinesis_sink,
+    kinesis_source,
+)
 from millrace.statefun.application.playground import PlaygroundSink, PlaygroundSource
 from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
 from millrace.statefun.endpoint_update import MODULE_NAME
@@ -22,12 +27,17 @@ from millrace.statefun.module import (
     HttpEndpoint,
     KafkaEgress,
     KafkaIngress,
+    KinesisEgress,
+    KinesisIngress,
     Module,
     PlaygroundEgress,
     PlaygroundIngress,
 )
 
 __all__ = ["add_module", "embedded_functions"]
+
+_Ingress: TypeAlias = KafkaIngress | KinesisIngress | PlaygroundIngress
+_Egress: TypeAlias = KafkaEgress | KinesisEgress | PlaygroundEgress
 
 
 def embedded_functions(namespace: Mapping[str, Any]) -> dict[FunctionType, Any]:
@@ -67,25 +77,23 @@ def add_module(
         embedded: functions that run in the workers, and not at the endpoint of the same name.
 
     Raises:
-        JobDefinitionError: there is no ingress or no function, or a component cannot be run.
+        JobDefinitionError: there is no ingress or no function.
     """
     embedded = embedded or {}
     builder = StatefulFunctionDataStreamBuilder.builder(MODULE_NAME)
     for function, functions in embedded.items():
         builder.with_function_provider(str(function), functions)
-    egresses: list[KafkaEgress | PlaygroundEgress] = []
+    egresses: list[_Egress] = []
     for component in module.components:
         match component:
             case HttpEndpoint():
                 if (component.namespace, component.name) not in embedded:
                     builder.with_request_reply_remote_function(component)
-            case KafkaIngress() | PlaygroundIngress():
+            case KafkaIngress() | KinesisIngress() | PlaygroundIngress():
                 builder.with_data_stream_as_ingress(_ingress(env, component))
-            case KafkaEgress() | PlaygroundEgress():
+            case _:
                 builder.with_egress_id(str(component.id))
                 egresses.append(component)
-            case _:
-                raise _not_run(component)
     _require_ingress(module.components)
     streams = builder.build(env)
     for egress in egresses:
@@ -93,33 +101,31 @@ def add_module(
 
 
 def _require_ingress(components: Sequence[Component]) -> None:
-    if not any(isinstance(c, KafkaIngress | PlaygroundIngress) for c in components):
+    if not any(isinstance(c, _Ingress) for c in components):
         raise JobDefinitionError("the module has no ingress, so no function would get a message")
 
 
-def _not_run(component: Component) -> JobDefinitionError:
-    kind = type(component).__name__
-    return JobDefinitionError(
-        f"a component {kind} cannot be run from a module yet: connect the stream in a program with "
-        "StatefulFunctionDataStreamBuilder"
-    )
-
-
-def _ingress(env: Any, ingress: KafkaIngress | PlaygroundIngress) -> DataStream[Any]:
+def _ingress(env: Any, ingress: _Ingress) -> DataStream[Any]:
     no_watermarks = WatermarkStrategy.no_watermarks()
     if isinstance(ingress, KafkaIngress):
         name = f"Ingress {ingress.id}"
         stream: DataStream[Any] = env.from_source(kafka_source(ingress), no_watermarks, name)
         return stream.uid(f"statefun-ingress-{ingress.id}")
+    if isinstance(ingress, KinesisIngress):
+        name = f"Ingress {ingress.id}"
+        records: DataStream[Any] = env.from_source(kinesis_source(ingress), no_watermarks, name)
+        return records.uid(f"statefun-ingress-{ingress.id}").flat_map(lambda messages: messages)
     name = f"Playground {ingress.port}"
     stream = env.from_source(PlaygroundSource(ingress.port), no_watermarks, name)
     return stream.uid(f"statefun-playground-{ingress.port}").set_parallelism(1)
 
 
-def _egress(values: DataStream[Any], egress: KafkaEgress | PlaygroundEgress) -> None:
+def _egress(values: DataStream[Any], egress: _Egress) -> None:
     uid = f"statefun-egress-{egress.id}"
     if isinstance(egress, KafkaEgress):
         values.map(topic_key_value).sink_to(kafka_sink(egress)).uid(uid)
+    elif isinstance(egress, KinesisEgress):
+        values.map(kinesis_message).sink_to(kinesis_sink(egress)).uid(uid)
     else:
         sink = PlaygroundSink(egress.port, egress.topics)
         values.sink_to(sink).uid(uid).set_parallelism(1)

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import itemgetter
+from time import perf_counter
 from typing import Any
 
 from millrace.common.errors import MillraceError
@@ -34,6 +36,7 @@ from millrace.state.table_kinds import MAP
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.dispatch.delayed_messages import DelayedMessages
 from millrace.statefun.dispatch.endpoint_list import decode_endpoints, encode_endpoints
+from millrace.statefun.dispatch.function_metrics import DispatchMetrics
 from millrace.statefun.dispatch.function_states import FunctionStates
 from millrace.statefun.dispatch.function_table import Functions, FunctionTable
 from millrace.statefun.dispatch.mailboxes import Mailboxes
@@ -61,6 +64,9 @@ _TURN = 10_000
 """Most invocations in the worker until the subtask gives way to other work."""
 _YEAR_SECONDS = 365 * 86_400.0
 """Time limit of invocations: each invoker has its own."""
+
+_CALLER = itemgetter(2)
+"""Caller of a message as plain tuples."""
 
 
 def _last(lists: list[Any]) -> Any:
@@ -111,6 +117,7 @@ class DispatchOperator(Operator):
         self._outgoing: list[PlainMessage] = []
         self._egressed: dict[FunctionType, list[TypedValue]] = {}
         self._messages_in_epoch = 0
+        self._metrics = DispatchMetrics(self.context.metrics, self._functions.invoker, clock)
 
     def _is_of_this_subtask(self, id: str) -> bool:
         context = self.context
@@ -152,6 +159,7 @@ class DispatchOperator(Operator):
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         self._messages_in_epoch += len(values)
+        self._metrics.fed_back.count += len(values) - list(map(_CALLER, values)).count(None)
         add = self._mailboxes.add
         for message in values:  # not `value`: an error is of another message than the last one
             add(message_of(message))
@@ -169,6 +177,8 @@ class DispatchOperator(Operator):
             self._work()
         self._states.sweep()
         self._mailboxes.write()
+        self._metrics.take_attempts(self._functions.invokers)
+        self._metrics.look(self._mailboxes, self._in_flight.values(), self._states)
 
     def output_idle(self, input_idle: bool) -> bool:
         return input_idle and not self._mailboxes.waiting
@@ -207,7 +217,10 @@ class DispatchOperator(Operator):
             batch = self._batch(target, invoker)
             if invoker.is_direct(target.function_type):
                 invocations += len(batch.messages)
-                self._take_reply(batch, self._invoked(invoker, batch))
+                began = perf_counter()
+                reply = self._invoked(invoker, batch)
+                self._metrics.of(target).latency.update((perf_counter() - began) * 1000)
+                self._take_reply(batch, reply)
             else:
                 self._next_request += 1
                 self._in_flight[self._next_request] = batch
@@ -273,8 +286,13 @@ class DispatchOperator(Operator):
             self._mailboxes.repeat(target)
             return
         self._states.change(target, reply.mutations)
+        outgoing = len(self._outgoing)
         for message in reply.messages:
             self._send(message)
+        remote = len(self._outgoing) - outgoing
+        metrics = self._metrics.of(target)
+        metrics.incoming.count += len(batch.messages)
+        metrics.sent(len(reply.messages) - remote, remote, len(reply.egresses))
         if reply.delayed:
             now = self.context.clock()
             for delayed in reply.delayed:

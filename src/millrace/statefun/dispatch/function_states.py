@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,10 @@ __all__ = ["FunctionStates"]
 
 _SWEPT = 256
 """Number of ids that are looked at for expired states per epoch."""
+_MEASURED = 128
+"""Number of ids whose states are measured at a time."""
+_LOOKS = 16
+"""Number of measurements that an estimate uses."""
 _NOTHING = TypedValue("", False, b"")
 _NEVER = -1
 """Time of the last use of a state that does not expire."""
@@ -35,6 +40,9 @@ class FunctionStates:
         self._specs: dict[FunctionType, dict[str, StateSpec]] = {}
         self._ahead: list[str] = []
         self._has_ttl = False
+        self._unmeasured: list[str] = []
+        self._looks: deque[tuple[int, Counter[str], Counter[str]]] = deque(maxlen=_LOOKS)
+        """Number of ids, and addresses and bytes by function type, of the last measurements."""
 
     def known(self, function: FunctionType) -> bool:
         """Whether states of the function type were registered, or it is known to have none."""
@@ -125,6 +133,8 @@ class FunctionStates:
         """Forget registrations, because the table was replaced. Functions register again."""
         self._specs.clear()
         self._ahead.clear()
+        self._unmeasured.clear()
+        self._looks.clear()
 
     def sweep(self) -> None:
         """Delete the expired states of some ids."""
@@ -142,3 +152,32 @@ class FunctionStates:
                     self._table.put(id, (typename, name), (*stored[:2], self._clock()))
                 elif stored[2] + spec.ttl_ms <= self._clock():
                     self._table.remove(id, (typename, name))
+
+    def estimated_sizes(self) -> dict[FunctionType, tuple[int, int]]:
+        """Number of addresses with state, and bytes of their values, by function type. Each call
+        measures some ids; the figures are exact if these are all, and estimated otherwise."""
+        total = len(self._table.data)
+        if total <= _MEASURED:
+            self._looks.clear()
+        if not self._unmeasured:
+            self._unmeasured = list(self._table.data)
+        self._looks.append(self._measured())
+        seen = sum(count for count, _, _ in self._looks)
+        addresses: Counter[str] = sum((one for _, one, _ in self._looks), Counter())
+        sizes: Counter[str] = sum((one for _, _, one in self._looks), Counter())
+        share = total / seen if seen else 0.0
+        return {
+            FunctionType.of(typename): (round(count * share), round(sizes[typename] * share))
+            for typename, count in addresses.items()
+        }
+
+    def _measured(self) -> tuple[int, Counter[str], Counter[str]]:
+        addresses: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
+        ids = [self._unmeasured.pop() for _ in range(min(_MEASURED, len(self._unmeasured)))]
+        for id in ids:
+            entries = self._table.data.get(id, {})
+            addresses.update({typename for typename, _ in entries})
+            for (typename, _), stored in entries.items():
+                sizes[typename] += len(stored[1])
+        return len(ids), addresses, sizes

@@ -36,6 +36,11 @@ class FunctionTable:
         invokers = self._invokers.values()
         return tuple(i.endpoint for i in invokers if isinstance(i, RemoteFunctions))
 
+    @property
+    def invokers(self) -> tuple[Invoker, ...]:
+        """All invokers, the retired ones too."""
+        return (*self._invokers.values(), *self._retired)
+
     def invoker(self, target: Address) -> Invoker:
         """Invoker of a function: the one for its name before the one for its namespace.
 
@@ -83,5 +88,5 @@ class FunctionTable:
 
     def close(self) -> None:
         """Release the connections of all invokers, the retired ones too."""
-        for invoker in (*self._invokers.values(), *self._retired):
+        for invoker in self.invokers:
             invoker.close()

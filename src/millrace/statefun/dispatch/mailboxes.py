@@ -142,3 +142,8 @@ class Mailboxes:
     def sizes(self) -> Iterator[tuple[Address, int]]:
         """Addresses with the number of their messages."""
         return ((address, len(box.messages)) for address, box in self._boxes.items())
+
+    def backlogs(self) -> Iterator[tuple[Address, int]]:
+        """Addresses with the number of their messages that are not in flight."""
+        for address, box in self._boxes.items():
+            yield address, len(box.messages) - box.in_flight

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias
@@ -11,6 +12,7 @@ from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.protocol import NONE
 
 __all__ = [
+    "Attempt",
     "MessageBatch",
     "Delayed",
     "Effects",
@@ -120,8 +122,19 @@ class MissingStates:
 Reply: TypeAlias = Effects | MissingStates
 
 
+class Attempt(NamedTuple):
+    """An attempt to invoke a function on an event loop."""
+
+    target: Address
+    milliseconds: float
+    has_failed: bool
+
+
 class Invoker(Protocol):
     """Invokes the functions of one endpoint or one SDK object."""
+
+    attempts: deque[Attempt]
+    """Attempts on an event loop that no metric has counted yet."""
 
     max_batch: int
     """Most messages of a batch."""
@@ -131,6 +144,9 @@ class Invoker(Protocol):
 
     def is_direct(self, function: FunctionType) -> bool:
         """Whether the function runs in the caller's thread, with `invoke_now`."""
+
+    def place(self, function: FunctionType) -> str:
+        """URL of the function, or ``embedded``."""
 
     def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
         """States known without an invocation."""

@@ -6,14 +6,17 @@ encoded as a request and decoded again.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from importlib import import_module
+from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.invocation.batch import (
+    Attempt,
     Delayed,
     Effects,
     InvocationError,
@@ -50,6 +53,7 @@ class EmbeddedFunctions:
         self._functions = functions
         self.max_batch = max_batch
         self.max_bytes: int | None = None
+        self.attempts: deque[Attempt] = deque()
         self._known: dict[FunctionType, Any] = {}
         self._sdk: Any = None
 
@@ -74,6 +78,9 @@ class EmbeddedFunctions:
     def is_direct(self, function: FunctionType) -> bool:
         return not self._function(function).is_async
 
+    def place(self, function: FunctionType) -> str:
+        return "embedded"
+
     def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
         return tuple(map(_spec, self._function(function).storage_spec.specs))
 
@@ -88,8 +95,11 @@ class EmbeddedFunctions:
     async def invoke(self, batch: MessageBatch) -> Effects:
         function = self._function(batch.target.function_type)
         context = self._context(function, batch)
+        began = perf_counter()
         for message in self._messages(context, batch):
             await function.fun(context, message)
+        taken = (perf_counter() - began) * 1000
+        self.attempts.append(Attempt(batch.target, taken, False))
         return _effects(context, batch.target)
 
     def retire(self) -> None:

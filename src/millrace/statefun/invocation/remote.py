@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections import deque
 from contextlib import suppress
+from time import perf_counter
 from typing import Any
 
 from millrace.statefun.address import FunctionType
 from millrace.statefun.invocation.batch import (
+    Attempt,
     EndpointMoved,
     InvocationError,
     MessageBatch,
@@ -47,6 +50,7 @@ class RemoteFunctions:
         self.max_batch = endpoint.max_num_batch_requests
         # the rest is for addresses and names
         self.max_bytes: int | None = endpoint.transport.payload_max_bytes * 15 // 16
+        self.attempts: deque[Attempt] = deque()
         self._pool: ConnectionPool | None = None
         self._in_flight = 0
         self._is_retired = False
@@ -62,6 +66,9 @@ class RemoteFunctions:
 
     def is_direct(self, function: FunctionType) -> bool:
         return False
+
+    def place(self, function: FunctionType) -> str:
+        return self.endpoint.url(function)
 
     def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
         return ()  # a reply names them
@@ -102,9 +109,12 @@ class RemoteFunctions:
         pause, attempts, last = transport.first_backoff_ms / 1000, 0, "there was no answer"
         while True:
             attempts += 1
+            began, has_failed = perf_counter(), True
             try:
                 async with asyncio.timeout_at(deadline):
-                    return self._reply(batch, await pool.post(url, request))
+                    reply = self._reply(batch, await pool.post(url, request))
+                has_failed = False
+                return reply
             except _FATAL as error:
                 raise _failed(batch, url, str(error)) from None
             except _Refused as error:
@@ -113,6 +123,9 @@ class RemoteFunctions:
                     raise _failed(batch, url, last) from None
             except (OSError, ValueError) as error:  # a TimeoutError is an OSError
                 last = str(error) or last
+            finally:
+                taken = (perf_counter() - began) * 1000
+                self.attempts.append(Attempt(batch.target, taken, has_failed))
             remaining = deadline - loop.time()
             if remaining <= 0 or self._is_retired:
                 spent = f"{attempts} attempts in {transport.call_ms} ms failed, the last: {last}"

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from millrace.statefun.module.component_summary import (
+    MODULE_SUFFIXES,
+    ComponentSummary,
+    is_module,
+    module_name,
+    summary_of,
+)
 from millrace.statefun.module.components import (
     AwsCredentials,
     AwsRegion,
@@ -24,17 +31,22 @@ __all__ = [
     "AwsCredentials",
     "AwsRegion",
     "Component",
+    "ComponentSummary",
     "HttpEndpoint",
     "KINDS",
     "KafkaEgress",
     "KafkaIngress",
     "KinesisEgress",
     "KinesisIngress",
+    "MODULE_SUFFIXES",
     "Module",
     "PlaygroundEgress",
     "PlaygroundIngress",
     "Routed",
     "StartupPosition",
     "Transport",
+    "is_module",
+    "module_name",
     "read_module",
+    "summary_of",
 ]
