@@ -18,7 +18,7 @@ from millrace.state.nested_table import NestedTable
 from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
 from millrace.statefun.dispatch.dispatch_operator import DispatchOperator, DispatchSpec
 from millrace.statefun.dispatch.function_states import FunctionStates
-from millrace.statefun.invocation.batch import Attempt, MessageBatch, Reply
+from millrace.statefun.invocation.batch import CallAttempt, MessageBatch, Reply
 from millrace.testing import CollectingSink, OperatorHarness, run_local
 
 FUNCTION = {"<function_namespace>": "test", "<function_name>": "told"}
@@ -74,7 +74,10 @@ def test_what_waits_and_what_is_in_flight_is_told() -> None:
 def test_attempts_of_calls_are_counted() -> None:
     functions = Told(True)
     one = harness(functions)
-    functions.attempts += [Attempt(address("a"), 4.0, True), Attempt(address("b"), 6.0, False)]
+    functions.attempts += [
+        CallAttempt(address("a"), 4.0, True),
+        CallAttempt(address("b"), 6.0, False),
+    ]
     told = figures(one)
     assert told["remoteInvocationFailures"] == 1
     assert told["invocationLatency"]["sum"] == pytest.approx(10.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.invocation.batch import (
-    Attempt,
+    CallAttempt,
     Delayed,
     Effects,
     MessageBatch,
@@ -30,7 +30,7 @@ class Told:
         self.wanted = specs or (StateSpec("count", COUNT),)
         self.max_batch = max_batch
         self.max_bytes = None
-        self.attempts: deque[Attempt] = deque()
+        self.attempts: deque[CallAttempt] = deque()
 
     def place(self, function: FunctionType) -> str:
         return "test"

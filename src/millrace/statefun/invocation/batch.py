@@ -12,7 +12,7 @@ from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.protocol import NONE
 
 __all__ = [
-    "Attempt",
+    "CallAttempt",
     "MessageBatch",
     "Delayed",
     "Effects",
@@ -122,7 +122,7 @@ class MissingStates:
 Reply: TypeAlias = Effects | MissingStates
 
 
-class Attempt(NamedTuple):
+class CallAttempt(NamedTuple):
     """An attempt to invoke a function on an event loop."""
 
     target: Address
@@ -133,7 +133,7 @@ class Attempt(NamedTuple):
 class Invoker(Protocol):
     """Invokes the functions of one endpoint or one SDK object."""
 
-    attempts: deque[Attempt]
+    attempts: deque[CallAttempt]
     """Attempts on an event loop that no metric has counted yet."""
 
     max_batch: int

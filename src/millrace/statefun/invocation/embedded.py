@@ -16,7 +16,7 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.invocation.batch import (
-    Attempt,
+    CallAttempt,
     Delayed,
     Effects,
     InvocationError,
@@ -53,7 +53,7 @@ class EmbeddedFunctions:
         self._functions = functions
         self.max_batch = max_batch
         self.max_bytes: int | None = None
-        self.attempts: deque[Attempt] = deque()
+        self.attempts: deque[CallAttempt] = deque()
         self._known: dict[FunctionType, Any] = {}
         self._sdk: Any = None
 
@@ -99,7 +99,7 @@ class EmbeddedFunctions:
         for message in self._messages(context, batch):
             await function.fun(context, message)
         taken = (perf_counter() - began) * 1000
-        self.attempts.append(Attempt(batch.target, taken, False))
+        self.attempts.append(CallAttempt(batch.target, taken, False))
         return _effects(context, batch.target)
 
     def retire(self) -> None:

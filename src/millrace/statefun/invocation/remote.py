@@ -11,7 +11,7 @@ from typing import Any
 
 from millrace.statefun.address import FunctionType
 from millrace.statefun.invocation.batch import (
-    Attempt,
+    CallAttempt,
     EndpointMoved,
     InvocationError,
     MessageBatch,
@@ -50,7 +50,7 @@ class RemoteFunctions:
         self.max_batch = endpoint.max_num_batch_requests
         # the rest is for addresses and names
         self.max_bytes: int | None = endpoint.transport.payload_max_bytes * 15 // 16
-        self.attempts: deque[Attempt] = deque()
+        self.attempts: deque[CallAttempt] = deque()
         self._pool: ConnectionPool | None = None
         self._in_flight = 0
         self._is_retired = False
@@ -125,7 +125,7 @@ class RemoteFunctions:
                 last = str(error) or last
             finally:
                 taken = (perf_counter() - began) * 1000
-                self.attempts.append(Attempt(batch.target, taken, has_failed))
+                self.attempts.append(CallAttempt(batch.target, taken, has_failed))
             remaining = deadline - loop.time()
             if remaining <= 0 or self._is_retired:
                 spent = f"{attempts} attempts in {transport.call_ms} ms failed, the last: {last}"
