@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from millrace.engine.state_assignment import StateAssignment
 from millrace.engine.state_registry import RECENT_BYTES, RECENT_DELTAS, StateRegistry
-from millrace.runtime.epoch import Ack, StateReport
+from millrace.runtime.epoch import Ack, RestoreAssignment, StateHandle, StateReport
 from millrace.state.state_delta import FileRef, StateDelta
 
 A, B = (0, 0), (0, 1)
@@ -72,3 +76,23 @@ def test_restored_deltas_count_like_accepted_ones() -> None:
     assert registry.version(A) == "v7"
     assert [made.epoch for made in registry.all_deltas(A)] == [6, 7]
     assert registry.unsaved() == []
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_parts_of_former_owners_come_before_the_first_delta(follows: bool) -> None:
+    """If it follows them; they count as of its epoch, since former deltas were of another owner."""
+    file = FileRef("shared/part", 0, 9, 0)
+    rows = [StateDelta(4, "rows0", 4, file), StateDelta(4, "rows1", 4, b"rows")]
+    rest = StateDelta(4, "rest", 4, b"rest")
+    handles = tuple(StateHandle(n, 2, (part, rest), True, True) for n, part in enumerate(rows))
+    registry = StateRegistry()
+    registry.restore(StateAssignment({}, {A: ("old@stage", RestoreAssignment(handles))}))
+    first = delta(5, low_epoch=5)
+    registry.accept(Ack(*A, 0, state=StateReport("v5", first, follows_parts=follows)))
+    known = [replace(part, epoch=5, low_epoch=5) for part in rows] if follows else []
+    assert registry.all_deltas(A) == (*known, first)
+    assert [made for _, made in registry.unsaved()] == [*known, first]
+    assert registry.files() == ({"shared/part"} if follows else set())
+    assert registry.size(A) == (14 if follows else 1)
+    accept(registry, delta(7, low_epoch=6))
+    assert [made.version for made in registry.all_deltas(A)] == ["v7"]

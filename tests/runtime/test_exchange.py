@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from millrace.common import Row
 from millrace.common.errors import KeyTypeError
 from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
-from millrace.common.types.batch import RowBatch
+from millrace.common.types.batch import ImmutableRows, RowBatch
 from millrace.runtime import exchange_output
 from millrace.runtime.buffer import Buffer, BufferKind, ends_idle, sent_before
 from millrace.runtime.exchange import create_exchange
@@ -265,3 +265,29 @@ def test_big_rows_are_sent_in_parts_and_the_watermark_with_the_last(
     assert all(len(buffer.payload) <= 500 or buffer.size == 1 for buffer in buffers)
     assert [buffer.watermark for buffer in buffers] == [MIN] * (len(buffers) - 1) + [7]
     assert [buffer.sequence for buffer in buffers] == list(range(len(buffers)))
+
+
+def test_records_for_the_same_task_are_handed_over() -> None:
+    """Not encoded, unless somebody could change them; and the sender keeps its lists."""
+    output = exchange(Exchange.BROADCAST, targets=4, buffer_records=2, channel=1)
+    output.tasks, output.hands_over = 2, True
+    output.emit(RowBatch([1, (2, "b")], [10, 20]))
+    output.emit(RowBatch([[3], [4]], [30, 40]))
+    here = [buffer for buffer in output.full if buffer.target in (1, 3)]
+    others = [buffer for buffer in output.full if buffer.target in (0, 2)]
+    assert [buffer.batch is not None for buffer in here] == [True, True, False, False]
+    for buffer in here[:2]:
+        assert type(buffer.batch) is ImmutableRows
+        assert (buffer.batch.values, buffer.batch.timestamps) == ([1, (2, "b")], [10, 20])
+        assert (buffer.size, buffer.watermark) == (2, MIN)
+    assert here[0].batch is not here[1].batch
+    assert not any(buffer.batch for buffer in others)
+    assert [buffer.sequence for buffer in here] == [0, 0, 1, 1]
+    assert output.records == 16
+
+
+def test_without_resident_tasks_everything_is_encoded() -> None:
+    output = exchange(Exchange.FORWARD, targets=2, channel=1)
+    output.emit(RowBatch([1], None))
+    output.flush()
+    assert [buffer.batch for buffer in output.full] == [None]

@@ -303,3 +303,22 @@ def test_metadata_that_differs_does_not_begin_another_stream() -> None:
     reader = ChannelReader()
     read = [record for buffer in buffers for record in reader.read(buffer).to_rows().values]
     assert [record["key"] for record in read] == [n for n in range(3) for _ in range(20)]
+
+
+def test_columns_for_the_same_task_are_handed_over() -> None:
+    output = exchange(Exchange.BROADCAST, targets=3)
+    output.tasks, output.hands_over = 2, True
+    batch = columns([{"key": 1, "word": "a", "number": 2}], [7])
+    output.emit(batch)
+    output.flush()
+    handed = {buffer.target: buffer.batch for buffer in output.full}
+    assert handed[0] is handed[2] is None
+    assert handed[1] is not None
+    assert handed[1].to_rows().values == batch.to_rows().values
+    assert handed[1].to_rows().timestamps == [7]
+    encoded = [buffer for buffer in output.full if buffer.batch is None]
+    assert {t: [time for _, time in got] for t, got in received(encoded).items()} == {
+        0: [7],
+        2: [7],
+    }
+    assert output.records == 3

@@ -5,7 +5,7 @@ A rescaled job continues with another deployment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 
 from millrace.engine.checkpoint_coordinator import Restored
@@ -27,14 +27,15 @@ class Deployment:
     """Makes the plans for a graph's subtasks in each epoch, and processes their answers.
 
     Args:
-        leftovers: files that are not needed once the first epoch has been accepted.
+        leftovers: files, by path relative to the job's directory, that are deleted once the first
+            epoch has been accepted, unless its state refers to them.
         keeps_epochs_open: whether readers look for records all the time.
     """
 
     def __init__(
         self,
         graph: JobGraph,
-        leftovers: Sequence[str] = (),
+        leftovers: Mapping[str, str] | None = None,
         keeps_epochs_open: bool = False,
     ) -> None:
         self.graph = graph
@@ -50,7 +51,7 @@ class Deployment:
         self.states = StateRegistry()
         self.restoring: set[SubtaskId] = set()
         """Subtasks whose plans must contain their complete state."""
-        self._leftovers = leftovers
+        self._leftovers = dict(leftovers or {})
 
     def go_on_from(self, restored: Restored) -> None:
         """Restore the graph from a snapshot."""
@@ -144,8 +145,9 @@ class Deployment:
             source.accept_events(ack for ack in acks if ack.stage == source.node.stage)
         self.restoring = evicted(acks)
         if self._leftovers:
-            delete_quietly(*self._leftovers)
-        self._leftovers = ()
+            needed = self.states.files()
+            delete_quietly(*(p for name, p in self._leftovers.items() if name not in needed))
+            self._leftovers = {}
         self.loops.accept(acks)
         return all(ack.progress.ended for ack in acks) and not self.loops.pending
 

@@ -85,7 +85,9 @@ def parts_in(acks: Iterable[Ack], now: JobGraph) -> Parts:
     return {(uids[ack.stage], ack.subtask): ack.state.parts for ack in acks}
 
 
-def files_of(parts: Parts, job_dir: str) -> list[str]:
-    """Files that contain the parts."""
-    places = [part.data for of_one in parts.values() for part in of_one]
-    return [f"{job_dir}/{place.path}" for place in places if isinstance(place, FileRef)]
+def files_of(parts: Parts, job_dir: str) -> dict[str, str]:
+    """Files that contain the parts, by path relative to the job's directory."""
+    deltas = [delta for of_one in parts.values() for p in of_one for delta in (p.rows, p.rest)]
+    places = [delta.data for delta in deltas]
+    paths = [place.path for place in places if isinstance(place, FileRef)]
+    return {path: f"{job_dir}/{path}" for path in paths}

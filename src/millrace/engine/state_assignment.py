@@ -21,12 +21,12 @@ from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.program import Stage
 from millrace.state.checkpoint.delta_file import SubtaskKey
 from millrace.state.checkpoint.manifest import QUERY_UIDS, Manifest
-from millrace.state.state_delta import FileRef, StateDelta
+from millrace.state.state_delta import FileRef, StateDelta, StatePart
 
 SubtaskId = tuple[int, int]
 """(stage, subtask)."""
 DeltasOf = Mapping[SubtaskKey, list[StateDelta]]
-Parts = Mapping[SubtaskKey, tuple[StateDelta, ...]]
+Parts = Mapping[SubtaskKey, tuple[StatePart, ...]]
 """Parts of the state that each former subtask made, one per new subtask, by former subtask."""
 
 
@@ -174,7 +174,7 @@ def _divided(origin: Origin, stage: Stage) -> list[tuple[StateHandle, ...]]:
         return []
     return [
         tuple(
-            StateHandle(former, width, (part[index],), True, True)
+            StateHandle(former, width, (part[index].rows, part[index].rest), True, True)
             for former, part in enumerate(parts)
         )
         for index in range(stage.parallelism)

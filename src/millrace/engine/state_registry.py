@@ -6,6 +6,7 @@ A delta is live as long as a restore needs it, until incremental compaction has 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice, takewhile
 
 from millrace.engine.state_assignment import StateAssignment, SubtaskId
@@ -18,7 +19,7 @@ from millrace.runtime.epoch import (
     RestoredStart,
     SubtaskStart,
 )
-from millrace.state.state_delta import StateDelta, live
+from millrace.state.state_delta import FileRef, StateDelta, live
 from millrace.state.store import EMPTY
 
 RECENT_DELTAS = 3
@@ -90,16 +91,30 @@ class StateRegistry:
         if ack.state.delta is None:
             return
         subtask = (ack.stage, ack.subtask)
-        self._assignments.pop(subtask, None)  # its first delta holds all of its state
+        # its first delta holds all of its state, or follows the parts that it has restored
+        assignment = self._assignments.pop(subtask, None)
         self._versions[subtask] = ack.state.version
-        deltas = self._deltas.setdefault(subtask, {})
-        deltas[ack.state.version] = ack.state.delta
-        self._sizes[subtask] = self._sizes.get(subtask, 0) + ack.state.delta.size()
+        if assignment is not None and ack.state.follows_parts:
+            for part in assignment.rows:
+                # as of this epoch: former ones belong to another subtask of the same number
+                epoch = ack.state.delta.epoch
+                self._add(subtask, replace(part, epoch=epoch, low_epoch=epoch))
+        self._add(subtask, ack.state.delta)
         if ack.state.delta.low_epoch > self._low_epochs.get(subtask, 0):
             self._low_epochs[subtask] = ack.state.delta.low_epoch
-            self._sizes[subtask] -= _drop_before(deltas, ack.state.delta.low_epoch)
+            self._sizes[subtask] -= _drop_before(self._deltas[subtask], ack.state.delta.low_epoch)
             _drop_before(self._unsaved.get(subtask, {}), ack.state.delta.low_epoch)
-        self._unsaved.setdefault(subtask, {})[ack.state.version] = ack.state.delta
+
+    def _add(self, subtask: SubtaskId, delta: StateDelta) -> None:
+        """Add a delta to the live ones."""
+        self._deltas.setdefault(subtask, {})[delta.version] = delta
+        self._unsaved.setdefault(subtask, {})[delta.version] = delta
+        self._sizes[subtask] = self._sizes.get(subtask, 0) + delta.size()
+
+    def files(self) -> set[str]:
+        """Files with live deltas, relative to the job's directory."""
+        live_deltas = (delta for deltas in self._deltas.values() for delta in deltas.values())
+        return {delta.data.path for delta in live_deltas if isinstance(delta.data, FileRef)}
 
     def size(self, subtask: SubtaskId) -> int:
         """Bytes of a subtask's live deltas, which hold its state and recent former values."""

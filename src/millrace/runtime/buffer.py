@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
+from millrace.common.types.batch import Batch
+
 _HEADER = struct.Struct("<BIHIQIBqI12x")
 """Header of 48 bytes, so that Arrow's arrays in a payload are aligned if the payload is."""
 PACKED = 1
@@ -35,6 +37,9 @@ class BufferKind(IntEnum):
     STATUS = 6
     """Watermark of a producer, and whether it is idle, for all the subtasks of a task. Only
     resident tasks send it, within an epoch. Made by `status_of`."""
+    HANDED_OVER = 7
+    """Records as a batch that is not encoded, for a subtask of the same process. Only resident
+    tasks send it."""
 
 
 class Buffer(NamedTuple):
@@ -54,6 +59,8 @@ class Buffer(NamedTuple):
     size: int
     """Number of records in the buffer. END: number of target subtasks."""
     payload: bytes | memoryview
+    batch: Batch | None = None
+    """Records of a `HANDED_OVER` buffer."""
 
     @property
     def is_for_task(self) -> bool:
@@ -62,13 +69,14 @@ class Buffer(NamedTuple):
 
     def pack(self) -> bytes:
         """The buffer as bytes."""
+        assert self.batch is None
         return _HEADER.pack(PACKED, *self[:8]) + self.payload
 
     @staticmethod
     def unpack(data: bytes) -> Buffer:
         """The buffer from the bytes of `pack`."""
         payload = memoryview(data)[_HEADER.size :]  # not copied: it may be megabytes
-        return Buffer._make((*_HEADER.unpack_from(data)[1:], payload))
+        return Buffer._make((*_HEADER.unpack_from(data)[1:], payload, None))
 
 
 def delivered_to(

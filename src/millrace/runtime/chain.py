@@ -64,10 +64,12 @@ class OperatorChain:
         edges = (edge for edge in self._program.edges if edge.id in self._stage.inputs)
         return {edge.id: operator_input(self.head, edge.input_number) for edge in edges}
 
-    def begin_epoch(self, epoch: int, attempt: int) -> None:
-        """Start counting for a new epoch, run by this task attempt."""
+    def begin_epoch(self, epoch: int, attempt: int, hands_over: bool = False) -> None:
+        """Start counting for a new epoch, run by this task attempt. With ``hands_over``, targets of
+        the same task are in this process, and get records at once."""
         for exchange in self.exchanges.values():
             exchange.begin_epoch(epoch, attempt)
+            exchange.hands_over = hands_over
         for inputs in self._inputs:
             for one in inputs:
                 one.records = 0

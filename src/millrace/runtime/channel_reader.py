@@ -24,6 +24,8 @@ class ChannelReader:
             # a column has plain values, or tuples of such
             kind = ImmutableRows if buffer.payload[:1] == COLUMNS else RowBatch
             return kind(*decode(buffer.payload))
+        if buffer.batch is not None:
+            return buffer.batch
         if buffer.kind == BufferKind.COLUMNS_BEGIN:
             # jobs without columns do without pyarrow, which takes time to import
             from millrace.runtime.column_stream import ColumnStreamReader

@@ -13,7 +13,7 @@ from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.logs.log_line import LogLine
 from millrace.runtime.metrics import MetricDescription
 from millrace.state.serialization.payload import decode
-from millrace.state.state_delta import StateDelta
+from millrace.state.state_delta import StateDelta, StatePart
 from millrace.state.store import EMPTY
 from millrace.state.table_id import TableId
 
@@ -72,7 +72,8 @@ class StateHandle:
     head: bool
     """Whether the state is of the stage of the restoring subtask's first operator."""
     divided: bool = False
-    """Whether the handle has only the keys of the restoring subtask."""
+    """Whether the handle is a part with only the keys of the restoring subtask: its two deltas are
+    those of a `StatePart`."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,16 @@ class RestoreAssignment:
     """Whether the watermarks of single channels can be distinguished."""
     forked: bool = False
     """Whether the state belongs to another job, which may continue with it as well."""
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether all state was divided by its former owners."""
+        return bool(self.handles) and all(handle.divided for handle in self.handles)
+
+    @property
+    def rows(self) -> tuple[StateDelta, ...]:
+        """Rows of the parts that former owners made, which the subtask's own deltas may follow."""
+        return tuple(handle.deltas[0] for handle in self.handles if handle.divided)
 
 
 @dataclass(frozen=True)
@@ -212,6 +223,8 @@ class EpochContext:
     feeds_at_once: bool = False
     """Whether heads of loops take records from their tails within the epoch, also what was left of
     the epoch before. Then ``feedback`` is empty."""
+    hands_over: bool = False
+    """Whether subtasks of the same task exchange immutable records as they are."""
     drained: Sequence[str] = ()
     """Loops whose inputs have ended and in which no records circulate any more."""
     messages: Mapping[str, bytes] = field(default_factory=dict)
@@ -325,7 +338,9 @@ class StateReport:
     """Version after the epoch."""
     delta: StateDelta | None = None
     """Changes of the state. None if it did not change."""
-    parts: tuple[StateDelta, ...] = ()
+    follows_parts: bool = False
+    """Whether the delta follows the rows of the parts that the subtask has restored."""
+    parts: tuple[StatePart, ...] = ()
     """Parts of the current state, one for each new subtask, if the plan requests them."""
     stateful: tuple[str, ...] = ()
     """Uids of operators with state, if there are more than in the last report."""

@@ -210,6 +210,7 @@ class EpochSubtask:
             commits=plan.commits,
             feedback=feedback or {},
             feeds_at_once=feedback is None,
+            hands_over=feedback is None,
             drained=plan.drained,
             messages=epoch.messages,
         )

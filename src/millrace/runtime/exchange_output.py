@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.functions.runtime_context import RuntimeContext
-from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.batch import Batch, ColumnBatch, ImmutableRows, RowBatch
 from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, end_of, status_of
+from millrace.runtime.detached import are_immutable
 from millrace.runtime.program import Edge
 from millrace.state.serialization.payload import encode_records
 
@@ -38,6 +39,9 @@ class ExchangeOutput:
         self._targets = targets
         self.tasks = targets
         """Number of tasks that run the targets. Target n is part of task n modulo this number."""
+        self.hands_over = False
+        """Whether targets of the same task get immutable records as they are, since they are in
+        this process."""
         self._limit = buffer_records
         self._attempt = 0
         self._timed = False
@@ -159,7 +163,11 @@ class ExchangeOutput:
         if not values:
             return
         timestamps = self._timestamps[target]
-        self._append_rows(target, values, timestamps if timestamps else None, self.watermark)
+        if self._is_handed_to(target) and are_immutable(values):
+            rows = ImmutableRows(values.copy(), timestamps.copy() if timestamps else None)
+            self._hand_over(target, rows, self.watermark)
+        else:
+            self._append_rows(target, values, timestamps if timestamps else None, self.watermark)
         self.records += len(values)
         # cleared in place: the append methods of these lists are remembered per key
         values.clear()
@@ -211,11 +219,26 @@ class ExchangeOutput:
 
     def _send(self, targets: Sequence[int], batch: ColumnBatch) -> None:
         """Send the same columns to some targets, which always get the same columns."""
+        here = [target for target in targets if self._is_handed_to(target)]
+        others = [target for target in targets if target not in here] if here else targets
+        if here:
+            from millrace.runtime.column_stream import check_columns
+
+            check_columns(batch.data.schema)
         for piece in _bounded(batch):
-            payload, kind = self._encoded(targets[0], piece)
-            for target in targets:
+            self.records += len(piece) * len(targets)
+            for target in here:
+                self._hand_over(target, piece, self._watermark_before)
+            if others:
+                payload, kind = self._encoded(others[0], piece)
+            for target in others:
                 self._append(target, kind, self._watermark_before, len(piece), payload)
-                self.records += len(piece)
+
+    def _is_handed_to(self, target: int) -> bool:
+        return self.hands_over and target % self.tasks == self._channel % self.tasks
+
+    def _hand_over(self, target: int, batch: Batch, watermark: int) -> None:
+        self._append(target, BufferKind.HANDED_OVER, watermark, len(batch), b"", batch)
 
     def _encoded(self, stream: int, batch: ColumnBatch) -> tuple[bytes, BufferKind]:
         writer = self._streams.get(stream)
@@ -227,7 +250,13 @@ class ExchangeOutput:
         return writer.write(batch), BufferKind.COLUMNS_BEGIN
 
     def _append(
-        self, target: int, kind: BufferKind, watermark: int, count: int, payload: bytes
+        self,
+        target: int,
+        kind: BufferKind,
+        watermark: int,
+        count: int,
+        payload: bytes,
+        batch: Batch | None = None,
     ) -> None:
         sequence = self._sent[target]
         self._sent[target] = sequence + 1
@@ -236,7 +265,7 @@ class ExchangeOutput:
         self.full.append(
             Buffer(
                 target, self._edge, self._channel, self._attempt, sequence, kind,
-                watermark, count, payload,
+                watermark, count, payload, batch,
             )
         )  # fmt: skip
 

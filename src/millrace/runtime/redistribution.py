@@ -85,7 +85,7 @@ class Redistribution:
         for key, of_key in former.items():
             values.update(self._redistributed(key, of_key))
         state.operator_table().data.update(values)
-        state.adopt(version)
+        state.adopt(version, assignment.is_divided)
 
     # -- one state handle ----------------------------------------------------------------
 

@@ -43,7 +43,7 @@ from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.delta_payload import Loader
 from millrace.state.division import Division
 from millrace.state.serialization.payload import Chunk
-from millrace.state.state_delta import FileRef, StateDelta
+from millrace.state.state_delta import FileRef, StateDelta, StatePart
 from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import VALVE, TableId
 
@@ -170,7 +170,7 @@ class Subtask:
         self._inputs = chain.inputs()
         self._readers.clear()
         self._gathered = GatheredRows(self.program.buffer_records)
-        chain.begin_epoch(epoch.number, attempt)
+        chain.begin_epoch(epoch.number, attempt, epoch.hands_over)
         # Last first: timers fire as an operator begins, and what follows must be ready for them.
         for operator in reversed(chain.operators):
             operator.begin_epoch(epoch)
@@ -334,6 +334,7 @@ class Subtask:
             return self._placed(pieces, name, write_segment)
 
         ack.state.delta = self.state.snapshot(self._epoch.number, version, place)
+        ack.state.follows_parts = self.state.follows_parts
         ack.state.version = self.state.version if ack.state.delta is None else version
         stateful = self._stateful()
         if stateful != self._told:
@@ -436,16 +437,21 @@ class Subtask:
 
     def _divided(
         self, parallelism: int, write_segment: SegmentWriter | None
-    ) -> tuple[StateDelta, ...]:
+    ) -> tuple[StatePart, ...]:
         """Parts of the state for the new subtasks. If there are none, the new subtasks read all
         deltas, which only takes longer."""
         epoch = self._epoch
         division = Division(parallelism, self.program.max_parallelism)
-        parts: list[StateDelta] = []
+        parts: list[StatePart] = []
+
+        def delta(payload: bytes, name: str) -> StateDelta:
+            data = self._placed(iter([payload]), name, write_segment)
+            return StateDelta(epoch.number, name, epoch.number, data)
+
         with suppress(CheckpointError):
-            for index, payload in enumerate(self.state.divided(division) or ()):
-                data = self._placed(iter([payload]), f"{epoch.attempt}-part{index}", write_segment)
-                parts.append(StateDelta(epoch.number, epoch.version, epoch.number, data))
+            for index, (rows, rest) in enumerate(self.state.divided(division) or ()):
+                name = f"{epoch.attempt}-part{index}"
+                parts.append(StatePart(delta(rows, name), delta(rest, f"{name}-rest")))
         return tuple(parts) if len(parts) == parallelism else ()
 
     def _stateful(self) -> tuple[str, ...]:

@@ -16,6 +16,13 @@ MOST_BYTES = 256 << 20
 beside it."""
 
 
+def is_continued(kind: TableKind) -> bool:
+    """Whether a subtask that takes over parts of a table writes only its changes afterwards. The
+    parts have rows with different keys, so they are the table if they are applied one after the
+    other. State without keys is merged, and columns number their rows anew."""
+    return kind.is_keyed and kind.columnar is None
+
+
 class Division:
     """Divides tables among subtasks by key group. Entries without a key go to all subtasks."""
 
@@ -26,7 +33,7 @@ class Division:
     def divide(self, kind: TableKind, table_delta: TableDelta) -> list[TableDelta]:
         """Divide a table delta among the subtasks: one table delta for each. ``kind`` is the
         kind of the table; the table delta must not remove entries."""
-        if not kind.is_keyed:
+        if not kind.is_keyed or self.parallelism == 1:
             return [table_delta] * self.parallelism
         if kind.columnar is not None and table_delta["put"]:
             parts = self._columns(kind.key_of, table_delta["put"])

@@ -43,6 +43,18 @@ class StateDelta:
         return len(self.data) if isinstance(self.data, bytes) else self.data.length
 
 
+@dataclass(frozen=True)
+class StatePart:
+    """Part of a subtask's state, for one subtask of another parallelism. Its two deltas are applied
+    one after the other, to what other subtasks have given."""
+
+    rows: StateDelta
+    """Rows with keys. No other part has them, so the first delta of the subtask that takes them
+    over follows this one, and need not repeat them."""
+    rest: StateDelta
+    """State without keys, and columns, which the subtask writes anew."""
+
+
 def live(deltas: list[StateDelta]) -> list[StateDelta]:
     """The deltas in ``deltas`` (in epoch order) that a restore needs."""
     low_epoch = max((delta.low_epoch for delta in deltas), default=0)

@@ -29,7 +29,7 @@ from millrace.state.delta_payload import (
     pieces_of,
     table_deltas_of,
 )
-from millrace.state.division import MOST_BYTES, Division
+from millrace.state.division import MOST_BYTES, Division, is_continued
 from millrace.state.flat_table import FlatTable
 from millrace.state.incremental_compaction import IncrementalCompaction
 from millrace.state.key_group_filter import KeyGroupFilter
@@ -73,6 +73,8 @@ class _Waiting(NamedTuple):
     """Version to which the epoch leads; None if it changed nothing."""
     is_complete: bool
     """Whether its delta contains all of the state."""
+    follows_parts: bool
+    """Whether its delta follows the parts that were restored."""
 
 
 class SubtaskState:
@@ -119,6 +121,9 @@ class SubtaskState:
         self._compaction = IncrementalCompaction(self.tables)
         self._budget = Budget()
         self._dump_all = False
+        self.follows_parts = False
+        """Whether the delta of the open epoch follows the rows of the parts that were restored:
+        it contains their changes, and all other state."""
         self._total = 0
         self._drift = 0
         self.generation = 0
@@ -277,10 +282,11 @@ class SubtaskState:
             assert isinstance(table, OperatorTable)
             table.split(subtask, parallelism)
 
-    def adopt(self, version: str) -> None:
-        """Declare that the restored state has the version ``version``; the next delta contains
-        all of the state."""
-        self._dump_all = True
+    def adopt(self, version: str, follows_parts: bool = False) -> None:
+        """Declare that the restored state has the version ``version``. The next delta contains all
+        of the state; with ``follows_parts``, all but the rows with keys, which were restored from
+        the parts of former owners."""
+        self._dump_all, self.follows_parts = not follows_parts, follows_parts
         self._backend.sealed(version, self._schemas)
         self.version = version
 
@@ -289,6 +295,7 @@ class SubtaskState:
         them."""
         self.version = EMPTY  # first: tables on a full disk may refuse to be emptied
         self._pending, self._waiting, self._has_ended = None, None, False
+        self.follows_parts = False
         self.generation += 1
         self._clear()
         self._compaction = IncrementalCompaction(self.tables)
@@ -321,6 +328,7 @@ class SubtaskState:
         for table in self.tables.values():
             table.roll_back_waiting()
         self._dump_all = self._dump_all or waiting.is_complete
+        self.follows_parts = self.follows_parts or waiting.follows_parts
 
     def snapshot(self, epoch: int, version: str, place: Place = joined) -> StateDelta | None:
         """Delta of the open epoch. The epoch stays open until a plan names ``version``, or until
@@ -343,13 +351,18 @@ class SubtaskState:
         self._dump_all = self._dump_all or any(form.stale for form in self._forms.values())
         self._is_committed = False
         self._has_ended = True
-        if dirty == 0 and not self._dump_all:
+        if dirty == 0 and not (self._dump_all or self.follows_parts):
             return None
         self._pending = version
         if self._dump_all or 2 * dirty >= self._entries(dirty):
             self._compaction.restart()
+            if self.follows_parts:
+                self._dump_all, self.follows_parts = True, False
             everything = pieces_of(self._everything(), self._budget, True)
             return StateDelta(epoch, version, epoch, place(everything))
+        if self.follows_parts:
+            data = place(pieces_of(self._after_parts(), self._budget, False))
+            return StateDelta(epoch, version, epoch, data)
         increment = self._increment(epoch, dirty)
         data = place(pieces_of(increment, self._budget, False))
         return StateDelta(epoch, version, self._compaction.low_epoch, data)
@@ -370,7 +383,7 @@ class SubtaskState:
             )
         version, self._pending = self._pending, None
         self._has_ended = self._is_committed = False
-        self._waiting = _Waiting(version, self._dump_all)
+        self._waiting = _Waiting(version, self._dump_all, self.follows_parts)
         if version is None:
             return
         for table in self.tables.values():
@@ -382,13 +395,25 @@ class SubtaskState:
             for step in table.everything(self._budget):
                 yield self._copy(name, step)
 
-    def divided(self, division: Division) -> list[bytes] | None:
-        """All present state, as one delta payload for each of the new subtasks; None if it is
-        too big."""
-        parts = [framed({"all": {}}) for _ in range(division.parallelism)]
+    def _after_parts(self) -> Iterator[PayloadEntry]:
+        """Changes of the rows that were restored from parts, and all other state."""
+        for name, table in self.tables.items():
+            if is_continued(self._forms[name].kind):
+                for table_delta, count in table.changes_by(self._budget):
+                    yield self._entry("changes", name, table_delta, count)
+            else:
+                for step in table.everything(self._budget):
+                    yield self._copy(name, step)
+
+    def divided(self, division: Division) -> list[tuple[bytes, bytes]] | None:
+        """All present state, as two delta payloads for each of the new subtasks (see `StatePart`);
+        None if it is too big."""
+        every = range(division.parallelism)
+        rows, rest = [framed({}) for _ in every], [framed({}) for _ in every]
         size, budget = 0, Budget()
         for name, table in self.tables.items():
             kind = self._forms[name].kind
+            parts = rows if is_continued(kind) else rest
             for step in table.everything(budget):
                 table_deltas = division.divide(kind, step.table_delta)
                 share = step.size // len(table_deltas)
@@ -399,7 +424,7 @@ class SubtaskState:
                     part += pieces
                 if size > MOST_BYTES:
                     return None
-        return [b"".join(part) for part in parts]
+        return [(b"".join(rows[index]), b"".join(rest[index])) for index in every]
 
     @without_collections()
     def take(
@@ -495,7 +520,8 @@ class SubtaskState:
         if self._pending is None:
             if not is_committed:
                 self.roll_back()
-            if not is_committed and not self._dump_all:  # else it may be more than of that version
+            # else it may be more than of that version
+            if not (is_committed or self._dump_all or self.follows_parts):
                 self._backend.sealed(self.version, self._schemas)
         elif self._pending == wanted or self._pending in known:
             self._seal(self._pending)
@@ -535,7 +561,9 @@ class SubtaskState:
         self._backend.sealed(self.version, self._schemas)
 
     def _note_dumped(self) -> None:
-        """Note that the epoch's delta contains all of the state, if it does."""
+        """Note that the epoch's delta contains all of the state, or all that parts do not contain,
+        if it does."""
+        self.follows_parts = False
         if self._dump_all:
             self._dump_all = False
             for form in self._forms.values():

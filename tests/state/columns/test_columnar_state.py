@@ -208,7 +208,7 @@ def test_a_key_goes_to_the_subtask_of_its_key_group(parallelism: int) -> None:
     parts = query.state.divided(Division(parallelism, MAXIMUM))
     assert parts is not None
     found: Contents = {name.name: {} for name in (GROUPS, VALUES, ROWS)}
-    for index, payload in enumerate(parts):
+    for index, (rows, rest) in enumerate(parts):
         own = key_group_range(index, parallelism, MAXIMUM)
         taken, part = SubtaskState(), SubtaskState()
         taken.take(
@@ -217,7 +217,7 @@ def test_a_key_goes_to_the_subtask_of_its_key_group(parallelism: int) -> None:
             lambda name, kind: True,
             lambda key, own=own: key_group_of(key, MAXIMUM) in own,
         )
-        part.restore("v", [StateDelta(1, "v", 1, payload)], load)
+        part.restore("v", [StateDelta(1, "r", 1, rows), StateDelta(1, "v", 1, rest)], load)
         assert contents(part) == contents(taken)
         for name, entries in contents(part).items():
             found[name].update(entries)

@@ -160,10 +160,10 @@ def test_rescale(job: Job, parallelism: int) -> None:
     parts = job.state.divided(Division(parallelism, MAXIMUM))
     assert parts is not None
     found: dict[str, int] = {}
-    for subtask, payload in enumerate(parts):
+    for subtask, (rows, rest) in enumerate(parts):
         own = key_group_range(subtask, parallelism, MAXIMUM)
         divided, filtered = SubtaskState(), SubtaskState()
-        divided.restore("v", [StateDelta(1, "v", 1, payload)], inline)
+        divided.restore("v", [StateDelta(1, "r", 1, rows), StateDelta(1, "v", 1, rest)], inline)
         filtered.take(
             job.deltas,
             inline,

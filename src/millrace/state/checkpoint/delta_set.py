@@ -126,7 +126,9 @@ def _newer(tips: Mapping[SubtaskKey, Tip], entries: Iterable[DeltaEntry]) -> dic
     result = dict(tips)
     for stage, subtask, delta in entries:
         key = stage, subtask
-        result[key] = max(result.get(key, _NO_TIP), (delta.epoch, delta.version))
+        # of one epoch the last: parts of a former owner come before the delta that follows them
+        if delta.epoch >= result.get(key, _NO_TIP)[0]:
+            result[key] = delta.epoch, delta.version
     return result
 
 
