@@ -1,0 +1,65 @@
+"""States of functions in a checkpoint, without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millrace.common import Configuration
+from millrace.common.errors import StateError
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.state.checkpoint.snapshot import open_snapshot
+from millrace.state.snapshot_reader import SnapshotReader
+from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder, routable_message
+from millrace.statefun.function_state_reader import FunctionStatesQuery
+from millrace.statefun.types import STRING, typed
+from millrace.testing import CollectingSink, run_local
+
+statefun = pytest.importorskip("statefun")
+
+
+def test_states_are_read_by_function_id_and_name(tmp_path: Path) -> None:
+    functions = statefun.StatefulFunctions()
+    specs = [
+        statefun.ValueSpec("seen", statefun.IntType),
+        statefun.ValueSpec("own", statefun.make_json_type("test/own")),
+    ]
+
+    @functions.bind("test/greeter", specs)
+    def greeter(context, message) -> None:
+        context.storage.seen = (context.storage.seen or 0) + 1
+        context.storage.own = {"text": message.as_string()}
+
+    with run_local(workers=2):
+        settings = Configuration({"execution.checkpointing.dir": str(tmp_path)})
+        env = StreamExecutionEnvironment.get_execution_environment(settings).set_parallelism(2)
+        ingress = env.from_collection(["a", "b", "a"]).map(
+            lambda id: routable_message("test/greeter", id, typed(STRING, id))
+        )
+        builder = StatefulFunctionDataStreamBuilder.builder("test").with_egress_id("test/out")
+        builder.with_data_stream_as_ingress(ingress).with_function_provider("test/*", functions)
+        builder.build(env).get_data_stream_for_egress_id("test/out").sink_to(CollectingSink())
+        env.execute("greet")
+    (job,) = tmp_path.glob("greet-*")
+    query = FunctionStatesQuery.of(SnapshotReader(open_snapshot(job, True)))
+    rows = [tuple(row) for task in range(query.tasks) for row in query.rows(task)]
+    own = {id: b'{"text": "%s"}' % id.encode() for id in "ab"}
+    assert sorted((*row[:4], row[5]) for row in rows if row[2] == "seen") == [
+        ("test/greeter", "a", "seen", "io.statefun.types/int", "2"),
+        ("test/greeter", "b", "seen", "io.statefun.types/int", "1"),
+    ]
+    assert {row[1]: (row[3], row[4], row[5]) for row in rows if row[2] == "own"} == {
+        id: ("test/own", value, None) for id, value in own.items()
+    }
+
+
+def test_a_checkpoint_without_functions_is_refused(tmp_path: Path) -> None:
+    with run_local():
+        settings = Configuration({"execution.checkpointing.dir": str(tmp_path)})
+        env = StreamExecutionEnvironment.get_execution_environment(settings)
+        env.from_collection([1]).sink_to(CollectingSink())
+        env.execute("plain")
+    (job,) = tmp_path.glob("plain-*")
+    with pytest.raises(StateError, match="has functions of 0 operators"):
+        FunctionStatesQuery.of(SnapshotReader(open_snapshot(job, True)))
