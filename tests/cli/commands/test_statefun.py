@@ -108,3 +108,22 @@ def test_a_running_job_gets_the_endpoints_of_a_module(
     told = millrace("statefun", "update", "counts", module)
     assert told.code == 1
     assert "job 'counts' is not running" in told.err
+
+
+def test_a_module_runs_like_a_job_file(
+    millrace: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[RunArguments] = []
+    monkeypatch.setattr(runs, "run", lambda arguments: ran.append(arguments) or 0)
+    module, functions = tmp_path / "module.yaml", tmp_path / "functions.py"
+    module.write_text(MODULE)
+    functions.write_text("")
+    told = millrace("run", "--resume", module, "functions.py")
+    assert (told.code, told.err) == (0, "")
+    (arguments,) = ran
+    assert arguments.job.name == "module_program.py"
+    assert arguments.job_arguments == (str(module), str(functions))
+    assert arguments.resume
+    told = millrace("run", module, "none.py")
+    assert told.code == 2
+    assert "are Python files with functions" in told.err
