@@ -9,6 +9,7 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,9 @@ def output(directory: Path) -> Counter[str]:
 
 
 def checkpoints(directory: Path) -> set[str]:
-    return {path.parent.name for path in (directory / "state").rglob("chk-*/_metadata")}
+    while True:
+        with suppress(FileNotFoundError):  # an old checkpoint is deleted meanwhile
+            return {path.parent.name for path in (directory / "state").rglob("chk-*/_metadata")}
 
 
 def kill_after_checkpoint(process: subprocess.Popen[str], directory: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_streaming_job_depends_on_the_slots() -> None:
     env = environment()
     env.from_collection([1]).print()
     assert choice_without_slots(graph(env), "auto") is None
-    assert "executor: resident, if a slot" in env.explain()
+    assert "executor: resident, if the Spark application has slots" in env.explain()
 
 
 def test_a_batch_job_runs_on_epochs() -> None:

@@ -35,13 +35,16 @@ def test_two_jobs_do_not_get_the_same_slots(monkeypatch: pytest.MonkeyPatch) -> 
     four = Application(4, monkeypatch)
     first = chosen_holder(four.context, 2)
     assert first.choice.kind is ExecutorKind.RESIDENT
-    second = chosen_holder(four.context, 2)  # before a task of the first runs
+    half = chosen_holder(four.context, 2)  # before a task of the first runs
+    assert (half.choice.kind, half.tasks) == (ExecutorKind.RESIDENT, 1)
+    second = chosen_holder(four.context, 2)
     assert second.choice.kind is ExecutorKind.EPOCHS
-    assert "has 2 of 4" in second.choice.reason
+    assert "has 1 of 4" in second.choice.reason
     third = chosen_holder(four.context, 1)
     assert third.choice.reason.startswith("another job runs on epochs")
     second.ended(JobStatus.FINISHED, None)
     third.closed()
+    half.closed()
     assert chosen_holder(four.context, 1).choice.kind is ExecutorKind.RESIDENT
 
 

@@ -121,6 +121,12 @@ class Job:
         return KeptCheckpoint(told, time, checkpoint_dir(self.record.checkpoints, told))
 
     @property
+    def executor(self) -> str:
+        """The executor of the last run, ``epochs`` or ``resident``; empty if it is not known."""
+        archive = read_archive(self.directory)
+        return archive.executor if archive is not None else ""
+
+    @property
     def error(self) -> str:
         """The error of the last run; empty if it did not fail."""
         return self.record.error if self.record is not None and self.run is None else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -470,8 +470,16 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         """The operators of the job so far, one per line, and the executor that it would get."""
         if not self._sinks:
             return super().explain()
-        graph = self._graph()
-        return f"{super().explain()}\nexecutor: {explained_choice(graph, self._configuration)}"
+        executor = self.explained_executor(self._sinks, Configuration())
+        return f"{super().explain()}\nexecutor: {executor}"
+
+    def explained_executor(self, sinks: Sequence[Transformation], settings: Configuration) -> str:
+        """The executor that a job with these sinks would get, and why. ``settings`` have precedence
+        over the environment's."""
+        configuration = Configuration(self._configuration)
+        configuration.add_all(settings)
+        graph = self.launcher.graph(sinks, configuration, "explain", backend=self._state_backend)
+        return explained_choice(graph, configuration)
 
     def _graph(self) -> JobGraph:
         name, backend = self._job_name(None), self._state_backend

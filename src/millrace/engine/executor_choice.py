@@ -7,7 +7,14 @@ from enum import StrEnum
 
 from millrace.plan.job_graph import JobGraph
 
-__all__ = ["ExecutorChoice", "ExecutorKind", "SlotCount", "choose_executor", "epochs_are_needed"]
+__all__ = [
+    "ExecutorChoice",
+    "ExecutorKind",
+    "SlotCount",
+    "choose_executor",
+    "epochs_are_needed",
+    "tasks_beside_other_work",
+]
 
 
 class ExecutorKind(StrEnum):
@@ -59,7 +66,8 @@ def choose_executor(tasks: int, slots: SlotCount) -> ExecutorChoice:
     """The executor of a streaming job for which resident tasks are suitable.
 
     Args:
-        tasks: number of resident tasks.
+        tasks: number of resident tasks if there are slots enough. Half of them will do, as a task
+            runs several subtasks.
         slots: the application's slots. One of them stays free for Spark's own work and for jobs
             on epochs, which would otherwise wait until this job ends.
     """
@@ -68,14 +76,23 @@ def choose_executor(tasks: int, slots: SlotCount) -> ExecutorChoice:
         others = "another job runs" if one else f"{slots.epoch_jobs} other jobs run"
         reason = f"{others} on epochs in this Spark application and {'needs' if one else 'need'} "
         return ExecutorChoice(ExecutorKind.EPOCHS, f"{reason}its slots")
-    if slots.free <= tasks:
+    least = (tasks + 1) // 2 + 1
+    if slots.free < least:
         reason = (
-            f"resident tasks need {_number(tasks + 1, 'free slot')}, one of them for other work "
+            f"resident tasks need {_number(least, 'free slot')}, one of them for other work "
             f"of Spark, and the Spark application has {slots.free} of {slots.slots}"
         )
         return ExecutorChoice(ExecutorKind.EPOCHS, reason)
-    reason = f"a streaming job, and {slots.free} slots are free for {_number(tasks, 'task')}"
+    fitting = tasks_beside_other_work(tasks, slots)
+    reason = f"a streaming job, and {slots.free} slots are free for {_number(fitting, 'task')}"
+    if fitting < tasks:
+        reason = f"{reason} and for other work of Spark; with more slots it has {tasks} tasks"
     return ExecutorChoice(ExecutorKind.RESIDENT, reason)
+
+
+def tasks_beside_other_work(tasks: int, slots: SlotCount) -> int:
+    """Number of resident tasks, of at most ``tasks``, that leave a slot free."""
+    return max(1, min(tasks, slots.free - 1))
 
 
 def _number(count: int, noun: str) -> str:

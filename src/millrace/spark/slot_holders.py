@@ -14,6 +14,7 @@ from millrace.engine.executor_choice import (
     ExecutorKind,
     SlotCount,
     choose_executor,
+    tasks_beside_other_work,
 )
 from millrace.engine.job_observer import JobObserver
 from millrace.spark.resident.free_slots import all_slots, busy_slots, too_few_slots
@@ -86,7 +87,10 @@ def chosen_holder(
     if context.getConf().get(_DYNAMIC, "false") == "true":
         choice = choice or ExecutorChoice(ExecutorKind.EPOCHS, f"{_DYNAMIC} changes the slots")
     with _lock:  # two jobs that start at the same time do not both count the same slots as free
-        choice = choice or choose_executor(tasks, slot_count(context))
+        if choice is None:
+            slots = slot_count(context)
+            choice = choose_executor(tasks, slots)
+            tasks = tasks_beside_other_work(tasks, slots)
         if choice.kind is ExecutorKind.RESIDENT:
             _require_slots(context, tasks, spark_sink)
         return note_holder(context, choice, tasks)

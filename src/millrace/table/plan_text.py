@@ -60,6 +60,7 @@ def explained_plan(
         graph = session.graph(made)
         plan = json.dumps(execution_plan(graph, inputs_first(made)), indent=2)
         parts += ["", "== Physical Execution Plan ==", plan]
+    parts += ["", "== Executor ==", session.executor(made)]
     return "\n".join(parts) + "\n"
 
 

@@ -229,6 +229,10 @@ class TableSession:
         """The plan of the job."""
         return self.env.launcher.graph(ends, self.config.get_configuration(), "explain")
 
+    def executor(self, ends: Sequence[Transformation]) -> str:
+        """The executor that the job would get, and why."""
+        return self.env.explained_executor(ends, self._job_settings())
+
     def _translator(self, modes: ChangelogModes) -> Translator:
         configuration = self.config.get_configuration()
         return Translator(

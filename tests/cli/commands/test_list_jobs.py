@@ -24,11 +24,12 @@ def test_running_stopped_and_finished(place: Any, millrace: Any) -> None:
     with Mailbox(running).open_for(note):
         lines = millrace("list").out.splitlines()
         told = {job["name"]: job for job in json.loads(millrace("list", "--json").out)}
-    assert [line.split()[:4] for line in lines] == [
-        ["STATE", "NAME", "ID", "CHECKPOINT"],
-        ["finished", "one", finished.name, "chk-1"],
-        ["running", "two", running.name, "chk-1"],
+    assert [line.split()[:5] for line in lines] == [
+        ["STATE", "NAME", "ID", "EXECUTOR", "CHECKPOINT"],
+        ["finished", "one", finished.name, "epochs", "chk-1"],
+        ["running", "two", running.name, "epochs", "chk-1"],
     ]
+    assert told["one"]["executor"] == "epochs"
     assert (told["two"]["state"], told["two"]["pid"], told["two"]["checkpoint"]) == (
         "running",
         7,

@@ -40,7 +40,7 @@ def _show_directory(args: argparse.Namespace) -> int:
     if args.json:
         print_json(list(map(_as_json, jobs)))
     elif jobs:
-        heads = ("STATE", "NAME", "ID", "CHECKPOINT", "OF", "ERROR")
+        heads = ("STATE", "NAME", "ID", "EXECUTOR", "CHECKPOINT", "OF", "ERROR")
         print_table(heads, list(map(_row, jobs)))
     else:
         print(f"no job has kept checkpoints in {directory}")
@@ -62,12 +62,13 @@ def _show_server(args: argparse.Namespace) -> int:
                 job.status.name.lower(),
                 shortened(job.name),
                 job.id,
+                job.summary.get("executor") or "-",
                 time_text(job.summary["start-time"]),
                 last_line(job.summary.get("error", "")),
             )
             for job in jobs
         ]
-        print_table(("STATE", "NAME", "ID", "BEGAN", "ERROR"), rows)
+        print_table(("STATE", "NAME", "ID", "EXECUTOR", "BEGAN", "ERROR"), rows)
     else:
         print(f"the server at {client.address.url} has no jobs")
     return 0
@@ -79,7 +80,8 @@ def _row(job: Job) -> tuple[str, ...]:
 
     newest = job.checkpoint
     checkpoint = (f"chk-{newest.number}", time_text(newest.time)) if newest else ("-", "-")
-    return (job.state, shortened(job.name), job.id, *checkpoint, last_line(job.error))
+    executor = job.executor or "-"
+    return (job.state, shortened(job.name), job.id, executor, *checkpoint, last_line(job.error))
 
 
 def _as_json(job: Job) -> dict[str, Any]:
@@ -88,6 +90,7 @@ def _as_json(job: Job) -> dict[str, Any]:
         "name": job.name,
         "id": job.id,
         "state": job.state,
+        "executor": job.executor or None,
         "error": job.error or None,
         "ended": job.record.ended if job.record and not run else None,
         "directory": str(job.directory),

@@ -335,10 +335,12 @@ class ResidentExecutor:
         tasks = self._tasks.values()
         leaving = sum(task.is_leaving and not task.is_told_to_return for task in tasks)
         missing = width - self._roster.size + leaving
-        if missing > 0 and self._attempt and self._roster.size:
+        goes_on = self._attempt and self._roster.size
+        if missing > 0 and (goes_on or self._settings.spare_slots):
             free = self._starter.free_slots()
             if free is not None:
-                missing = min(missing, free - self._settings.spare_slots)
+                least = 0 if self._roster.size else 1
+                missing = min(missing, max(free - self._settings.spare_slots, least))
         if missing <= 0:
             return
         try:

@@ -60,6 +60,8 @@ class JobSummary(msgspec.Struct, frozen=True, rename="kebab"):
     program: str = ""
     error: str = ""
     """Reason of the job's failure."""
+    executor: str = ""
+    """The executor, ``epochs`` or ``resident``; empty as long as it is not known."""
 
 
 class JobSummaries(msgspec.Struct, frozen=True):
@@ -153,6 +155,7 @@ def job_summary(job: ObservedJob) -> JobSummary:
         restarts=job.restarts,
         program=job.job.submission.program,
         error=job.job.error,
+        executor=job.archive.executor if job.archive is not None else "",
     )
 
 
