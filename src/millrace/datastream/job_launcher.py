@@ -197,12 +197,7 @@ class JobLauncher:
                 self.listeners,
                 replan,
             )
-            for observer in place.observers:
-                manager.observe(observer)
-            if configuration.get(options.REST_ENABLED):
-                from millrace.rest.endpoint import endpoint_of
-
-                manager.observe(endpoint_of(manager, graph, configuration))
+            _let_observe(manager, graph, configuration, place)
             if checkpoints.durable:
                 job_id, job_dir = checkpoints.job_id, checkpoints.job_dir
                 control = control_directory(job_dir, configuration.get(options.CONTROL_DIR))
@@ -215,12 +210,7 @@ class JobLauncher:
                         JobArchive(manager, known),
                     ]
                 manager.observe(ObservedInControlDirectory(control or job_dir, observers))
-            if _reports_metrics(configuration):
-                from millrace.metrics.job_reporting import job_reporting
-
-                # as REST has it, so that dashboards and alerts lead to the job
-                id = id_at_server(configuration.get(options.CONTROL_DIR)) or str(manager.job_id)
-                manager.observe(job_reporting(manager, id, configuration))
+            _let_report(manager, configuration)
             # who runs a batch waits for the one epoch that it is
             level = logging.INFO if config.batch else logging.WARNING
             watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)
@@ -366,6 +356,28 @@ def _bounded(transformation: Transformation) -> bool:
         assert transformation.source is not None
         return transformation.source.boundedness is Boundedness.BOUNDED
     return all(_bounded(source.transformation) for source in transformation.inputs)
+
+
+def _let_observe(
+    manager: JobManager, graph: JobGraph, configuration: Configuration, place: JobPlace
+) -> None:
+    """Let the place of a job and its REST endpoint observe it."""
+    for observer in place.observers:
+        manager.observe(observer)
+    if configuration.get(options.REST_ENABLED):
+        from millrace.rest.endpoint import endpoint_of
+
+        manager.observe(endpoint_of(manager, graph, configuration))
+
+
+def _let_report(manager: JobManager, configuration: Configuration) -> None:
+    """Let the reporters of metrics observe a job, if there are any."""
+    if _reports_metrics(configuration):
+        from millrace.metrics.job_reporting import job_reporting
+
+        # as REST has it, so that dashboards and alerts lead to the job
+        id = id_at_server(configuration.get(options.CONTROL_DIR)) or str(manager.job_id)
+        manager.observe(job_reporting(manager, id, configuration))
 
 
 def _dispatcher(
