@@ -44,7 +44,8 @@ divided-tests: setup
 
 # What cannot be had is told of by the tests that need it.
 test-servers: setup
-	-@$(BIN)/python tests/services --install chromium kafka postgresql prometheus redis s3 zookeeper
+	-@$(BIN)/python tests/services --install chromium kafka postgresql prometheus redis s3 \
+		statefun-javascript zookeeper
 
 # The tests start some eighty JVMs: from an archive of Spark's classes each takes a third as long.
 class-archive: setup

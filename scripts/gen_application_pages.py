@@ -20,6 +20,8 @@ import gen_savepoint_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "applications"
+STATEFUN = ROOT / "docs" / "statefun"
+"""Pages whose sessions tests/docs/test_statefun_pages.py runs."""
 COPY = re.compile(r"\$ cp -r \S+/examples/(?P<name>\w+) \.")
 """The first command of a page."""
 LOOKS = ("cat ", "sort ", "ls ", "python ask.py", "python -c")
@@ -29,6 +31,11 @@ LOOKS = ("cat ", "sort ", "ls ", "python ask.py", "python -c")
 def pages() -> list[Path]:
     """The pages that are sessions."""
     return [page for page in sorted(PAGES.glob("*.md")) if COPY.search(page.read_text("utf-8"))]
+
+
+def with_programs() -> list[Path]:
+    """The pages that may show programs of examples."""
+    return [*sorted(PAGES.glob("*.md")), *sorted(STATEFUN.glob("*.md"))]
 
 
 def with_files(page: Path) -> str:
@@ -109,7 +116,7 @@ class Session(gen_savepoint_pages.Session):
 def main() -> None:
     """Write all pages."""
     sessions = pages()
-    for page in sorted(PAGES.glob("*.md")):
+    for page in with_programs():
         page.write_text(filled(page) if page in sessions else with_files(page), "utf-8")
 
 

@@ -19,5 +19,5 @@ def test_a_session_goes_as_its_page_says(page: Path) -> None:
 
 def test_programs_on_pages_are_those_of_the_examples() -> None:
     """The shop is no session: it needs servers."""
-    for page in generator.PAGES.glob("*.md"):
+    for page in generator.with_programs():
         assert generator.with_files(page) == page.read_text(encoding="utf-8"), page

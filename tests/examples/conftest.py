@@ -9,6 +9,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 # what the tests of several applications share
 sys.path.insert(0, str(Path(__file__).parent))
-for directory in ("flights", "cards", "fraud", "cleanup", "sessions", "shop"):
+for directory in (
+    *("flights", "cards", "fraud", "cleanup", "sessions", "shop"),
+    *("greeter", "cart", "rides"),
+):
     if str(EXAMPLES / directory) not in sys.path:
         sys.path.insert(0, str(EXAMPLES / directory))

@@ -9,12 +9,13 @@ from pathlib import Path
 from service import cache_directory, install_lock, run_installer
 
 
-def maven_jars(name: str, *artifacts: str) -> Path:
+def maven_jars(name: str, *artifacts: str, alone: tuple[str, ...] = ()) -> Path:
     """A directory of jars; instant if it is there.
 
     Args:
         name: of the directory.
         artifacts: ``group:artifact:version`` of each.
+        alone: artifacts whose dependencies are left out.
 
     Raises:
         ServiceUnavailableError: there is no Maven, no network, or no such artifact.
@@ -25,7 +26,7 @@ def maven_jars(name: str, *artifacts: str) -> Path:
         if not done.exists():
             directory.mkdir(parents=True, exist_ok=True)
             project = directory / "pom.xml"
-            project.write_text(_project(name, artifacts))
+            project.write_text(_project(name, artifacts, alone))
             goal = ["dependency:copy-dependencies", f"-DoutputDirectory={directory}"]
             run_installer(["mvn", "-q", "-B", "-f", project, *goal])
             done.touch()
@@ -44,11 +45,14 @@ def java(classpath: str, most_memory: int = 192) -> list[str]:
     return [program, *memory, "-XX:-UsePerfData", "-cp", classpath]
 
 
-def _project(name: str, artifacts: tuple[str, ...]) -> str:
+def _project(name: str, artifacts: tuple[str, ...], alone: tuple[str, ...]) -> str:
+    nothing = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
+    wanted = [(artifact, "") for artifact in artifacts]
+    wanted += [(artifact, f"{nothing}</exclusions>") for artifact in alone]
     dependencies = "".join(
         "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>"
-        "</dependency>".format(*artifact.split(":"))
-        for artifact in artifacts
+        "{}</dependency>".format(*artifact.split(":"), exclusions)
+        for artifact, exclusions in wanted
     )
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
