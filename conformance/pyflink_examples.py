@@ -40,6 +40,8 @@ PIN = "apache-flink==2.3.0"
 FOLDER = "pyflink/examples/"
 DATASTREAM = "datastream/"
 """Folder of the programs that run on resident tasks, too."""
+LOGGED = re.compile(r"executor (epochs|resident): ")
+"""Lines of Millrace's log, which some programs send to the standard output."""
 SECONDS = 180
 """A program may take so long, Spark's start included."""
 FIRST = 10
@@ -125,7 +127,8 @@ def run(program: Path, arguments: tuple[str, ...], command: list[str] | None = N
         )
     except subprocess.TimeoutExpired:
         return Ended(-1, [], f"stopped after {SECONDS} s")
-    return Ended(done.returncode, done.stdout.splitlines(), done.stderr)
+    lines = [line for line in done.stdout.splitlines() if not LOGGED.match(line)]
+    return Ended(done.returncode, lines, done.stderr)
 
 
 def waiting_problem(ended: Ended, sentence: str) -> str:
