@@ -8,6 +8,7 @@ import re
 import shlex
 import socket
 from collections import Counter
+from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from time import monotonic, sleep
@@ -166,3 +167,21 @@ def test_modules_of_the_examples_are_valid(capsys: pytest.CaptureFixture[str]) -
     for name, _ in SESSIONS:
         assert main(["statefun", "validate", str(ROOT / "examples" / name / "module.yaml")]) == 0
     assert "playground ingress" in capsys.readouterr().out
+
+
+def test_titles_of_troubleshooting_are_messages() -> None:
+    """A message that was changed is to be changed on the page, too."""
+    page = (PAGES / "troubleshooting.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^### `(.*)`$", page, re.MULTILINE)
+    assert len(titles) > 15
+    sources = (ROOT / "src" / "millrace" / "statefun").rglob("*.py")
+    messages = {text for path in sources for text in texts_in(path)}
+    assert [title for title in titles if title not in messages] == []
+
+
+def texts_in(path: Path) -> Iterator[str]:
+    """Texts with places for values in a source."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+            yield "".join(map(str, parts))
