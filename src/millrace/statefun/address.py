@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from millrace.common.errors import JobDefinitionError
@@ -51,7 +52,13 @@ class Address(NamedTuple):
     @property
     def function_type(self) -> FunctionType:
         """Type of the function."""
-        return FunctionType(self.namespace, self.type)
+        return _function_type(self[0], self[1])
+
+
+@lru_cache(4096)
+def _function_type(namespace: str, name: str) -> FunctionType:
+    """Type of all addresses of a function. Each invocation asks for it several times."""
+    return FunctionType(namespace, name)
 
 
 class TypedValue(NamedTuple):

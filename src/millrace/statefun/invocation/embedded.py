@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib import import_module
 from time import perf_counter
 from types import SimpleNamespace
@@ -29,6 +30,8 @@ from millrace.statefun.protocol import AFTER_INVOKE, AFTER_WRITE, NONE
 __all__ = ["EmbeddedFunctions"]
 
 _DEFAULT_BATCH = 1000
+_ADDRESSES = 1 << 14
+"""Addresses of the SDK that are kept for further invocations."""
 
 
 class EmbeddedFunctions:
@@ -121,7 +124,7 @@ class EmbeddedFunctions:
             held = sdk.typed_value(*value) if value is not None and value.has_value else None
             # a state without a value is an empty message in the SDK's requests
             cells[declared.name] = sdk.cell(declared.type, held or sdk.nothing)
-        address = sdk.address(target.namespace, target.type, target.id, typename)
+        address = sdk.address(*target)
         return sdk.context(address, spec.make_instance(cells, typename))
 
     def _messages(self, context: Any, batch: MessageBatch) -> Iterator[Any]:
@@ -131,8 +134,7 @@ class EmbeddedFunctions:
         for _, argument, caller in batch.messages:
             context._caller = None
             if caller is not None:
-                sender = f"{caller.namespace}/{caller.type}"
-                context._caller = sdk.address(*caller, sender)
+                context._caller = sdk.address(*caller)
             yield sdk.message(typename, target.id, typed_value=sdk.typed_value(*argument))
 
 
@@ -157,8 +159,13 @@ def _sdk() -> SimpleNamespace:
     def typed_value(typename: str, has_value: bool, value: bytes) -> Any:
         return SdkTypedValue(typename=typename, has_value=has_value, value=value)
 
+    # frozen, so that invocations share it: it costs a microsecond to make
+    @lru_cache(_ADDRESSES)
+    def address(namespace: str, name: str, id: str) -> Any:
+        return SdkAddress(namespace, name, id, f"{namespace}/{name}")
+
     return SimpleNamespace(
-        address=SdkAddress,
+        address=address,
         message=Message,
         typed_value=typed_value,
         context=UserFacingContext,
