@@ -20,11 +20,12 @@ SOURCES = Path(__file__).parents[2] / "src"
 JOB = """
 import os, signal, sys
 from pyspark import SparkContext
-from millrace.common import WatermarkStrategy
+from millrace.common import Configuration, WatermarkStrategy
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import StreamExecutionEnvironment
 
-env = StreamExecutionEnvironment.get_execution_environment()
+settings = Configuration({"millrace.executor": sys.argv[2]})
+env = StreamExecutionEnvironment.get_execution_environment(settings)
 source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(100), splits=1)
 numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
 with numbers.execute_and_collect("numbers") as results:
@@ -36,6 +37,8 @@ with numbers.execute_and_collect("numbers") as results:
     for _ in results:
         pass
 """
+DIED = "the Spark application has ended beneath the job: its Java process died. Start"
+STOPPED = "the program itself has stopped the Spark application beneath the job, by stop()"
 
 
 def context(stopped: Any) -> Any:
@@ -66,16 +69,17 @@ def test_what_the_program_stops_itself_is_its_own_fault(monkeypatch: pytest.Monk
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("end", "said"),
+    ("end", "executor", "said"),
     [
-        ("kill", "the Spark application has ended beneath the job: its Java process died. Start"),
-        ("stop", "the program itself has stopped the Spark application beneath the job, by stop()"),
+        ("kill", "epochs", DIED),
+        ("stop", "epochs", STOPPED),
+        ("stop", "resident", STOPPED),
     ],
 )
-def test_a_job_whose_application_ends(tmp_path: Path, end: str, said: str) -> None:
+def test_a_job_whose_application_ends(tmp_path: Path, end: str, executor: str, said: str) -> None:
     (tmp_path / "job.py").write_text(JOB)
     done = subprocess.run(
-        [sys.executable, "job.py", end],
+        [sys.executable, "job.py", end, executor],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(SOURCES)},
         capture_output=True,

@@ -11,7 +11,7 @@ from pyspark import SparkContext
 from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import ApplicationLostError
 
-__all__ = ["require_application"]
+__all__ = ["require_application", "running_application"]
 
 POLL = 0.1
 LOOKS = 50
@@ -54,3 +54,15 @@ def _message(how: str) -> str:
         f"the Spark application has ended beneath the job: {how}. Start the program again; with a "
         "directory for checkpoints it resumes (--resume) where the newest one was made"
     )
+
+
+def running_application(context: SparkContext) -> Any:
+    """The application as Spark's JVM has it.
+
+    Raises:
+        Py4JError: the program has stopped the application.
+    """
+    java: Any = context._jsc
+    if java is None:
+        raise Py4JError("the program has stopped the Spark application")
+    return java.sc()

@@ -10,6 +10,7 @@ import time
 from pyspark import SparkContext
 
 from millrace.common.errors import JobExecutionError
+from millrace.spark.application import running_application
 
 __all__ = ["all_slots", "busy_slots", "free_slots", "require_free_slots", "too_few_slots"]
 
@@ -56,7 +57,7 @@ def free_slots(context: SparkContext) -> int:
 
 def all_slots(context: SparkContext) -> int:
     """Number of slots of the application."""
-    application = context._jsc.sc()
+    application = running_application(context)
     profile = application.resourceProfileManager().defaultResourceProfile()
     return int(application.maxNumConcurrentTasks(profile))
 
@@ -64,7 +65,7 @@ def all_slots(context: SparkContext) -> int:
 def busy_slots(context: SparkContext) -> int:
     """Number of slots that running tasks hold."""
     # not from the status tracker, which is seconds behind
-    counts = context._jsc.sc().taskScheduler().runningTasksByExecutors().valuesIterator()
+    counts = running_application(context).taskScheduler().runningTasksByExecutors().valuesIterator()
     busy = 0
     while counts.hasNext():
         busy += int(counts.next())

@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.program import Program
-from millrace.spark.application import require_application
+from millrace.spark.application import require_application, running_application
 from millrace.spark.cluster_cores import ClusterCores, in_driver
 from millrace.spark.executor import closed_runs, message_of, reason_of
 from millrace.spark.local_properties import LocalProperties
@@ -233,11 +233,11 @@ class SparkTasks:
 
     def _attempts(self) -> Iterator[Any]:
         """Spark's data of all task attempts."""
+        store = self._scala_context.statusStore()
         tracker = self._context.statusTracker()
         group = self._properties.group or self._name
         jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
         stages = [stage for job in jobs if job is not None for stage in job.stageIds]
-        store = self._scala_context.statusStore()
         for stage in stages:
             tasks = store.taskList(stage, 0, MOST_TASKS)
             yield from map(tasks.apply, range(tasks.size()))
@@ -247,8 +247,8 @@ class SparkTasks:
         not listed stays, as far as is known."""
         if in_driver(self._context):
             return ()
-        scheduler = self._scala_context.taskScheduler()
         try:
+            scheduler = self._scala_context.taskScheduler()
             if not self._hosts.keys() >= set(attempts):
                 self._hosts.update((t.taskId(), t.executorId()) for t in self._attempts())
             known = {host for attempt in attempts if (host := self._hosts.get(attempt)) is not None}
@@ -260,11 +260,12 @@ class SparkTasks:
 
     @property
     def _scala_context(self) -> Any:
-        return self._context._jsc.sc()
+        return running_application(self._context)
 
     def cancel(self) -> None:
         """Cancel the Spark job, which kills tasks that do not return."""
         try:
+            running_application(self._context)
             self._properties.cancel(self._name)
         except Py4JError as error:
             log.debug("cannot cancel resident tasks", exc_info=error)
