@@ -19,7 +19,7 @@ from millrace.common.errors import (
     JobDefinitionError,
     JobExecutionError,
 )
-from millrace.common.source import Boundedness
+from millrace.common.source import Boundedness, ReaderContext
 from millrace.common.types import Row, RowKind
 from millrace.connectors.state_changes import (
     CopyComplete,
@@ -40,6 +40,9 @@ from millrace.testing.faults import Faults
 
 INSERT, DELETE = RowKind.INSERT, RowKind.DELETE
 BEFORE, AFTER = RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER
+
+
+CONTEXT = ReaderContext(0, 1, lambda: 0)
 
 
 class Totals(KeyedProcessFunction):
@@ -115,7 +118,7 @@ def followed(tmp_path):
 
 def reader(job: Followed, position: StatePosition | None = None, **more) -> StateChangesReader:
     source = StateChangesSource(job.directory, "totals", "total", "MiniJob", **more)
-    return source.create_split_reader(None, position, None)
+    return source.create_split_reader(None, position, CONTEXT)
 
 
 def epoch(reader: StateChangesReader, batch: int = 100) -> list[Any]:
@@ -187,6 +190,19 @@ def test_without_its_checkpoint_a_new_reader_gives_everything_and_says_so(follow
     assert following.position().complete
     assert epoch(following) == [StateUpdate("b", None, True, 6)]
     assert following.next_wakeup(7) == 1_007
+
+
+@pytest.mark.parametrize(("interval", "wakeup"), [(None, None), (1_000, 1_007)])
+def test_a_loop_looks_often_unless_an_interval_is_set(
+    tmp_path: Path, interval: int | None, wakeup: int | None
+) -> None:
+    """Directories on disks and mounts: a look at an object store takes a request."""
+    context = ReaderContext(0, 1, lambda: 0, wake_up=lambda: None)
+    source = StateChangesSource(tmp_path, "count", "clicks", poll_interval=interval)
+    assert source.create_split_reader(None, None, context).next_wakeup(7) == wakeup
+    elsewhere = StateChangesSource("s3://bucket/job", "count", "clicks", poll_interval=interval)
+    assert elsewhere.create_split_reader(None, None, context).next_wakeup(7) == 1_007
+    assert source.create_split_reader(None, None, CONTEXT).next_wakeup(7) == 1_007
 
 
 def test_a_position_in_the_middle_counts_for_nothing(followed) -> None:
@@ -303,22 +319,22 @@ def test_bounded_is_what_there_is_now(followed) -> None:
     source = StateChangesSource(followed.directory, "totals", "total", bounded=True)
     assert source.boundedness is Boundedness.BOUNDED
     with pytest.raises(JobExecutionError, match="no complete checkpoint"):
-        source.create_split_reader(None, None, None).read(1)
+        source.create_split_reader(None, None, CONTEXT).read(1)
 
 
 def test_an_operator_is_found_by_its_name_too_or_the_others_are_listed(followed) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "Totals", "total")
-    assert len(epoch(source.create_split_reader(None, None, None))) == 1
+    assert len(epoch(source.create_split_reader(None, None, CONTEXT))) == 1
     source = StateChangesSource(followed.job_dir, "nobody", "total")
     with pytest.raises(JobExecutionError, match=r"no operators 'nobody'.*Totals \(uid totals\)"):
-        source.create_split_reader(None, None, None).read(1)
+        source.create_split_reader(None, None, CONTEXT).read(1)
 
 
 def test_a_state_that_is_not_there_is_warned_of(followed, caplog) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "totals", "totl")
-    assert epoch(source.create_split_reader(None, None, None)) == []
+    assert epoch(source.create_split_reader(None, None, CONTEXT)) == []
     assert "state 'totl' of operator 'totals' is empty or not there" in caplog.text
 
 
@@ -327,7 +343,7 @@ def test_a_state_that_is_not_there_has_no_table(followed) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "Totals", "totl", bounded=True)
     with pytest.raises(JobExecutionError, match=r"no keyed state 'totl'.*it has: parts, total"):
-        source.create_split_reader(None, None, None).read(1)
+        source.create_split_reader(None, None, CONTEXT).read(1)
 
 
 def test_an_empty_table(followed) -> None:
@@ -341,7 +357,7 @@ def test_state_that_belongs_to_no_key_is_refused(followed) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "totals", "@event-timers")
     followed._source.push(("a", 1))
-    following = source.create_split_reader(None, None, None)
+    following = source.create_split_reader(None, None, CONTEXT)
     following._table = "x"
     with pytest.raises(JobExecutionError, match="only keyed state can be followed"):
         following._kind(_Kind(EVENT_TIMER_QUEUE))

@@ -22,6 +22,7 @@ from millrace.common.source import (
 )
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.errors import SocketSourceError
+from millrace.connectors.wake_ups import SAFETY_MS
 from millrace.formats.charset import require_charset
 
 __all__ = ["SocketTextSource"]
@@ -87,14 +88,24 @@ class SocketTextSource(SplitSource[str]):
         connection = SocketConnection(
             self._host, self._port, self._delimiter, self._charset, context.wake_up
         )
-        return SocketTextReader(connection, position)
+        return SocketTextReader(connection, position, is_woken=context.wake_up is not None)
 
 
 class SocketTextReader(SplitReader[str]):
-    """Takes the text that the connection has received so far."""
+    """Takes the text that the connection has received so far.
 
-    def __init__(self, connection: SocketConnection | None, position: SocketPosition) -> None:
+    Args:
+        is_woken: whether the connection wakes the loop that polls the reader.
+    """
+
+    def __init__(
+        self,
+        connection: SocketConnection | None,
+        position: SocketPosition,
+        is_woken: bool = False,
+    ) -> None:
         self._connection = connection
+        self._is_woken = is_woken
         self._records, self._ended = position
 
     def read(self, max_records: int) -> RowBatch[str]:
@@ -110,6 +121,9 @@ class SocketTextReader(SplitReader[str]):
 
     def finished(self) -> bool:
         return self._ended
+
+    def next_wakeup(self, now: int) -> int | None:
+        return now + SAFETY_MS if self._is_woken else None
 
     def close(self) -> None:
         if self._connection is not None:

@@ -31,6 +31,7 @@ from millrace.common.source import (
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.common.types.batch import RowBatch
 from millrace.engine.job_identity import job_id_of
+from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
 from millrace.state.alike import alike
 from millrace.state.checkpoint.directory import complete_checkpoints, metadata_path
@@ -47,6 +48,9 @@ from millrace.state.table_kinds import FLAT
 __all__ = ["CopyComplete", "StateChangesSource", "StatePosition", "StateUpdate"]
 
 log = logging.getLogger(__name__)
+
+POLL_MS = 1_000
+"""Milliseconds between two searches for a checkpoint, unless set."""
 
 
 class StateUpdate(NamedTuple):
@@ -92,7 +96,8 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
         job_name: the job's name.
         bounded: give what the newest checkpoint holds, and end; fails if the operator has other
             states there, but not this one.
-        poll_interval: time between searches for a new checkpoint.
+        poll_interval: time between searches for a new checkpoint. None for a second; on resident
+            tasks, directories on disks and mounts of the machine are then looked at within 50 ms.
 
     Unless bounded, it ends when the other job has finished. Event times are the times of the
     checkpoints.
@@ -114,15 +119,17 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
         job_name: str | None = None,
         *,
         bounded: bool = False,
-        poll_interval: Duration | Time | int = 1_000,
+        poll_interval: Duration | Time | int | None = None,
     ) -> None:
         if not uid or not state_name:
             raise JobDefinitionError("a state to follow needs the operator's uid and its own name")
-        self.poll_interval = millis(poll_interval)
+        self.poll_interval = POLL_MS if poll_interval is None else millis(poll_interval)
         if self.poll_interval <= 0:
             raise JobDefinitionError(f"the poll interval must be positive, not {poll_interval!r}")
         base = resolved(directory)
         self.directory = os.path.join(base, job_id_of(job_name)) if job_name else base
+        self.is_cheap = poll_interval is None and is_local(self.directory)
+        """Whether a search costs next to nothing, and its interval is not set."""
         self.uid = uid
         self.state_name = state_name
         self.bounded = bounded
@@ -137,7 +144,7 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
     def create_split_reader(
         self, split: SourceSplit, position: StatePosition | None, context: ReaderContext
     ) -> StateChangesReader:
-        return StateChangesReader(self, position)
+        return StateChangesReader(self, position, is_polled=context.wake_up is not None)
 
 
 class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
@@ -146,10 +153,16 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
 
     A reader that is restored reads the copy from the checkpoint of its position. If that was read
     in part, or is gone, it gives all of it, or of the newest, again and says so.
+
+    Args:
+        is_polled: whether a loop polls readers within milliseconds that know no time.
     """
 
-    def __init__(self, source: StateChangesSource, position: StatePosition | None) -> None:
+    def __init__(
+        self, source: StateChangesSource, position: StatePosition | None, is_polled: bool = False
+    ) -> None:
         self._source = source
+        self._is_polled = is_polled and source.is_cheap
         self._position = position
         self._begun = False
         self._interrupted: int | None = None
@@ -191,8 +204,10 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
     def finished(self) -> bool:
         return self._ended and not self._batches and not self._pause
 
-    def next_wakeup(self, now: int) -> int:
-        return now if self._batches or self._pause else now + self._source.poll_interval
+    def next_wakeup(self, now: int) -> int | None:
+        if self._batches or self._pause:
+            return now
+        return None if self._is_polled else now + self._source.poll_interval
 
     # -- the checkpoints of the other job ------------------------------------------------------
 

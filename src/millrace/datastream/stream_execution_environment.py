@@ -411,7 +411,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         job_name: str | None = None,
         *,
         bounded: bool = False,
-        poll_interval: Duration | Time | int = 1_000,
+        poll_interval: Duration | Time | int | None = None,
         source_name: str = "State Changes",
     ) -> DataStream[Row]:
         """The committed changes of a keyed state of another job, exactly once.

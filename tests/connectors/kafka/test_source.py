@@ -178,7 +178,7 @@ def test_an_idle_topic_needs_no_epochs(
     topics: Any, builder: Any, wall_clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("millrace.connectors.kafka.reader._EXPECTANT_EPOCHS", 3)
-    monkeypatch.setattr("millrace.connectors.kafka.reader._SAFETY", 3_600_000)
+    monkeypatch.setattr("millrace.connectors.kafka.reader.SAFETY_MS", 3_600_000)
     topic = topics.create(partitions=2)
     topics.send(topic, ["first"])
     source = (

@@ -15,6 +15,7 @@ from millrace.common.types.batch import RowBatch
 from millrace.connectors.errors import ConnectorError
 from millrace.connectors.message_queue.acknowledging_reader import AcknowledgingReader, QueueReading
 from millrace.connectors.message_queue.queue_client import Delivery, QueueClient
+from millrace.connectors.wake_ups import SAFETY_MS
 
 SPLIT = "consumer-0"
 
@@ -108,7 +109,7 @@ class Pushed(QueueClient):
         self.arrived.clear()
 
 
-def test_a_message_wakes_the_loop() -> None:
+def test_messages_and_failures_wake_the_loop() -> None:
     client, calls = Pushed(), []
     reading = QueueReading(
         "it", lambda _: client, deserialize, True, "no id", ErrorPolicy.fail(), ConnectorError
@@ -117,9 +118,15 @@ def test_a_message_wakes_the_loop() -> None:
     reader = AcknowledgingReader(reading, context)
     reader.add_splits([AssignedSplit(SourceSplit(SPLIT), None)])
     assert reader.poll(10) == []
+    assert reader.next_wakeup(5) == 5 + SAFETY_MS
     client.deliver(Delivery(1, "id", b"7", None))
     assert calls == ["woken"]
     assert [value for r in reader.poll(10) for value in r.batch.to_rows().values] == [7]
+    assert reader.next_wakeup(5) == 5  # more may have come
+    client.fail(ConnectorError("away"))
+    assert calls == ["woken", "woken"]
+    with pytest.raises(ConnectorError, match="away"):
+        reader.poll(10)
 
 
 STEPS = st.lists(

@@ -25,26 +25,21 @@ from millrace.connectors.kafka.client import (
     import_confluent_kafka,
     is_transient,
 )
-from millrace.connectors.kafka.message_waiter import MessageWaiter
 from millrace.connectors.kafka.offset_reset import OffsetReset
 from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
 from millrace.connectors.kafka.partition_watch import NewRecords
 from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
 from millrace.connectors.kafka.value_decoder import ValueDecoder
+from millrace.connectors.wake_ups import EMPTY_ROUNDS, SAFETY_MS, MessageWaiter
 
 __all__ = ["KafkaSourceReader"]
 
-_SAFETY = 10_000
-"""Milliseconds after which an idle reader is asked although nobody has told it of records."""
 _EXPECTANT_EPOCHS = 20
 """Epochs for which it is asked in quick succession when somebody has, or when it is new."""
 _BACKLOG = 1_000
 """Records that a partition must have in store for the reader to wait for them."""
 _FETCH_PATIENCE_S = 0.2
 """How long it waits for them in an epoch: the next epoch would cost more than the fetch."""
-_EMPTY_ROUNDS = 3
-"""Rounds without records after which a reader that can be woken waits in a thread. Until then it is
-polled within milliseconds, which costs less than a thread."""
 
 
 class _OpenPartition:
@@ -202,19 +197,21 @@ class KafkaSourceReader(SourceReader[Any]):
         if self._busy:  # more come while the epoch ends
             return now
         if self._context.wake_up is not None:
-            return now + _SAFETY if self._is_waiting(self._context.wake_up) else None
+            return now + SAFETY_MS if self._is_waiting(self._context.wake_up) else None
         watched = all(opened.stop is None for opened in self._open.values())
         if self._expectant or not watched or self._pending_records():
             return None
-        return now + _SAFETY
+        return now + SAFETY_MS
 
     def _is_waiting(self, wake_up: Callable[[], None]) -> bool:
         """Whether a thread waits for the next message, which begins after a few empty rounds."""
-        if self._empty_rounds < _EMPTY_ROUNDS or not self._open:
+        if self._empty_rounds < EMPTY_ROUNDS or not self._open:
             return False
         if self._waiter is None:
             consumer = self._consumer
-            self._waiter = MessageWaiter(lambda patience: consumer.consume(1, patience), wake_up)
+            self._waiter = MessageWaiter(
+                lambda patience: consumer.consume(1, patience), wake_up, "Kafka messages"
+            )
         self._waiter.wait()
         return True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from millrace.common.source import AssignedSplit, ReaderContext, SourceReader, SplitRecords
@@ -18,6 +19,7 @@ from millrace.connectors.kinesis.client import (
 )
 from millrace.connectors.kinesis.record_deserializer import KinesisRecord, RecordDecoder
 from millrace.connectors.kinesis.shard_split import KinesisShardSplit
+from millrace.connectors.wake_ups import SAFETY_MS
 
 __all__ = ["KinesisReader"]
 
@@ -25,6 +27,8 @@ _AFTER_FAILURE = 1_000
 """Milliseconds until a shard is asked again that could not be read."""
 _CLOCKS_DIFFER = 300_000
 """Milliseconds at most: requests that are signed later are refused."""
+_REQUESTS = 4
+"""Requests of a reader that may run at a time."""
 
 
 class _OpenShard:
@@ -43,6 +47,9 @@ class _OpenShard:
         self.fetched: deque[Mapping[str, Any]] = deque()
         """Records of the last request that no epoch has taken."""
         self.iterator: str | None = None
+        """Place of the next request; the thread of a running request alone has it."""
+        self.request: Future[Mapping[str, Any]] | None = None
+        """Request whose answer has not been taken."""
         self.has_ended = False
         """Whether nothing is behind what was fetched: the shard was split or merged."""
         self.asked_again_at = 0
@@ -52,7 +59,8 @@ class _OpenShard:
 
 
 class KinesisReader(SourceReader[Any]):
-    """Reads the shards in turn, each as often as its limits allow.
+    """Reads the shards in turn, each as often as its limits allow. A loop that can be woken does
+    not wait for the answers: requests run in threads.
 
     Args:
         create_decoder: makes the decoder of a shard.
@@ -74,6 +82,7 @@ class KinesisReader(SourceReader[Any]):
         self._most = most
         self._context = context
         self._client: Any = None
+        self._threads: ThreadPoolExecutor | None = None
         self._open: dict[str, _OpenShard] = {}
         self._metrics = context.metrics.add_group("KinesisReader")
         self._metrics.gauge("millisBehindLatest", self._largest_lag)
@@ -90,7 +99,7 @@ class KinesisReader(SourceReader[Any]):
         share = max(1, max_records // max(1, len(readable)))
         found: list[SplitRecords[Any]] = []
         for shard in readable:
-            if not shard.fetched and not shard.has_ended and now >= shard.asked_again_at:
+            if not shard.fetched and not shard.has_ended:
                 self._fetch(shard, now)
             if shard.fetched:
                 found += self._read(shard, share)
@@ -100,12 +109,18 @@ class KinesisReader(SourceReader[Any]):
         return found
 
     def _fetch(self, shard: _OpenShard, now: int) -> None:
-        """Request the next records; a request that fails temporarily is repeated later."""
-        shard.asked_again_at = now + self._interval
+        """Request the next records, if it is time, and take them, if they are there. A request
+        that fails temporarily is repeated later."""
+        if shard.request is None:
+            if now < shard.asked_again_at:
+                return
+            shard.asked_again_at = now + self._interval
+            shard.request = self._requested(shard)
+        if not shard.request.done():
+            return
+        request, shard.request = shard.request, None
         try:
-            if shard.iterator is None:
-                shard.iterator = self._iterator(shard)
-            answer = self._client.get_records(ShardIterator=shard.iterator, Limit=self._most)
+            answer = request.result()
         except Exception as error:  # whatever kinds the client has
             shard.iterator = None
             if code_of(error) == "ExpiredIteratorException":
@@ -120,6 +135,31 @@ class KinesisReader(SourceReader[Any]):
         shard.iterator = answer.get("NextShardIterator")
         shard.has_ended = shard.iterator is None
         shard.behind = answer.get("MillisBehindLatest") or 0
+
+    def _requested(self, shard: _OpenShard) -> Future[Mapping[str, Any]]:
+        """A request for records: made in a thread, which wakes the loop, or else here."""
+        wake_up = self._context.wake_up
+        if wake_up is None:
+            request: Future[Mapping[str, Any]] = Future()
+            try:
+                request.set_result(self._ask(shard))
+            except Exception as error:  # raised where the result is taken
+                request.set_exception(error)
+            return request
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_REQUESTS, "Kinesis requests")
+        request = self._threads.submit(self._ask, shard)
+        request.add_done_callback(lambda _: wake_up())
+        return request
+
+    def _ask(self, shard: _OpenShard) -> Mapping[str, Any]:
+        """The answer to a request for the next records."""
+        if shard.iterator is None:
+            shard.iterator = self._iterator(shard)
+        answer: Mapping[str, Any] = self._client.get_records(
+            ShardIterator=shard.iterator, Limit=self._most
+        )
+        return answer
 
     def _iterator(self, shard: _OpenShard) -> str:
         """An iterator after the position."""
@@ -170,7 +210,13 @@ class KinesisReader(SourceReader[Any]):
         readable = [shard for shard in self._open.values() if not shard.paused]
         if any(shard.fetched or shard.has_ended for shard in readable):
             return now
-        return min((shard.asked_again_at for shard in readable), default=None)
+        running = [shard.request for shard in readable if shard.request is not None]
+        if any(request.done() for request in running):
+            return now
+        times = [shard.asked_again_at for shard in readable if shard.request is None]
+        if running:  # their ends wake the loop
+            times.append(now + SAFETY_MS)
+        return min(times, default=None)
 
     def snapshot_state(self) -> Mapping[str, str | None]:
         return {split_id: shard.position for split_id, shard in self._open.items()}
@@ -179,6 +225,8 @@ class KinesisReader(SourceReader[Any]):
         return max((shard.behind for shard in self._open.values()), default=0)
 
     def close(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
         if self._client is not None:
             self._client.close()
 

@@ -19,6 +19,7 @@ from millrace.connectors.malformed_records import MalformedRecords
 from millrace.connectors.message_queue.processed_ids import ProcessedIds
 from millrace.connectors.message_queue.queue_client import Delivery, QueueClient
 from millrace.connectors.record_decoding import decode_around
+from millrace.connectors.wake_ups import SAFETY_MS
 from millrace.formats.malformed_record import MalformedRecordError, as_malformed, shown_bytes
 
 __all__ = ["AcknowledgingReader", "QueueReading"]
@@ -172,7 +173,10 @@ class AcknowledgingReader(SourceReader[Any]):
             consumer.ids.acknowledged(now)
 
     def next_wakeup(self, now: int) -> int | None:
-        return now if self._busy else None  # more come while the epoch ends
+        if self._busy:  # more come while the epoch ends
+            return now
+        # the client wakes the reader
+        return None if self._context.wake_up is None else now + SAFETY_MS
 
     def close(self) -> None:
         for consumer in self._consumers.values():

@@ -32,13 +32,19 @@ class QueueClient(ABC):
         self.arrived: deque[Delivery] = deque()
         """Filled by the client's thread."""
         self.wake_up: Callable[[], None] | None = None
-        """Called in the client's thread when a message has arrived."""
+        """Called in the client's thread when a message has arrived, or none can arrive any more."""
         self.failure: Exception | None = None
-        """Set by the client's thread when no more can arrive: of the connector's own kind."""
+        """Reason why no more can arrive, of the connector's own kind; None if there is none."""
 
     def deliver(self, delivery: Delivery) -> None:
         """Add a message, in the client's thread."""
         self.arrived.append(delivery)
+        if self.wake_up is not None:
+            self.wake_up()
+
+    def fail(self, error: Exception) -> None:
+        """Note in the client's thread that no more messages can arrive."""
+        self.failure = error
         if self.wake_up is not None:
             self.wake_up()
 

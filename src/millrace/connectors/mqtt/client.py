@@ -40,7 +40,7 @@ class MqttSubscriber(QueueClient):
             raise MqttError(f"{self._place} cannot subscribe to {', '.join(topics)}: {refusal}")
 
     def _on_lost(self, reason: str) -> None:
-        self.failure = MqttError(f"{self._place} is lost: {reason}")
+        self.fail(MqttError(f"{self._place} is lost: {reason}"))
 
     def _on_message(self, received: Any) -> None:
         message = MqttMessage(
@@ -49,9 +49,11 @@ class MqttSubscriber(QueueClient):
         try:
             id = None if self._message_id is None else self._message_id(message)
         except Exception as error:  # of the user's function: in this thread nobody would see it
-            self.failure = MqttError(
-                f"set_message_id() failed for a message of {self._place}: "
-                f"{type(error).__name__}: {error}"
+            self.fail(
+                MqttError(
+                    f"set_message_id() failed for a message of {self._place}: "
+                    f"{type(error).__name__}: {error}"
+                )
             )
             return
         # what has quality of service 0 was sent so, and is not acknowledged

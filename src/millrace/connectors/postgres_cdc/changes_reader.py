@@ -100,6 +100,12 @@ class ChangesReader:
         """Whether the reader has an end position."""
         return self._end is not None
 
+    @property
+    def descriptor(self) -> int | None:
+        """File descriptor of the connection, which can be read when the server has sent something.
+        None if the reader is to be polled instead: it has no connection, or asks for the end."""
+        return None if self._session is None or self.is_bounded else self._session.stream.descriptor
+
     def read(self, max_records: int) -> list[TableChange]:
         """The changes that have arrived; none while the server is unreachable.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from millrace.common.source import (
@@ -23,6 +23,7 @@ from millrace.connectors.postgres_cdc.connection import (
 )
 from millrace.connectors.postgres_cdc.deserialization import CdcDeserializationSchema
 from millrace.connectors.postgres_cdc.splits import ChunkFinished, ChunkSplit, NewChanges, RunEnded
+from millrace.connectors.wake_ups import EMPTY_ROUNDS, SAFETY_MS, SocketWaiter
 
 __all__ = ["PostgresCdcReader"]
 
@@ -53,6 +54,8 @@ class PostgresCdcReader(SourceReader[Any]):
         """Reader of changes that are left to another run."""
         self._busy = False
         self._expectant = _EXPECTANT_EPOCHS
+        self._empty_rounds = 0
+        self._waiter: SocketWaiter | None = None
         group = context.metrics.add_group("PostgresCdcSourceReader")
         self._rows_read = group.counter("snapshotRows")
         self._changes_read = group.counter("changes")
@@ -71,6 +74,7 @@ class PostgresCdcReader(SourceReader[Any]):
                 self._expectant = _EXPECTANT_EPOCHS
 
     def begin_epoch(self, max_records_per_split: int) -> None:
+        self._empty_rounds = 0 if self._busy else self._empty_rounds + 1
         self._busy = False
         self._expectant = max(0, self._expectant - 1)
 
@@ -81,12 +85,29 @@ class PostgresCdcReader(SourceReader[Any]):
     def next_wakeup(self, now: int) -> int | None:
         if self._busy:  # more come while the epoch ends
             return now
-        if self._context.wake_up is not None:  # looks cost next to nothing there
-            return None
+        if self._context.wake_up is not None:
+            return self._woken_by(self._context.wake_up, now)
         bounded = self._changes is not None and self._changes.is_bounded
         if self._expectant or self._chunks or bounded:
             return None
-        return now + int(1000 * self._settings.heartbeat_interval)
+        return now + self._heartbeat_ms
+
+    @property
+    def _heartbeat_ms(self) -> int:
+        return int(1000 * self._settings.heartbeat_interval)
+
+    def _woken_by(self, wake_up: Callable[[], None], now: int) -> int | None:
+        """Time of the next poll, while a thread waits for the server to send something. None if
+        the reader is to be polled within milliseconds, because nothing can be waited for."""
+        descriptor = None if self._changes is None else self._changes.descriptor
+        if descriptor is None and self._waiter is not None:
+            self._waiter.forget()
+        if descriptor is None or self._chunks or self._empty_rounds < EMPTY_ROUNDS:
+            return None
+        if self._waiter is None:
+            self._waiter = SocketWaiter(wake_up, "PostgreSQL changes")
+        self._waiter.wait(descriptor)
+        return now + min(SAFETY_MS, self._heartbeat_ms)
 
     def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
         found = [*self._poll_changes(max_records), *self._poll_chunks(max_records)]
@@ -120,6 +141,8 @@ class PostgresCdcReader(SourceReader[Any]):
         return SplitRecords(split_id, self._schema.deserialize_batch(changes))
 
     def _close_changes(self) -> None:
+        if self._waiter is not None:
+            self._waiter.forget()
         if self._changes is not None:
             self._changes.close()
             self._changes = None
@@ -179,5 +202,7 @@ class PostgresCdcReader(SourceReader[Any]):
         return positions
 
     def close(self) -> None:
+        if self._waiter is not None:
+            self._waiter.close()
         self._close_changes()
         self._close_sql()

@@ -84,6 +84,11 @@ class ReplicationStream:
         error: Exception = kind(text.strip())
         return error
 
+    @property
+    def descriptor(self) -> int:
+        """File descriptor of the socket, which can be read when the server has sent something."""
+        return int(self._connection.socket)
+
     def receive(self) -> LogData | LogEnd | None:
         """Next message; None if no message has arrived.
 

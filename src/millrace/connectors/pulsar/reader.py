@@ -27,12 +27,15 @@ from millrace.connectors.pulsar.message_position import EARLIEST, MessagePositio
 from millrace.connectors.pulsar.partition_split import PulsarPartitionSplit
 from millrace.connectors.pulsar.record_deserializer import MessageDecoder
 from millrace.connectors.pulsar.subscription import ask
+from millrace.connectors.wake_ups import EMPTY_ROUNDS, SAFETY_MS, MessageWaiter
 
 __all__ = ["PulsarReader", "ReadUpTo"]
 
 _FETCH_PATIENCE_S = 0.05
 """How long an epoch waits for more of what is coming: another epoch would cost more."""
 _MOMENT_MS = 10
+_MOST_WAITERS = 16
+"""Partitions for which threads wait. A reader that has more is polled."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class _OpenPartition:
         self.stop = split.stop if run_end is None else run_end
         self.decoder = decoder
         self.reader: Any = None
+        self.waiter: MessageWaiter | None = None
         self.acknowledged = position
         self.last_publish_time = 0
         self.paused = False
@@ -111,6 +115,7 @@ class PulsarReader(SourceReader[Any]):
         """Partitions that are left to another run."""
         self._busy = False
         """Whether messages came in this epoch."""
+        self._empty_rounds = 0
         self._patience = 0.0
         self._metrics = context.metrics.add_group("PulsarSourceReader")
 
@@ -149,6 +154,7 @@ class PulsarReader(SourceReader[Any]):
         group.gauge("lastPublishTime", lambda: opened.last_publish_time)
 
     def begin_epoch(self, max_records_per_split: int) -> None:
+        self._empty_rounds = 0 if self._busy else self._empty_rounds + 1
         self._busy = False
         # a reader that is polled again at once has no need to wait
         self._patience = 0.0 if self._context.wake_up is not None else _FETCH_PATIENCE_S
@@ -166,10 +172,12 @@ class PulsarReader(SourceReader[Any]):
 
     def _fetched(self, opened: _OpenPartition, most: int) -> list[Any]:
         """Messages that the client has fetched; waits briefly for further ones."""
-        messages: list[Any] = []
+        if opened.waiter is not None and opened.waiter.is_waiting:
+            return []
         read_next, wait = opened.reader.read_next, 0
         until = self._clock() + self._patience
         try:
+            messages: list[Any] = [] if opened.waiter is None else opened.waiter.take()
             while len(messages) < most:
                 try:
                     messages.append(read_next(wait))
@@ -216,6 +224,8 @@ class PulsarReader(SourceReader[Any]):
 
     def _finish(self, opened: _OpenPartition) -> SplitRecords[Any]:
         del self._open[opened.split.split_id]
+        if opened.waiter is not None:
+            opened.waiter.close()
         if opened.reader is not None:
             opened.reader.close()
         if opened.goes_on:
@@ -228,7 +238,29 @@ class PulsarReader(SourceReader[Any]):
             opened.paused = split_id in pause or (opened.paused and split_id not in resume)
 
     def next_wakeup(self, now: int) -> int | None:
-        return now if self._busy else None  # more come while the epoch ends
+        if self._busy:  # more come while the epoch ends
+            return now
+        wake_up = self._context.wake_up
+        if wake_up is None or self._empty_rounds < EMPTY_ROUNDS or len(self._open) > _MOST_WAITERS:
+            return None
+        for opened in self._open.values():
+            if not opened.paused:
+                self._wait(opened, wake_up)
+        return now + SAFETY_MS
+
+    def _wait(self, opened: _OpenPartition, wake_up: Callable[[], None]) -> None:
+        """Have a thread wait for the next message of a partition."""
+        if opened.waiter is None:
+            read_next, timed_out = opened.reader.read_next, self._pulsar.Timeout
+
+            def consume(patience: float) -> list[Any]:
+                try:
+                    return [read_next(int(patience * 1000))]
+                except timed_out:
+                    return []
+
+            opened.waiter = MessageWaiter(consume, wake_up, "Pulsar messages")
+        opened.waiter.wait()
 
     def snapshot_state(self) -> Mapping[str, MessagePosition | None]:
         opened = [*self._open.values(), *self._left]
@@ -243,6 +275,11 @@ class PulsarReader(SourceReader[Any]):
             self._context.send_source_event(ReadUpTo(positions))
 
     def close(self) -> None:
+        waiters = [opened.waiter for opened in self._open.values() if opened.waiter is not None]
+        for waiter in waiters:
+            waiter.end()
+        for waiter in waiters:
+            waiter.close()
         if self._client is not None:
             with suppress(Exception):  # whatever kinds the client has: the brokers may be away
                 self._client.close()

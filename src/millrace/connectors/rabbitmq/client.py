@@ -61,9 +61,8 @@ class RabbitMQClient(QueueClient):
         except Exception as error:
             reason = said(error)
         if not self._closing:
-            self.failure = RabbitMQError(
-                f"queue '{self._queue}' of RabbitMQ at {self._config.place} is lost: {reason}"
-            )
+            place = f"queue '{self._queue}' of RabbitMQ at {self._config.place}"
+            self.fail(RabbitMQError(f"{place} is lost: {reason}"))
         with suppress(Exception):
             self._connection.close()
 

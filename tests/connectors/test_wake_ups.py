@@ -1,14 +1,17 @@
-"""Waiting for an idle consumer's next message, without a broker."""
+"""Threads that wait for an idle consumer's next message, or for a socket, without a server."""
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
+from collections.abc import Iterator
 from queue import Empty, SimpleQueue
 from typing import Any
 
 import pytest
 
-from millrace.connectors.kafka.message_waiter import MessageWaiter
+from millrace.connectors.wake_ups import MessageWaiter, SocketWaiter
 
 LONG = 60
 """Seconds after which a test fails instead of waiting on."""
@@ -122,7 +125,7 @@ def test_calls_are_made_in_order_between_two_waits() -> None:
         waiter.call(lambda number=number: note(number))  # type: ignore[misc]
     waiter.call(over.set)
     assert over.wait(LONG)
-    assert made == [(number, "Kafka messages") for number in "abc"]
+    assert made == [(number, "messages") for number in "abc"]
     waiter.close()
 
 
@@ -174,3 +177,84 @@ def test_calls_that_are_left_are_made_at_the_end() -> None:
     waiter.call(lambda: made.append("commit"))
     waiter.close()
     assert made == ["commit"]
+
+
+class Sockets:
+    """Both ends of a connection, and a waiter at one of them."""
+
+    def __init__(self) -> None:
+        self.here, self.there = socket.socketpair()
+        self.woken = threading.Semaphore(0)
+        self.waiter = SocketWaiter(self.woken.release)
+
+    def wait(self) -> None:
+        self.waiter.wait(self.here.fileno())
+
+    def is_woken(self) -> bool:
+        return self.woken.acquire(timeout=LONG)
+
+    def close(self) -> None:
+        self.waiter.close()
+        self.here.close()
+        self.there.close()
+
+
+@pytest.fixture
+def sockets() -> Iterator[Sockets]:
+    opened = Sockets()
+    yield opened
+    opened.close()
+
+
+def test_what_arrives_at_a_socket_wakes_the_reader_once(sockets: Sockets) -> None:
+    sockets.wait()
+    sockets.there.send(b"a")
+    assert sockets.is_woken()
+    sockets.there.send(b"b")
+    assert not sockets.woken.acquire(timeout=0.05)  # nobody has begun to wait again
+    assert sockets.here.recv(10) == b"ab"
+
+
+def test_what_has_arrived_before_wakes_the_reader(sockets: Sockets) -> None:
+    sockets.there.send(b"a")
+    sockets.wait()
+    assert sockets.is_woken()
+    sockets.wait()  # it has not been read
+    assert sockets.is_woken()
+
+
+def test_a_closed_connection_wakes_the_reader(sockets: Sockets) -> None:
+    sockets.wait()
+    sockets.there.close()
+    assert sockets.is_woken()
+
+
+def test_the_connection_that_waits_is_the_last_one(sockets: Sockets) -> None:
+    """A reader that has connected anew may have the file descriptor of its former connection."""
+    sockets.wait()
+    number = sockets.here.fileno()
+    there, here = socket.socketpair()
+    with there:
+        os.dup2(here.fileno(), number)  # closes what was there
+        here.close()
+        sockets.wait()
+        there.send(b"a")
+        assert sockets.is_woken()
+        assert sockets.here.recv(10) == b"a"
+
+
+def test_a_forgotten_socket_wakes_nobody(sockets: Sockets) -> None:
+    sockets.wait()
+    sockets.waiter.forget()
+    sockets.waiter.close()  # what was asked for is done
+    sockets.there.send(b"a")
+    assert not sockets.woken.acquire(blocking=False)
+
+
+def test_the_thread_of_a_socket_ends_with_the_reader() -> None:
+    before = set(threading.enumerate())
+    opened = Sockets()
+    opened.wait()
+    opened.close()
+    assert set(threading.enumerate()) <= before
+    assert not opened.woken.acquire(blocking=False)
