@@ -19,6 +19,7 @@ from millrace.common.types.logical.logical_type import (
 )
 from millrace.expressions import registry
 from millrace.expressions.resolved import AggregateCall, SortKey
+from millrace.state.columns.row_log import RowLog
 from millrace.table_runtime.over_aggregate import OverAggregateOperator, OverAggregateSpec
 
 LONG = BigIntType()
@@ -156,3 +157,19 @@ def test_a_partition_with_rows_that_wait_does_not_expire() -> None:
     subtask.epoch([columns(INPUT, [("+I", ("a", _at(30), 1))])])
     found = subtask.epoch([], watermark=30)
     assert [row[3] for _, row in found] == [2, 3]
+
+
+@pytest.mark.parametrize("preceding", [None, 5])
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_watermark_looks_only_at_due_rows_and_their_frames(
+    preceding: int | None, rows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subtask = Subtask(partial(OverAggregateOperator, spec(rows, preceding)))
+    came = [("a", START + timedelta(milliseconds=n), 1) for n in range(1, 100)]
+    subtask.epoch([columns(INPUT, [("+I", row) for row in came])], watermark=0)
+
+    def fail(log: RowLog) -> None:
+        raise AssertionError("all rows are looked at")
+
+    monkeypatch.setattr(RowLog, "live_rows", fail)
+    assert [row[3] for _, row in subtask.epoch([], watermark=3)] == [1, 2, 3]

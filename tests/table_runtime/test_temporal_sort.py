@@ -11,6 +11,7 @@ from tests.table_runtime.subtask import Row, Subtask, columns
 
 from millrace.common.types.logical.logical_type import BigIntType, RowType, TimestampType
 from millrace.expressions.resolved import SortKey
+from millrace.state.columns.row_log import RowLog
 from millrace.table_runtime.temporal_sort import TemporalSortOperator
 
 INPUT = RowType.of(("at", TimestampType(3)), ("v", BigIntType()))
@@ -54,3 +55,15 @@ def test_by_processing_time_a_flush_gives_the_rows_that_wait() -> None:
         columns(INPUT, [("+I", row(0, value)) for value in values]) for values in ((1, 3), (2, 5))
     ]
     assert [each[1] for _, each in subtask.epoch(batches)] == [3, 1, 5, 2]
+
+
+def test_a_watermark_looks_only_at_the_rows_that_it_emits(monkeypatch: pytest.MonkeyPatch) -> None:
+    subtask = Subtask(partial(TemporalSortOperator, INPUT, KEYS, 0))
+    batch = columns(INPUT, [("+I", row(ms, ms)) for ms in range(100)])
+    subtask.epoch([batch], watermark=0)
+
+    def fail(log: RowLog) -> None:
+        raise AssertionError("all rows are looked at")
+
+    monkeypatch.setattr(RowLog, "live_rows", fail)
+    assert [each for _, each in subtask.epoch([], watermark=2)] == [row(1, 1), row(2, 2)]

@@ -19,6 +19,7 @@ from millrace.common.types.logical.logical_type import BooleanType, RowField, Ro
 from millrace.expressions.resolved import AggregateCall, SortKey
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
+from millrace.runtime.expiry_queue import ExpiryQueue
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
@@ -124,12 +125,20 @@ class OverAggregateOperator(Operator):
         self._schema = schema_of(spec.output_type)
         self._now = 0
 
+    @property
+    def _is_range(self) -> bool:
+        """Whether frames reach back for a time: emitted rows are kept as long."""
+        return self._spec.preceding is not None and not self._spec.rows
+
     def restore(self) -> None:
         self._accumulators.restore()
         self.watermark = self._passed.get(MIN_WATERMARK)
         rows = self._log.live_rows()
-        waiting = rows[self._log.column(_GIVEN).take(rows) == 0]
-        self._due = int(self._log.column(_TIME).take(waiting).min(initial=MAX_WATERMARK))
+        times, given = self._log.column(_TIME).take(rows), self._log.column(_GIVEN).take(rows)
+        self._waiting, self._given = ExpiryQueue(), ExpiryQueue()
+        self._waiting.add(rows[given == 0], times[given == 0])
+        if self._is_range:
+            self._given.add(rows[given > 0], times[given > 0])
 
     def advance_processing_time(self, now: int) -> None:
         self._now = now
@@ -156,7 +165,7 @@ class OverAggregateOperator(Operator):
         rows = self._log.append(slots, data)
         self._log.column(_TIME)[rows] = times
         self._life.renew(rows)
-        self._due = min(self._due, int(times.min()))
+        self._waiting.add(rows, times)
 
     def _times(self, data: pa.RecordBatch) -> Numbers:
         if not self._spec.rowtime:
@@ -168,12 +177,13 @@ class OverAggregateOperator(Operator):
 
     def process_watermark(self, timestamp: int) -> None:
         spec = self._spec
-        if spec.rowtime and timestamp >= self._due:
+        earliest = self._waiting.earliest()
+        if spec.rowtime and earliest is not None and timestamp >= earliest:
             self._give(timestamp)
         super().process_watermark(timestamp)
 
     def flush(self) -> None:
-        if not self._spec.rowtime and self._due != MAX_WATERMARK:
+        if not self._spec.rowtime and self._waiting.earliest() is not None:
             self._give(MAX_WATERMARK)
 
     def end_epoch(self, ended: bool) -> None:
@@ -218,21 +228,29 @@ class OverAggregateOperator(Operator):
     def _give(self, timestamp: int) -> None:
         """Emit the rows up to a time."""
         log, spec = self._log, self._spec
-        rows = log.live_rows()
-        times, given = log.column(_TIME).take(rows), log.column(_GIVEN).take(rows)
-        waiting = given == 0
-        due = rows[waiting & (times <= timestamp)]
-        self._due = int(times[waiting & (times > timestamp)].min(initial=MAX_WATERMARK))
+        due = self._waiting.due(timestamp)
         if due.size:
-            slots = np.unique(log.slots_at(due))
-            rows, owners = log.rows_of(slots)
-            reached = log.column(_TIME).take(rows) <= timestamp
-            self._give_of(rows[reached], owners[reached])
-        if spec.preceding is not None and not spec.rows:
-            now = timestamp if spec.rowtime else self._now
-            rows = log.live_rows()
-            given, times = log.column(_GIVEN).take(rows), log.column(_TIME).take(rows)
-            log.remove(rows[(given > 0) & (times < now - spec.preceding)])
+            slots, owners = np.unique(log.slots_at(due), return_inverse=True)
+            if spec.preceding is None:  # no other row is needed
+                self._give_of(due, owners)
+            else:
+                rows, owners = log.rows_of(slots)
+                reached = log.column(_TIME).take(rows) <= timestamp
+                self._give_of(rows[reached], owners[reached])
+        if self._is_range:
+            assert spec.preceding is not None
+            if due.size:
+                self._given.add(due, log.column(_TIME).take(due))
+            self._forget_before((timestamp if spec.rowtime else self._now) - spec.preceding)
+
+    def _forget_before(self, time: int) -> None:
+        """Forget the rows that were emitted and are before a time: no frame reaches them. Those of
+        expired partitions are gone already, and others may have got their numbers."""
+        log = self._log
+        rows = np.unique(self._given.due(time - 1))
+        rows = rows[log.space.live.take(rows)]
+        times, given = log.column(_TIME).take(rows), log.column(_GIVEN).take(rows)
+        log.remove(rows[(given > 0) & (times < time)])
 
     def _give_of(self, rows: Positions, owners: Numbers) -> None:
         """Emit the rows that were not emitted yet. The given rows include all rows of their

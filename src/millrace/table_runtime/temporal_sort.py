@@ -11,8 +11,9 @@ import pyarrow as pa
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import SortKey
-from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
+from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
+from millrace.runtime.expiry_queue import ExpiryQueue
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
@@ -58,10 +59,10 @@ class TemporalSortOperator(Operator):
 
     def restore(self) -> None:
         self.watermark = self._passed.get(MIN_WATERMARK)
+        self._waiting = ExpiryQueue()
         rows = self._log.live_rows()
-        self._due = MAX_WATERMARK
         if self._rowtime is not None and rows.size:
-            self._due = int(self._times(self._log.take(rows)).min())
+            self._waiting.add(rows, self._times(self._log.take(rows)))
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         data = batch.data
@@ -71,18 +72,15 @@ class TemporalSortOperator(Operator):
             if late.any():
                 self._dropped.inc(int(np.count_nonzero(late)))
                 data, times = data.filter(pa.array(~late)), times[~late]
-            self._due = min(self._due, int(times.min(initial=MAX_WATERMARK)))
         if data.num_rows:
             slots = self._log.slots_of([], create=True, count=data.num_rows)
-            self._log.append(slots, data)
+            rows = self._log.append(slots, data)
+            if self._rowtime is not None:
+                self._waiting.add(rows, times)
 
     def process_watermark(self, timestamp: int) -> None:
-        if self._rowtime is not None and timestamp >= self._due:
-            rows = self._log.live_rows()
-            times = self._times(self._log.take(rows))
-            due = times <= timestamp
-            self._due = int(times[~due].min(initial=MAX_WATERMARK))
-            self._emit(rows[due])
+        if self._rowtime is not None:
+            self._emit(self._waiting.due(timestamp))
         super().process_watermark(timestamp)
 
     def flush(self) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
+from threading import Event
 
 import pytest
 
-from millrace.common import Configuration
+from millrace.common import Configuration, Time, WatermarkStrategy
 from millrace.common.errors import JobExecutionError
-from millrace.datastream import StreamExecutionEnvironment
+from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
+from millrace.datastream import AsyncDataStream, StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.runtime import exchange_output
@@ -53,7 +57,7 @@ def test_a_record_that_is_too_big_fails_the_job_with_its_operator_and_size(
 ) -> None:
     monkeypatch.setattr(outbox, "MOST_PAYLOAD", 1_000_000)
     big = environment().from_collection([1]).map(lambda n: "x" * 1_200_000).name("swelling")
-    result = big.key_by(len).map(len)
+    result = big.broadcast().map(len)  # also to the other task
     with pytest.raises(JobExecutionError, match=r"a record of 1,200,\d\d\d bytes") as caught:
         list(result.execute_and_collect())
     assert "swelling" in str(caught.value)
@@ -83,3 +87,42 @@ def test_32_subtasks_in_two_tasks() -> None:
     counts = numbers.map(lambda n: (n % 64, 1)).key_by(lambda pair: pair[0]).sum(1)
     expected = Counter((key, count) for key in range(64) for count in range(1, 11))
     assert Counter(counts.execute_and_collect()) == expected
+
+
+class Desk:
+    """Requests of one operator, which another one in the same worker answers."""
+
+    asked = 0
+    running = 0
+    most_running = 0
+    is_open = Event()
+
+
+async def ask(value: int) -> list[int]:
+    Desk.asked += 1
+    Desk.running += 1
+    Desk.most_running = max(Desk.most_running, Desk.running)
+    while not Desk.is_open.is_set():
+        await asyncio.sleep(0.001)
+    Desk.running -= 1
+    return [value]
+
+
+def answer(value: int) -> bool:
+    if Desk.asked >= 3:
+        Desk.is_open.set()
+    return False
+
+
+def test_records_that_are_too_many_for_an_async_function_do_not_hold_up_others() -> None:
+    Desk.asked = Desk.running = Desk.most_running = 0
+    Desk.is_open.clear()
+    env = environment(1)
+    rate = RateLimiterStrategy.per_second(500)
+    source = DataGeneratorSource(lambda i: i, rate_limiter_strategy=rate, splits=1)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    many = numbers.rebalance().flat_map(lambda n: range(50) if n == 0 else ())
+    results = AsyncDataStream.unordered_wait(many, ask, Time.seconds(30), 3)
+    with results.union(numbers.filter(answer)).execute_and_collect() as collected:
+        assert sorted(islice(collected, 50)) == list(range(50))
+    assert Desk.most_running == 3

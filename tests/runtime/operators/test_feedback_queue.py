@@ -92,3 +92,14 @@ def test_few_records_wait_in_memory_again() -> None:
     queue.put([30], None)
     assert not queue._spilled
     assert drained(queue, 9) == [(number, None) for number in range(26, 31)]
+
+
+@pytest.mark.parametrize("most", [0, 100_000])
+def test_a_big_batch_is_encoded_in_parts_that_a_rescaling_can_divide(most: int) -> None:
+    queue = FeedbackQueue(most)
+    queue.put(list(range(10_000)), None)
+    queue.put(list(range(10_000, 10_010)), None)
+    batches = [decode(payload)[0] for payload in queue.encoded()]
+    assert [value for batch in batches for value in batch] == list(range(10_010))
+    assert max(map(len, batches)) <= 4096
+    queue.clear()

@@ -107,6 +107,8 @@ class AsyncWaitOperator(FunctionOperator):
         """Records and watermarks in the order of arrival."""
         self._in_flight: dict[int, _QueueEntry] = {}
         """Records whose requests have not ended, by number."""
+        self._unstarted: deque[_QueueEntry] = deque()
+        """Records for whose requests there is no capacity yet, the last ones of the queue."""
         self._next_number = 0
         self._records_in_epoch = 0
 
@@ -123,7 +125,8 @@ class AsyncWaitOperator(FunctionOperator):
                 queued.number = self._next_number
             self._enqueue(queued)
             self._next_number = queued.number + 1
-        self._start([queued for queued in self._queue if not queued.is_watermark])
+        self._unstarted.extend(queued for queued in self._queue if not queued.is_watermark)
+        self._start_waiting()
 
     def _restored(self, watermarks: Sequence[tuple[int, int]]) -> list[_QueueEntry]:
         """Queue of the operator, with requests from the state table and with ``watermarks``."""
@@ -142,11 +145,15 @@ class AsyncWaitOperator(FunctionOperator):
     def begin_epoch(self, epoch: EpochContext) -> None:
         super().begin_epoch(epoch)
         self._ends_run = epoch.ends_run
+        self._must_not_wait = epoch.feeds_at_once  # other subtasks share the thread
         self._records_in_epoch = 0
         self._collect(0.0)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         self._records_in_epoch += len(values)
+        if self._must_not_wait:
+            self._take(values, timestamps)
+            return
         start = 0
         while start < len(values):
             free = self._spec.capacity - len(self._queue)
@@ -163,6 +170,23 @@ class AsyncWaitOperator(FunctionOperator):
             self._start(fresh)
             start = end
         self._collect(0.0)
+
+    def _take(self, values: list[Any], timestamps: list[int] | None) -> None:
+        """Take all records, although there may be too many at once, such as those that an operator
+        before this one has made of one record. `room` keeps back what follows."""
+        for index, value in enumerate(values):
+            time = timestamps[index] if timestamps else None
+            queued = _QueueEntry(self._take_number(), value, time)
+            self._enqueue(queued)
+            self._unstarted.append(queued)
+        self._collect(0.0)
+        self._start_waiting()
+
+    def _start_waiting(self) -> None:
+        """Start as many requests as there is capacity for."""
+        waiting = self._unstarted
+        free = self._spec.capacity - (len(self._queue) - len(waiting))
+        self._start([waiting.popleft() for _ in range(min(free, len(waiting)))])
 
     def process_watermark(self, timestamp: int) -> None:
         if self._queue:
@@ -236,6 +260,8 @@ class AsyncWaitOperator(FunctionOperator):
             self._emit_ordered()
         else:
             self._emit_unordered()
+        if self._unstarted:
+            self._start_waiting()
 
     def _results(self, value: Any, done: Done) -> list[Any]:
         """Results of a request. Raises the request's error if it failed."""

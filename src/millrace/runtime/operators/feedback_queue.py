@@ -24,7 +24,7 @@ _MOST_BYTES = 32 << 20
 _MOST_OF_A_FILE = 256 << 20
 """Bytes of a file after which a new one begins, so that what was taken is deleted."""
 _BATCH = 4096
-"""Approximate number of records in one encoded batch of `encoded`."""
+"""Largest number of records in one encoded batch."""
 
 
 class _File:
@@ -160,19 +160,22 @@ class FeedbackQueue:
         return values, timestamps
 
     def _gathered(self) -> Iterator[Records]:
-        """Batches in memory, joined to fewer ones."""
+        """Records in memory, in batches that a rescaling can divide among subtasks."""
         values: list[Any] = []
         times: list[int] | None = None
         at = self._at
         for more, stamps in self._batches:
-            if values and (len(values) >= _BATCH or (times is None) is not (stamps is None)):
-                yield values, times
-                values = []
-            if not values:
-                times = None if stamps is None else []
-            values += more[at:]
-            if times is not None and stamps is not None:
-                times += stamps[at:]
+            while at < len(more):
+                if values and (len(values) >= _BATCH or (times is None) is not (stamps is None)):
+                    yield values, times
+                    values = []
+                if not values:
+                    times = None if stamps is None else []
+                end = min(len(more), at + _BATCH - len(values))
+                values += more[at:end]
+                if times is not None and stamps is not None:
+                    times += stamps[at:end]
+                at = end
             at = 0
         if values:
             yield values, times
@@ -183,7 +186,10 @@ class FeedbackQueue:
         file = self._file
         if file is None or file.end >= _MOST_OF_A_FILE:
             file = self._file = _File()
-        self._spilled.append((file, *file.write(encode((values, timestamps)))))
+        for start in range(0, len(values), _BATCH):
+            part = slice(start, start + _BATCH)
+            batch = values[part], None if timestamps is None else timestamps[part]
+            self._spilled.append((file, *file.write(encode(batch))))
 
     def _load(self) -> bool:
         """Bring the first encoded batch back. Returns False if there is none."""
