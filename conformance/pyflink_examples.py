@@ -213,7 +213,8 @@ def _problem_of_endless(program: Path, line: str, command: list[str] | None = No
 
 def endless_problem(output: Iterable[str], line: str) -> str:
     """What is wrong with a program of which `FIRST` lines are as expected; empty if nothing is."""
-    results = (one.strip() for one in output if not one.startswith("Printing result"))
+    printed = (one.strip() for one in output if not LOGGED.match(one))
+    results = (one for one in printed if not one.startswith("Printing result"))
     found = list(itertools.islice(results, FIRST))
     if len(found) < FIRST:
         return f"it ended, or was stopped after {SECONDS} s, after {len(found)} results"
