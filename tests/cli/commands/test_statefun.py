@@ -13,6 +13,7 @@ from tests.statefun.function_server import function_server
 from millrace.cli import run as runs
 from millrace.cli.arguments import RunArguments
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.control_mailbox import Mailbox
 from millrace.testing import CollectingSink, run_local
 
 MODULE = """
@@ -92,6 +93,8 @@ def test_a_running_job_gets_the_endpoints_of_a_module(
         env = StreamExecutionEnvironment.get_execution_environment()
         counting_job(env, first.url, sink, builder="module")
         client = env.execute_async("counts")
+        while Mailbox(client.get_job_directory()).running() is None:
+            assert not client.get_job_execution_result().done()
         module.write_text(
             MODULE.replace("com.example/*", "test/*").replace("http://localhost:8000", second.url)
         )
