@@ -342,6 +342,8 @@ class ResidentWorker:
         elif kind is FrameKind.RETURN:
             self._has_returned = True
             if body:  # nobody goes on with the state: the job is over
+                for subtask in self._subtasks:  # they are closed, and the step is not over yet
+                    subtask.phase = Phase.FAILED
                 self._held.forget(body.decode())
         else:
             raise TransportError(f"the driver sent a frame of kind {kind}")
