@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from millrace.cli.commands.grammar import (
     server_client,
 )
 from millrace.cli.commands.job_request import report, send_command
+from millrace.cli.imports import is_local
 
 if TYPE_CHECKING:
     from millrace.statefun.module import Module
@@ -86,10 +88,10 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
         UsageError: a file is missing, or a setting is unknown or wrong.
         ModuleError: the module has a fault.
     """
-    _module(args.module)  # its faults are told before Spark starts
+    module = _module(args.module)  # its faults are told before Spark starts
     functions: Path | None = args.functions
-    if functions is not None and (functions.suffix != ".py" or not functions.is_file()):
-        raise UsageError(f"--module takes a Python file, and {functions} is none")
+    if functions is not None:
+        _check_functions(functions)
     own = () if functions is None else (functions,)
     if args.server is not None:
         return _run_on_server(args, own)
@@ -98,7 +100,9 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     from millrace.cli.module_run import module_arguments
     from millrace.cli.run import run
 
-    return run(module_arguments(args, argv, args.module, own, ("statefun", "run")))
+    arguments = module_arguments(args, argv, args.module, own, ("statefun", "run"))
+    _check_playground(module, arguments.master)
+    return run(arguments)
 
 
 def _run_on_server(args: argparse.Namespace, functions: Sequence[Path]) -> int:
@@ -109,6 +113,41 @@ def _run_on_server(args: argparse.Namespace, functions: Sequence[Path]) -> int:
     args.py_files = [*args.py_files, *functions]
     args.name = args.name or module_name(args.module.resolve())
     return run_on_server(args)
+
+
+def _check_playground(module: Module, master: str | None) -> None:
+    """Check that people reach the ports of the playground.
+
+    Raises:
+        UsageError: they would be ports of some worker of a cluster.
+    """
+    from millrace.statefun.module import PlaygroundEgress, PlaygroundIngress
+
+    kinds = {PlaygroundIngress: "playground ingress", PlaygroundEgress: "playground egress"}
+    ports = [kinds[type(c)] for c in module.components if type(c) in kinds]
+    if ports and not is_local(master):
+        raise UsageError(
+            f"the module has a {ports[0]}, which listens on the loopback interface of a worker: on "
+            f"{master}, nobody would reach it; run it with --master local[*], or use Kafka instead"
+        )
+
+
+def _check_functions(path: Path) -> None:
+    """Check that a file can be imported in the workers.
+
+    Raises:
+        UsageError: it is no Python file, or another module has its name, for which everybody in the
+            workers would get this one.
+    """
+    if path.suffix != ".py" or not path.is_file():
+        raise UsageError(f"--module takes a Python file, and {path} is none")
+    found = find_spec(path.stem) if path.stem.isidentifier() else None
+    if found is not None and found.origin != str(path.resolve()):
+        place = "" if found.origin is None else f" ({found.origin})"
+        raise UsageError(
+            f"--module {path} has the name of the module '{path.stem}'{place}, which it would "
+            "replace in the workers: rename the file"
+        )
 
 
 def handle_update(args: argparse.Namespace, argv: Sequence[str]) -> int:
