@@ -11,6 +11,7 @@ import pytest
 
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
+from millrace.common.config.memory_size import MemorySize
 from millrace.common.types.batch import RowBatch
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime.declared_state import DeclaredValue, declared_table
@@ -177,3 +178,29 @@ def test_a_fork_of_the_same_parallelism_leaves_its_parents_files_too(tmp_path: P
             assert begun[index]["elements"] == kept[index]["elements"]
             assert begun[index]["files"] == ([] if dropped else kept[index]["files"])
             assert begun[index]["total"] == kept[index]["total"]
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_rows_of_keys_stay_in_the_files_of_a_rescaling(tmp_path: Path, after: int) -> None:
+    """The rows are big enough for files, all else is not: the new subtasks need every file."""
+    configuration = Configuration()
+    configuration.set(options.STATE_INLINE_LIMIT, MemorySize(8_000))
+    keys, rounds = 6_000, 2
+    with run_local(1, epoch_records=keys, checkpoint_dir=str(tmp_path / "ckpt")) as cluster:
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(2).enable_checkpointing(0)
+        numbers = [(n % keys, 1) for n in range(rounds * keys)] + [(0, 1)] * keys
+        started: Future[Any] = Future()
+        rescaled = []
+
+        def act(progress: Any) -> None:
+            if progress.epochs >= rounds and not rescaled:
+                rescaled.append(started.result(60).rescale(after))
+
+        cluster.listeners.append(act)
+        counts = env.from_collection(numbers).key_by(lambda pair: pair[0]).sum(1)
+        told = counts.execute_and_collect("counts")
+        started.set_result(told._client)
+        last = dict(told)
+    assert rescaled
+    assert last == {0: rounds + keys, **dict.fromkeys(range(1, keys), rounds)}

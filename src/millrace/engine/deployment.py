@@ -146,7 +146,9 @@ class Deployment:
         self.restoring = evicted(acks)
         if self._leftovers:
             needed = self.states.files()
-            delete_quietly(*(p for name, p in self._leftovers.items() if name not in needed))
+            unneeded = [path for name, path in self._leftovers.items() if name not in needed]
+            if unneeded:  # rows of parts can be parts of the new subtasks' state
+                delete_quietly(*unneeded)
             self._leftovers = {}
         self.loops.accept(acks)
         return all(ack.progress.ended for ack in acks) and not self.loops.pending

@@ -119,7 +119,8 @@ class WatermarkValve:
         watermark advances.
 
         Args:
-            ends: last watermark and status of channels that have told other ones before.
+            ends: watermark and status with which channels end the epoch, if they differ from what
+                the channel told before.
         """
         is_changed = self.awaits_barrier
         for channel, watermark, idle in ends:

@@ -256,6 +256,24 @@ def test_requests_and_watermarks_are_restored(desk, ordered) -> None:
         assert other.watermarks() == [12]
 
 
+def test_requests_between_watermarks_are_restored_with_a_lower_capacity(desk) -> None:
+    """Watermarks take no capacity from the requests behind them."""
+    with harness(at_desk, capacity=100) as made:
+        for value in (1, 2, 3):
+            made.process_elements([value], [value])
+            made.process_watermark(value)
+        desk.wait_for(3)
+        taken = made.snapshot()
+    with harness(at_desk, capacity=1) as lower, lower.restored(taken) as other:
+        for number, value in enumerate((1, 2, 3), 1):
+            desk.wait_for(3 + number)
+            assert desk.asked[3:] == [1, 2, 3][:number], "one at a time"
+            desk.answer(value)
+            until(other, 2 * number)
+        assert [tuple(r) for r in other.records()] == [(10, 1), (20, 2), (30, 3)]
+        assert other.watermarks() == [1, 2, 3]
+
+
 def test_an_aborted_epoch_forgets_its_requests(desk) -> None:
     with harness(at_desk) as made:
         made.process_element(1)

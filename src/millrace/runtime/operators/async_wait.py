@@ -108,7 +108,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._in_flight: dict[int, _QueueEntry] = {}
         """Records whose requests have not ended, by number."""
         self._unstarted: deque[_QueueEntry] = deque()
-        """Records for whose requests there is no capacity yet, the last ones of the queue."""
+        """Records for whose requests there is no capacity yet."""
         self._next_number = 0
         self._records_in_epoch = 0
 
@@ -185,7 +185,7 @@ class AsyncWaitOperator(FunctionOperator):
     def _start_waiting(self) -> None:
         """Start as many requests as there is capacity for."""
         waiting = self._unstarted
-        free = self._spec.capacity - (len(self._queue) - len(waiting))
+        free = self._spec.capacity - (len(self._in_flight) - len(waiting))
         self._start([waiting.popleft() for _ in range(min(free, len(waiting)))])
 
     def process_watermark(self, timestamp: int) -> None:
