@@ -76,9 +76,9 @@ def test_a_function_that_hangs_ends_the_job_after_the_time_of_an_epoch(
 ) -> None:
     cancel = ResidentExecutor.cancel
 
-    def cancelled(executor: ResidentExecutor) -> None:
+    def cancelled(executor: ResidentExecutor, only: tuple[int, int] | None = None) -> None:
         Held.released.set()
-        cancel(executor)
+        cancel(executor, only)
 
     monkeypatch.setattr(Held, "released", threading.Event(), raising=False)
     monkeypatch.setattr(ResidentExecutor, "cancel", cancelled)

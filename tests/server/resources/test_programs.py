@@ -418,3 +418,14 @@ def test_modules_below_the_directory_of_programs_can_be_run(api, submitted, tmp_
     assert names == ["shop.yaml", "there.py"]
     assert api.post("/programs/run", json={"program": "team/shop.yaml"}).status_code == 200
     assert submitted[0].name == "shop"
+
+
+@pytest.mark.parametrize("name", ["/tmp/other.py", "../other.py", "sub/../../other.py"])
+def test_the_functions_of_a_module_are_in_its_directory(api, name) -> None:
+    """A server runs the programs that it has, and no other file."""
+    id = upload(api, "cart.zip", archive(**{"module.yaml": MODULE, "functions__py": "x = 1"}))
+    body = {"entryClass": "module.yaml", "programArgsList": [name]}
+    for path in ("run", "plan"):
+        answer = api.post(f"/jars/{id}/{path}", json=body)
+        assert answer.status_code == 400
+        assert "must be in its directory" in answer.json()["errors"][0]

@@ -57,6 +57,10 @@ def _of_module(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
     if args.detached:
         raise UsageError("--detached needs --server")
     functions = [args.job.parent / name for name in args.arguments]
+    if len(functions) > 1:
+        raise UsageError(
+            "a module has at most one file of functions; it can import what others have"
+        )
     for path in functions:
         if path.suffix != ".py" or not path.is_file():
             raise UsageError(

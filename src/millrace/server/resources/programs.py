@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -155,6 +156,19 @@ def _arguments(asked: RunRequest) -> tuple[str, ...]:
         raise ApiError(400, f"programArgs cannot be divided into words: {error}") from None
 
 
+def _require_own_functions(main: Path, arguments: Sequence[str]) -> None:
+    """Check that the functions of a module are files of its directory: they are imported, and a
+    server runs only the programs that it has.
+
+    Raises:
+        ApiError: 400, a file is elsewhere.
+    """
+    directory = main.parent.resolve()
+    for name in arguments if is_module(main) else ():
+        if not (directory / name).resolve().is_relative_to(directory):
+            raise ApiError(400, f"the functions of {main.name} must be in its directory: {name}")
+
+
 def _check_settings(settings: dict[str, str]) -> None:
     for key in settings:
         if "=" in key or (key not in OPTIONS and not key.startswith(FREE_PREFIXES)):
@@ -215,6 +229,7 @@ def _begin(server: JobServer, program: StoredProgram, asked: RunRequest) -> RunA
         _require_snapshot(path)
     if not main.is_file():
         raise ApiError(400, f"{program.name} has no {main.name}; name a file as entryClass")
+    _require_own_functions(main, _arguments(asked))
     if asked.job_name is None and is_module(main):
         asked = msgspec.structs.replace(asked, job_name=program.module_name or main.stem)
     return RunAnswer(server.supervisor.submit(submission_of(main, asked)).id)
@@ -264,9 +279,9 @@ def get_plan(server: JobServer, request: ApiRequest) -> PlanAnswer:
     """Answer ``GET`` and ``POST /jars/:jarid/plan``."""
     program = server.programs.upload(request.path["jarid"])
     asked = _with_query(request.body or RunRequest(), dict(request.query))
-    plan: ProgramPlan = plan_of(
-        program.entry(asked.entry_class), _arguments(asked), asked.parallelism
-    )
+    main, arguments = program.entry(asked.entry_class), _arguments(asked)
+    _require_own_functions(main, arguments)
+    plan: ProgramPlan = plan_of(main, arguments, asked.parallelism)
     job = str(JobID.from_name(plan.name))
     return PlanAnswer(JobPlan(job, plan.name, "STREAMING", stage_nodes(plan.stages)))
 

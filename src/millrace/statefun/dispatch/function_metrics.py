@@ -146,6 +146,7 @@ class DispatchMetrics:
         self._in_flight = 0
         for metrics in self._functions.values():
             metrics.in_flight = metrics.backlog = metrics.blocked = 0
+            metrics.addresses = metrics.state_bytes = 0  # functions without state are not estimated
         for batch in in_flight:
             self._in_flight += 1
             self.of(batch.target).in_flight += 1

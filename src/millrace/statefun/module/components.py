@@ -100,9 +100,8 @@ class HttpEndpoint:
     @property
     def shown_template(self) -> str:
         """The template without user and password."""
-        scheme, slashes, rest = self.url_template.partition("://")
-        authority, slash, path = rest.partition("/")
-        return f"{scheme}{slashes}{authority.rpartition('@')[2]}{slash}{path}"
+        parts = urlsplit(self.url_template)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     @property
     def authorization(self) -> str | None:
