@@ -28,7 +28,7 @@ def module_arguments(
     Raises:
         UsageError: a file is missing, or a setting is unknown or wrong.
     """
-    from millrace.statefun.application.program import module_program
+    from millrace.statefun.application import module_program
 
     settings = run_settings(args)
     if options.EXECUTOR.key not in settings.to_dict():

@@ -112,7 +112,7 @@ def _planned(parallelism: int, path: Path, arguments: Sequence[str]) -> ProgramP
     JobLauncher.install(Planner(settings=Configuration(settings)))
     sys.path.insert(0, str(path.parent))
     if is_module(path):
-        from millrace.statefun.application.program import module_program
+        from millrace.statefun.application import module_program
 
         files = (str(path.parent / name) for name in arguments)
         path, arguments = Path(module_program.__file__), [str(path), *files]

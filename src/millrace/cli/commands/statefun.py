@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ from millrace.cli.commands.grammar import (
     server_client,
 )
 from millrace.cli.commands.job_request import report, send_command
-from millrace.cli.imports import is_local
 
 if TYPE_CHECKING:
     from millrace.statefun.module import Module
@@ -88,10 +86,10 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
         UsageError: a file is missing, or a setting is unknown or wrong.
         ModuleError: the module has a fault.
     """
-    module = _module(args.module)  # its faults are told before Spark starts
+    _module(args.module)  # its faults are told before Spark starts
     functions: Path | None = args.functions
-    if functions is not None:
-        _check_functions(functions)
+    if functions is not None and (functions.suffix != ".py" or not functions.is_file()):
+        raise UsageError(f"--module takes a Python file, and {functions} is none")
     own = () if functions is None else (functions,)
     if args.server is not None:
         return _run_on_server(args, own)
@@ -100,9 +98,7 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     from millrace.cli.module_run import module_arguments
     from millrace.cli.run import run
 
-    arguments = module_arguments(args, argv, args.module, own, ("statefun", "run"))
-    _check_playground(module, arguments.master)
-    return run(arguments)
+    return run(module_arguments(args, argv, args.module, own, ("statefun", "run")))
 
 
 def _run_on_server(args: argparse.Namespace, functions: Sequence[Path]) -> int:
@@ -113,41 +109,6 @@ def _run_on_server(args: argparse.Namespace, functions: Sequence[Path]) -> int:
     args.py_files = [*args.py_files, *functions]
     args.name = args.name or module_name(args.module.resolve())
     return run_on_server(args)
-
-
-def _check_playground(module: Module, master: str | None) -> None:
-    """Check that people reach the ports of the playground.
-
-    Raises:
-        UsageError: they would be ports of some worker of a cluster.
-    """
-    from millrace.statefun.module import PlaygroundEgress, PlaygroundIngress
-
-    kinds = {PlaygroundIngress: "playground ingress", PlaygroundEgress: "playground egress"}
-    ports = [kinds[type(c)] for c in module.components if type(c) in kinds]
-    if ports and not is_local(master):
-        raise UsageError(
-            f"the module has a {ports[0]}, which listens on the loopback interface of a worker: on "
-            f"{master}, nobody would reach it; run it with --master local[*], or use Kafka instead"
-        )
-
-
-def _check_functions(path: Path) -> None:
-    """Check that a file can be imported in the workers.
-
-    Raises:
-        UsageError: it is no Python file, or another module has its name, for which everybody in the
-            workers would get this one.
-    """
-    if path.suffix != ".py" or not path.is_file():
-        raise UsageError(f"--module takes a Python file, and {path} is none")
-    found = find_spec(path.stem) if path.stem.isidentifier() else None
-    if found is not None and found.origin != str(path.resolve()):
-        place = "" if found.origin is None else f" ({found.origin})"
-        raise UsageError(
-            f"--module {path} has the name of the module '{path.stem}'{place}, which it would "
-            "replace in the workers: rename the file"
-        )
 
 
 def handle_update(args: argparse.Namespace, argv: Sequence[str]) -> int:

@@ -69,16 +69,12 @@ def embedded_functions(namespace: Mapping[str, Any]) -> dict[FunctionType, Any]:
 
 
 def add_module(
-    env: Any,
-    module: Module,
-    embedded: Mapping[FunctionType, Any] | None = None,
-    name: str = "",
+    env: Any, module: Module, embedded: Mapping[FunctionType, Any] | None = None
 ) -> None:
     """Add the components of a module to the job of an environment.
 
     Args:
         embedded: functions that run in the workers, and not at the endpoint of the same name.
-        name: name of the job. Other jobs with such an egress use other transactions.
 
     Raises:
         JobDefinitionError: there is no ingress or no function.
@@ -101,7 +97,7 @@ def add_module(
     _require_ingress(module.components)
     streams = builder.build(env)
     for egress in egresses:
-        _egress(streams.get_data_stream_for_egress_id(str(egress.id)), egress, name)
+        _egress(streams.get_data_stream_for_egress_id(str(egress.id)), egress)
 
 
 def _require_ingress(components: Sequence[Component]) -> None:
@@ -124,10 +120,10 @@ def _ingress(env: Any, ingress: _Ingress) -> DataStream[Any]:
     return stream.uid(f"statefun-playground-{ingress.port}").set_parallelism(1)
 
 
-def _egress(values: DataStream[Any], egress: _Egress, job_name: str) -> None:
+def _egress(values: DataStream[Any], egress: _Egress) -> None:
     uid = f"statefun-egress-{egress.id}"
     if isinstance(egress, KafkaEgress):
-        values.map(topic_key_value).sink_to(kafka_sink(egress, job_name)).uid(uid)
+        values.map(topic_key_value).sink_to(kafka_sink(egress)).uid(uid)
     elif isinstance(egress, KinesisEgress):
         values.map(kinesis_message).sink_to(kinesis_sink(egress)).uid(uid)
     else:
