@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from statefun.egress_io import EgressMessage
 
@@ -12,7 +11,6 @@ from statefun import (
     Context,
     IntType,
     Message,
-    RequestReplyHandler,
     StatefulFunctions,
     StringType,
     ValueSpec,
@@ -82,33 +80,7 @@ def faulty(context: Context, message: Message) -> None:
             raise ValueError("on purpose")
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Serves the functions."""
-
-    protocol_version = "HTTP/1.1"
-    serving = RequestReplyHandler(functions)
-
-    def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers["Content-Length"]))
-        reply = self.serving.handle_sync(content)
-        self.send_response(200)
-        self.send_header("Content-Type", "application/octet-stream")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, *_: object) -> None:
-        """Be silent."""
-
-
-class Server(ThreadingHTTPServer):
-    """Server whose clients may go away."""
-
-    def handle_error(self, *_: object) -> None:
-        """Be silent."""
-
-
 if __name__ == "__main__":
-    server = Server(("127.0.0.1", 0), Handler)
-    print(server.server_port, flush=True)
-    server.serve_forever()
+    from function_process import serve
+
+    serve(functions)

@@ -16,13 +16,13 @@ def module_arguments(
     args: argparse.Namespace,
     argv: Sequence[str],
     module: Path,
-    functions: Sequence[Path],
+    functions: Path | None,
     command: tuple[str, ...],
 ) -> RunArguments:
     """Arguments of a run of a module, on resident tasks unless a setting names another executor.
 
     Args:
-        functions: Python files whose functions run in the workers.
+        functions: Python file whose functions run in the workers; None if there are none.
         command: first words of ``argv``.
 
     Raises:
@@ -30,15 +30,16 @@ def module_arguments(
     """
     from millrace.statefun.application import module_program
 
+    own = () if functions is None else (functions,)
     settings = run_settings(args)
     if options.EXECUTOR.key not in settings.to_dict():
         settings.set(options.EXECUTOR, "resident")
     return RunArguments(
         job=Path(module_program.__file__),
-        job_arguments=tuple(str(path.resolve()) for path in (module, *functions)),
+        job_arguments=tuple(str(path.resolve()) for path in (module, *own)),
         settings=settings,
         resume=args.resume or args.available_now,
-        py_files=(*functions, *existing(args.py_files)),
+        py_files=(*own, *existing(args.py_files)),
         progress=args.progress,
         argv=tuple(argv),
         command=command,

@@ -14,6 +14,7 @@ from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state_processor.state_frame import frame_of
 from millrace.state_processor.state_queries import EntriesQuery
 from millrace.statefun.address import TypedValue
+from millrace.statefun.endpoint_update import operator_uid
 from millrace.statefun.types import decoded
 
 __all__ = ["FunctionStatesQuery", "read_function_states"]
@@ -28,7 +29,7 @@ _COLUMNS: dict[str, LogicalType] = {
     "value": VarBinaryType(),
     "decoded": _TEXT,
 }
-_PREFIX = "statefun-"
+_PREFIX = operator_uid("")
 """Beginning of the uids of operators of functions."""
 
 

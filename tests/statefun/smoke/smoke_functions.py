@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from statefun import (
@@ -13,7 +14,6 @@ from statefun import (
     IntType,
     LongType,
     Message,
-    RequestReplyHandler,
     StatefulFunctions,
     StringType,
     ValueSpec,
@@ -81,37 +81,8 @@ async def carry_out(context: Context, steps: list[Any]) -> None:
                 raise ValueError(f"unknown step {unknown}")
 
 
-class Handler(BaseHTTPRequestHandler):
-    """Serves the function."""
-
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1  # a reply is one packet: its second would wait for an acknowledgement
-    serving = RequestReplyHandler(functions)
-
-    def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers["Content-Length"]))
-        reply = self.serving.handle_sync(content)
-        self.send_response(200)
-        self.send_header("Content-Type", "application/octet-stream")
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
-
-    def log_message(self, *_: object) -> None:
-        """Be silent."""
-
-
-class Server(ThreadingHTTPServer):
-    """Server whose clients may go away."""
-
-    request_queue_size = 128
-    daemon_threads = True
-
-    def handle_error(self, *_: object) -> None:
-        """Be silent."""
-
-
 if __name__ == "__main__":
-    server = Server(("127.0.0.1", int(os.environ.get("PORT", "0"))), Handler)
-    print(server.server_port, flush=True)
-    server.serve_forever()
+    sys.path.insert(0, str(Path(__file__).parent.parent))
+    from function_process import serve
+
+    serve(functions, int(os.environ.get("PORT", "0")))

@@ -56,14 +56,13 @@ def _of_module(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
 
     if args.detached:
         raise UsageError("--detached needs --server")
-    functions = [args.job.parent / name for name in args.arguments]
-    if len(functions) > 1:
+    if len(args.arguments) > 1:
         raise UsageError(
             "a module has at most one file of functions; it can import what others have"
         )
-    for path in functions:
-        if path.suffix != ".py" or not path.is_file():
-            raise UsageError(
-                f"the arguments of a module are Python files with functions, and {path} is none"
-            )
+    functions = next((args.job.parent / name for name in args.arguments), None)
+    if functions is not None and (functions.suffix != ".py" or not functions.is_file()):
+        raise UsageError(
+            f"the arguments of a module are Python files with functions, and {functions} is none"
+        )
     return module_arguments(args, argv, args.job, functions, ("run",))

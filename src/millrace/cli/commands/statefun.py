@@ -90,23 +90,23 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
     functions: Path | None = args.functions
     if functions is not None and (functions.suffix != ".py" or not functions.is_file()):
         raise UsageError(f"--module takes a Python file, and {functions} is none")
-    own = () if functions is None else (functions,)
     if args.server is not None:
-        return _run_on_server(args, own)
+        return _run_on_server(args, functions)
     if args.detached:
         raise UsageError("--detached needs --server")
     from millrace.cli.module_run import module_arguments
     from millrace.cli.run import run
 
-    return run(module_arguments(args, argv, args.module, own, ("statefun", "run")))
+    return run(module_arguments(args, argv, args.module, functions, ("statefun", "run")))
 
 
-def _run_on_server(args: argparse.Namespace, functions: Sequence[Path]) -> int:
+def _run_on_server(args: argparse.Namespace, functions: Path | None) -> int:
     from millrace.cli.server_run import run_on_server
     from millrace.statefun.module import module_name
 
-    args.job, args.arguments = args.module, [path.name for path in functions]
-    args.py_files = [*args.py_files, *functions]
+    own = () if functions is None else (functions,)
+    args.job, args.arguments = args.module, [path.name for path in own]
+    args.py_files = [*args.py_files, *own]
     args.name = args.name or module_name(args.module.resolve())
     return run_on_server(args)
 

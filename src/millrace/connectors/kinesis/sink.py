@@ -16,7 +16,8 @@ from millrace.connectors.kinesis.writer import KinesisWriter, KinesisWriting
 
 __all__ = ["KinesisSinkOptions", "KinesisStreamsSink", "KinesisStreamsSinkBuilder"]
 
-_LIMITS = BatchLimits(500, 5 << 20, 1 << 20)
+LIMITS = BatchLimits(500, 5 << 20, 1 << 20)
+"""Limits of the service."""
 
 
 class KinesisStreamsSink(Sink[Any]):
@@ -129,7 +130,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
     """
 
     def __init__(self) -> None:
-        super().__init__(_LIMITS)
+        super().__init__(LIMITS)
         self._keys: PartitionKeyGenerator | None = None
 
     def set_stream_name(self, stream_name: str) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from millrace.common.errors import SerializationError
@@ -17,6 +18,7 @@ from millrace.connectors.kinesis import (
 )
 from millrace.connectors.kinesis.client import KINESIS, KinesisProperties
 from millrace.connectors.kinesis.resending_writer import BatchLimits, StreamTarget
+from millrace.connectors.kinesis.sink import LIMITS
 from millrace.connectors.kinesis.writer import KinesisWriter, KinesisWriting
 from millrace.statefun.address import Address, TypedValue
 from millrace.statefun.invocation.batch import RoutableMessage
@@ -38,8 +40,6 @@ __all__ = [
 ]
 
 _POSITIONS = {"earliest": "TRIM_HORIZON", "latest": "LATEST", "date": "AT_TIMESTAMP"}
-_REQUEST_RECORDS, _REQUEST_BYTES, _RECORD_BYTES = 500, 5 << 20, 1 << 20
-"""Limits of the service."""
 
 
 class RoutedKinesisRecords(KinesisDeserializationSchema[tuple[RoutableMessage, ...]]):
@@ -187,6 +187,5 @@ def kinesis_sink(egress: KinesisEgress) -> Sink[KinesisMessage]:
         **_client_properties(egress.properties),
         **_place(egress.region, egress.credentials),
     }
-    records = min(_REQUEST_RECORDS, egress.max_outstanding_records)
-    limits = BatchLimits(records, _REQUEST_BYTES, _RECORD_BYTES)
+    limits = replace(LIMITS, records=min(LIMITS.records, egress.max_outstanding_records))
     return _RoutedKinesisSink(KinesisProperties.of(properties), limits)

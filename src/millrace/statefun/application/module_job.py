@@ -106,18 +106,21 @@ def _require_ingress(components: Sequence[Component]) -> None:
 
 
 def _ingress(env: Any, ingress: _Ingress) -> DataStream[Any]:
-    no_watermarks = WatermarkStrategy.no_watermarks()
-    if isinstance(ingress, KafkaIngress):
-        name = f"Ingress {ingress.id}"
-        stream: DataStream[Any] = env.from_source(kafka_source(ingress), no_watermarks, name)
-        return stream.uid(f"statefun-ingress-{ingress.id}")
-    if isinstance(ingress, KinesisIngress):
-        name = f"Ingress {ingress.id}"
-        records: DataStream[Any] = env.from_source(kinesis_source(ingress), no_watermarks, name)
-        return records.uid(f"statefun-ingress-{ingress.id}").flat_map(lambda messages: messages)
-    name = f"Playground {ingress.port}"
-    stream = env.from_source(PlaygroundSource(ingress.port), no_watermarks, name)
+    match ingress:
+        case KafkaIngress():
+            return _records(env, kafka_source(ingress), ingress)
+        case KinesisIngress():
+            records = _records(env, kinesis_source(ingress), ingress)
+            return records.flat_map(lambda messages: messages)
+    source, name = PlaygroundSource(ingress.port), f"Playground {ingress.port}"
+    stream: DataStream[Any] = env.from_source(source, WatermarkStrategy.no_watermarks(), name)
     return stream.uid(f"statefun-playground-{ingress.port}").set_parallelism(1)
+
+
+def _records(env: Any, source: Any, ingress: KafkaIngress | KinesisIngress) -> DataStream[Any]:
+    no_watermarks = WatermarkStrategy.no_watermarks()
+    records: DataStream[Any] = env.from_source(source, no_watermarks, f"Ingress {ingress.id}")
+    return records.uid(f"statefun-ingress-{ingress.id}")
 
 
 def _egress(values: DataStream[Any], egress: _Egress) -> None:
