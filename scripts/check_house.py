@@ -52,9 +52,10 @@ TO_UNTIE = frozenset(
 )
 """Imports inside functions that close a circle and are still to be untied: which module imports
 which. No new ones are added."""
-SAME_NAMES = frozenset({"AggregateFunction", "Table"})
-"""Classes that share a name: PyFlink's ``Table``, and the tables that state is kept in; and what
-PyFlink calls the same in its two APIs."""
+SAME_NAMES = frozenset({"AggregateFunction", "Edge", "Graph", "Table"})
+"""Classes that share a name: PyFlink's ``Table``, and the tables that state is kept in; what
+PyFlink calls the same in its two APIs; and Gelly's ``Graph`` and ``Edge``, beside those of a job
+and of a pattern."""
 TEXT_SUFFIXES = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".txt", ".yml"})
 
 

@@ -1,0 +1,101 @@
+"""`Graph`: a bounded graph, as two DataFrames that Spark computes when results are asked for.
+
+Flink docs: Gelly, "Graph API".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+from millrace.graph.column_type import NULL
+from millrace.graph.data_set import DataSet
+from millrace.graph.elements import Edge, Vertex
+from millrace.graph.graph_base import EDGE_COLUMNS, VERTEX_COLUMNS, GraphBase
+from millrace.graph.inputs import rows_of
+
+__all__ = ["Graph"]
+
+K = TypeVar("K")
+VV = TypeVar("VV")
+EV = TypeVar("EV")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class _Algorithm(Protocol[T_co]):
+    def run(self, graph: Graph[Any, Any, Any], /) -> T_co: ...
+
+
+T = TypeVar("T")
+
+
+class Graph(GraphBase[K, VV, EV]):
+    """A directed graph: vertices with an id and a value, edges with a source, a target and a value.
+
+    A graph does not change; each method returns another one. Spark computes its parts when a
+    result is collected or counted.
+
+    Example::
+
+        graph = Graph.from_edges([(1, 2), (2, 3)])
+        graph.out_degrees().collect()   # [(1, 1), (2, 1), (3, 0)]
+    """
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Any,
+        *,
+        id_type: Any = None,
+        edge_type: Any = None,
+    ) -> Graph[Any, Any, Any]:
+        """A graph whose vertices are the ends of edges.
+
+        Args:
+            edges: rows of source, target and, if edges have values, value: a collection of tuples,
+                a Spark DataFrame, a `DataSet`, a `Table`, a bounded `DataStream`, an Arrow table
+                or a pandas DataFrame.
+            id_type: type of the ids of a collection, such as ``Types.LONG()``, ``"BIGINT"`` or
+                ``int``. By default it follows from the ids.
+            edge_type: type of the values of a collection. By default it follows from the values.
+
+        Raises:
+            JobDefinitionError: the edges have other columns, or ids of different types.
+        """
+        from millrace.spark.graphs.relations import ids_of_edges, with_nulls
+
+        rows = _edges(edges, id_type, edge_type)
+        ids = with_nulls(ids_of_edges(rows.to_dataframe()))
+        vertices: DataSet[Any] = DataSet(ids, Vertex, (rows.types[0], NULL))
+        return cls(vertices, rows)
+
+    @classmethod
+    def from_vertices_and_edges(
+        cls,
+        vertices: Any,
+        edges: Any,
+        *,
+        id_type: Any = None,
+        vertex_type: Any = None,
+        edge_type: Any = None,
+    ) -> Graph[Any, Any, Any]:
+        """A graph of vertices and edges.
+
+        Args:
+            vertices: rows of id and, if vertices have values, value; see `from_edges` for what
+                they may be. In a collection a bare id is a vertex without a value.
+            edges: rows of source, target and, if edges have values, value.
+
+        Raises:
+            JobDefinitionError: there are other columns, or ids of different types.
+        """
+        declared = (id_type, vertex_type)
+        rows = rows_of(vertices, VERTEX_COLUMNS, Vertex, "vertices", declared)
+        return cls(rows, _edges(edges, id_type, edge_type))
+
+    def run(self, algorithm: _Algorithm[T]) -> T:
+        """Result of an algorithm, such as those of `millrace.graph.library`."""
+        return algorithm.run(self)
+
+
+def _edges(edges: Any, id_type: Any, edge_type: Any) -> DataSet[Edge[Any, Any]]:
+    return rows_of(edges, EDGE_COLUMNS, Edge, "edges", (id_type, id_type, edge_type))

@@ -1,0 +1,194 @@
+"""Vertices, edges and other rows from what programs have: collections, DataFrames, Arrow tables,
+pandas, tables of SQL and bounded streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.row import Row
+from millrace.graph.column_type import (
+    NULL,
+    ColumnType,
+    declared_column_type,
+    inferred_column_type,
+)
+from millrace.graph.data_set import DataSet
+
+__all__ = ["rows_of"]
+
+_SYNONYMS = {"source": ("source", "src"), "target": ("target", "dst"), "id": ("id",)}
+_SHOWN = 200
+
+
+def rows_of(
+    data: Any,
+    names: Sequence[str],
+    row: Callable[..., Any],
+    what: str,
+    declared: Sequence[Any] | None = None,
+) -> DataSet[Any]:
+    """Rows with these columns.
+
+    Columns of a DataFrame or table are found by their names (``src`` and ``dst`` of GraphFrames
+    among them), else by their positions. The last column may be missing; it is NULL then.
+
+    Args:
+        what: name of the rows in messages, such as "edges".
+        declared: types of the columns of a collection; None for a type that follows from the
+            values.
+
+    Raises:
+        JobDefinitionError: the data has other columns, or a row has another number of values.
+    """
+    from millrace.spark.graphs.frames import frame_of, is_dataframe
+
+    if isinstance(data, DataSet):
+        return _of_frame(data.to_dataframe(), names, row, what, data.types)
+    if is_dataframe(data):
+        return _of_frame(data, names, row, what, None)
+    table = _arrow_table(data)
+    if table is not None:
+        return _of_frame(frame_of(table), names, row, what, None)
+    return _of_collection(_collected(data, what), names, row, what, declared)
+
+
+def _arrow_table(data: Any) -> Any:
+    """The Arrow table of a frame of another library, or of a table of SQL; None if the data is no
+    such thing."""
+    import pyarrow as pa
+
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if type(data).__module__.startswith("pandas.") and hasattr(data, "columns"):
+        return pa.Table.from_pandas(data, preserve_index=False)
+    return data.to_arrow() if hasattr(data, "to_arrow") else None
+
+
+def _collected(data: Any, what: str) -> list[Any]:
+    if hasattr(data, "execute_and_collect"):
+        with data.execute_and_collect(f"{what} of a graph") as rows:
+            return list(rows)
+    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
+        raise JobDefinitionError(
+            f"{what} come from a collection, a DataFrame, an Arrow table, a pandas DataFrame, a "
+            f"Table or a bounded DataStream, got {data!r}"[:500]
+        )
+    return list(data)
+
+
+def _of_frame(
+    frame: Any,
+    names: Sequence[str],
+    row: Callable[..., Any],
+    what: str,
+    types: tuple[ColumnType, ...] | None,
+) -> DataSet[Any]:
+    from millrace.spark.graphs.relations import selected, with_nulls
+
+    if frame.isStreaming:
+        raise JobDefinitionError(
+            f"{what} come from a bounded DataFrame, got a streaming one; a graph of a stream is a "
+            "GraphStream"
+        )
+    columns = list(frame.columns)
+    chosen = _chosen(columns, names, what)
+    picked = selected(
+        frame, {name: f"`{column}`" for name, column in zip(names, chosen, strict=False)}
+    )
+    if types is not None:
+        types = tuple(types[columns.index(column)] for column in chosen)
+    if len(chosen) < len(names):
+        picked = with_nulls(picked)
+        types = None if types is None else (*types, NULL)
+    return DataSet(picked, row, types)
+
+
+def _chosen(columns: list[str], names: Sequence[str], what: str) -> list[str]:
+    """Columns of a frame for the names; the last one may be missing."""
+    lower = {column.lower(): column for column in columns}
+    by_name = [
+        next((lower[known] for known in _SYNONYMS.get(name, (name,)) if known in lower), None)
+        for name in names
+    ]
+    named = [column for column in by_name if column is not None]
+    if len(named) == len(names):
+        return named
+    if by_name[-1] is None and len(named) == len(columns) == len(names) - 1:
+        return named
+    if len(columns) in (len(names), len(names) - 1):
+        return columns
+    raise JobDefinitionError(
+        f"{what} have the columns {', '.join(names)} (the last one may be missing), got the "
+        f"columns {', '.join(columns)}: select these columns, and make one of all values with "
+        "struct()"
+    )
+
+
+def _of_collection(
+    rows: list[Any],
+    names: Sequence[str],
+    row: Callable[..., Any],
+    what: str,
+    declared: Sequence[Any] | None,
+) -> DataSet[Any]:
+    import pyarrow as pa
+
+    from millrace.spark.graphs.frames import frame_of
+
+    columns = _columns(rows, len(names), what)
+    types = []
+    arrays = []
+    for position, (name, values) in enumerate(zip(names, columns, strict=True)):
+        given = None if declared is None else declared[position]
+        kind = inferred_column_type(values) if given is None else declared_column_type(given)
+        if kind.is_pickled and name != names[-1]:
+            raise JobDefinitionError(_mixed_ids(name, values, what))
+        types.append(kind)
+        arrays.append(kind.encode(values))
+    table = pa.Table.from_arrays(arrays, list(names))
+    return DataSet(frame_of(table), row, tuple(types))
+
+
+def _columns(rows: list[Any], width: int, what: str) -> list[list[Any]]:
+    """Columns of rows; the last value of a row may be missing."""
+    shortest = width - 1
+    for number, item in enumerate(rows):
+        bare = not isinstance(item, tuple | list | Row)
+        if bare and shortest == 1:
+            continue
+        if bare or len(item) not in (width, shortest):
+            raise JobDefinitionError(
+                f"row {number} of the {what} has to be a tuple of {shortest} or {width} values, "
+                f"got {item!r}"[:500]
+            )
+    whole = [
+        (*item, *[None] * (width - len(item)))
+        if isinstance(item, tuple | list | Row)
+        else (item, None)
+        for item in rows
+    ]
+    columns = [list(column) for column in zip(*whole, strict=True)] or [[] for _ in range(width)]
+    for position in range(shortest):
+        if None in columns[position]:
+            number = columns[position].index(None)
+            raise JobDefinitionError(
+                f"row {number} of the {what} has no id: {rows[number]!r}"[:500]
+            )
+    return columns
+
+
+def _mixed_ids(name: str, values: list[Any], what: str) -> str:
+    classes = sorted({type(value).__name__ for value in values})
+    first = values[0]
+    other = next((value for value in values if type(value) is not type(first)), first)
+    reason = (
+        f"got {first!r} and {other!r}" if len(classes) > 1 else f"got {first!r}, of {classes[0]}"
+    )
+    return (
+        f"the ids of the {what} ({name}) have one type, a number, text or tuple of such; "
+        f"{reason[:_SHOWN]}"
+    )

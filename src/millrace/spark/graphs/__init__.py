@@ -1,0 +1,1 @@
+"""Graphs on Spark: DataFrames of vertices and edges."""

@@ -1,0 +1,172 @@
+"""DataFrames of vertices and edges: made from Arrow tables, mapped in batches, collected."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.spark.session import create_context
+
+__all__ = [
+    "BatchFunction",
+    "arrow_schema_of",
+    "collected",
+    "frame_of",
+    "graph_session",
+    "is_dataframe",
+    "mapped",
+]
+
+BatchFunction = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""Function that maps the batches of a partition."""
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_DEFAULT_PARTITIONS = "200"
+_USER_FAILURE = re.compile(
+    r"UserFunctionError: operator '(?P<operator>[^']*)' failed"
+    r"(?: for the record (?P<record>[^\n]*))?\n(?P<traceback>.*)",
+    re.DOTALL,
+)
+_OURS = re.compile(r"millrace\.common\.errors\.\w+: (?P<message>[^\n]*)")
+_JVM_LINE = re.compile(r"\n+(?:\s+at |JVM stacktrace|Driver stacktrace|.*SQLSTATE: 39000\n+\tat )")
+
+
+def graph_session() -> SparkSession:
+    """The session of this process; a local one is started if there is none.
+
+    An application of millrace's has no adaptive execution, so Spark's default of 200 partitions
+    per shuffle would be 200 tasks for the smallest graph: there it becomes one per core. Other
+    sessions, and a number of partitions that the program has set, stay as they are.
+
+    Raises:
+        ConfigurationError: Java 17 is missing.
+    """
+    context = create_context("millrace", parallelism=2)
+    session = SparkSession.builder.getOrCreate()
+    adaptive = session.conf.get("spark.sql.adaptive.enabled") == "true"
+    chosen = context.getConf().contains(_PARTITIONS) or (
+        session.conf.get(_PARTITIONS) != _DEFAULT_PARTITIONS
+    )
+    if not adaptive and not chosen:
+        session.conf.set(_PARTITIONS, str(max(context.defaultParallelism, 1)))
+    return session
+
+
+def is_dataframe(value: object) -> bool:
+    """Whether a value is a DataFrame of PySpark."""
+    return isinstance(value, DataFrame)
+
+
+def frame_of(table: pa.Table) -> DataFrame:
+    """An Arrow table as a DataFrame of this process's session.
+
+    Raises:
+        JobDefinitionError: Spark has no type for a column.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+            return graph_session().createDataFrame(table)
+    except PySparkException as error:
+        first = str(error).partition("\n")[0][:500]
+        raise JobDefinitionError(
+            f"the rows cannot become a DataFrame of Spark: {first}; declare another type for the "
+            "column"
+        ) from error
+
+
+def arrow_schema_of(frame: DataFrame) -> pa.Schema:
+    """The columns of a DataFrame as Arrow types.
+
+    Raises:
+        JobDefinitionError: Arrow has no type for a column.
+    """
+    try:
+        return to_arrow_schema(frame.schema, timezone="UTC")
+    except PySparkException as error:
+        raise JobDefinitionError(
+            f"the DataFrame cannot be part of a graph: {error}; cast the column to another type"
+        ) from error
+
+
+def mapped(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -> DataFrame:
+    """A DataFrame mapped by a Python function, batch by batch, in Spark's workers.
+
+    Args:
+        schema: columns of the function's batches. Spark's own type of a column may be another, to
+            which batches are cast.
+
+    Raises:
+        JobDefinitionError: a package is missing, or Spark has no type for a column.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+            spark_schema = from_arrow_schema(schema)
+            wire = to_arrow_schema(spark_schema, timezone="UTC")
+            return frame.mapInArrow(_as_wire(function, wire), spark_schema)
+    except ImportError as error:
+        raise JobDefinitionError(
+            f"Python functions of graphs need pandas: pip install 'millrace[graph]' ({error})"
+        ) from error
+    except PySparkException as error:
+        raise JobDefinitionError(f"Spark has no type for a result: {error}") from error
+
+
+def _as_wire(function: BatchFunction, wire: pa.Schema) -> BatchFunction:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in function(batches):
+            yield batch if batch.schema.equals(wire) else batch.cast(wire)
+
+    return run
+
+
+def collected(frame: DataFrame) -> pa.Table:
+    """The rows of a DataFrame, in this process.
+
+    Raises:
+        UserFunctionError: a function of the program failed.
+        JobExecutionError: Spark cannot compute the rows.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+            return frame.toArrow()
+    except PySparkException as error:
+        raise spark_failure(error) from error
+
+
+def counted(frame: DataFrame) -> int:
+    """Number of rows of a DataFrame.
+
+    Raises:
+        UserFunctionError: a function of the program failed.
+        JobExecutionError: Spark cannot compute the rows.
+    """
+    try:
+        return frame.count()
+    except PySparkException as error:
+        raise spark_failure(error) from error
+
+
+def spark_failure(error: PySparkException) -> JobExecutionError:
+    """The program's own error in Spark's report of a failed task, if there is one."""
+    if error.getCondition() == "USER_RAISED_EXCEPTION":
+        parameters: dict[str, Any] = error.getMessageParameters() or {}
+        return JobExecutionError(parameters.get("errorMessage", str(error)))
+    text = str(error)
+    match = _USER_FAILURE.search(text)
+    if match is not None:
+        trace = _JVM_LINE.split(match["traceback"])[0].rstrip()
+        return UserFunctionError(match["operator"], match["record"], trace)
+    ours = _OURS.search(text)
+    if ours is not None:
+        return JobExecutionError(ours["message"])
+    return JobExecutionError(f"Spark could not compute the graph: {text.strip()}")

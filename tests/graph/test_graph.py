@@ -1,0 +1,50 @@
+"""Creation of graphs and their properties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from millrace.graph import Edge, Graph, Vertex
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_graph_of_edges_has_their_ends_as_vertices(spark: Any) -> None:
+    graph = Graph.from_edges([(1, 2), (2, 3), (2, 2)])
+    assert sorted(graph.get_vertices().collect()) == [(1, None), (2, None), (3, None)]
+    assert sorted(graph.get_edges().collect()) == [(1, 2, None), (2, 2, None), (2, 3, None)]
+    assert sorted(graph.get_degrees().collect()) == [(1, 1), (2, 4), (3, 1)]
+    assert sorted(graph.in_degrees().collect()) == [(1, 0), (2, 2), (3, 1)]
+    assert (graph.number_of_vertices(), graph.number_of_edges()) == (3, 3)
+
+
+def test_vertices_and_edges_with_values(spark: Any) -> None:
+    graph = Graph.from_vertices_and_edges(
+        [("a", (1, "x")), ("b", (2, "y"))], [("a", "b", 0.5), ("b", "a", 2)]
+    )
+    assert str(graph) == "Graph(id: STRING, vertex: TUPLE(LONG, STRING), edge: DOUBLE)"
+    assert sorted(graph.get_vertices()) == [Vertex("a", (1, "x")), Vertex("b", (2, "y"))]
+    assert sorted(graph.get_edges()) == [Edge("a", "b", 0.5), Edge("b", "a", 2.0)]
+    triplet = min(graph.get_triplets().collect())
+    assert triplet == ("a", "b", (1, "x"), (2, "y"), 0.5)
+    assert triplet.target_vertex() == Vertex("b", (2, "y"))
+
+
+def test_an_algorithm_gets_the_graph(spark: Any) -> None:
+    class Sources:
+        def run(self, graph: Graph[int, Any, Any]) -> list[int]:
+            return [edge.source for edge in graph.get_edges()]
+
+    assert Graph.from_edges([(1, 2)]).run(Sources()) == [1]
+
+
+def test_dataframes_are_taken_by_name_or_position(spark: Any) -> None:
+    frame = spark.createDataFrame([(2.5, 1, 7)], "weight double, src int, dst int")
+    edges = frame.withColumnRenamed("weight", "value")
+    vertices = spark.createDataFrame([(1,), (7,), (8,)], "v bigint")
+    graph = Graph.from_vertices_and_edges(vertices, edges)
+    assert graph.get_edges().collect() == [(1, 7, 2.5)]
+    assert sorted(graph.get_vertex_ids()) == [1, 7, 8]
+    assert str(graph.id_type) == "LONG"
