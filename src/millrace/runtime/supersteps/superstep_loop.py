@@ -1,0 +1,72 @@
+"""The loop in which a task runs a superstep program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from millrace.runtime.supersteps.graph_exchange import GraphExchange
+from millrace.runtime.supersteps.graph_partition import GraphPartition
+from millrace.runtime.supersteps.superstep_program import SuperstepProgram
+
+__all__ = ["Checkpoints", "result_table", "run_supersteps"]
+
+
+class Checkpoints(Protocol):
+    """Storage of snapshots between supersteps."""
+
+    def is_due(self, number: int) -> bool:
+        """Whether this task wants a checkpoint after the superstep."""
+
+    def write(self, number: int, snapshot: Mapping[str, Any], exchange: GraphExchange) -> None:
+        """Write a checkpoint. All tasks call this at the same time."""
+
+    def newest(self, exchange: GraphExchange) -> tuple[int, Mapping[str, Any]] | None:
+        """Number of the superstep after which the newest checkpoint was made, and this task's
+        snapshot; None if there is none. All tasks call this at the same time."""
+
+
+def run_supersteps(
+    program: SuperstepProgram,
+    partition: GraphPartition,
+    exchange: GraphExchange,
+    checkpoints: Checkpoints | None = None,
+) -> int:
+    """Run a program to its end. Returns the number of supersteps.
+
+    Args:
+        checkpoints: storage of snapshots; None for none.
+    """
+    program.start(partition, exchange)
+    number = 0
+    if checkpoints is not None:
+        newest = checkpoints.newest(exchange)
+        if newest is not None:
+            number, snapshot = newest
+            program.restore(snapshot)
+    goes_on = True
+    while goes_on:
+        number += 1
+        wanted = program.superstep(number)
+        is_due = checkpoints is not None and checkpoints.is_due(number)
+        votes = exchange.all_reduce(np.array([wanted, is_due], np.int8), "max")
+        goes_on = bool(votes[0])
+        if goes_on and votes[1] and checkpoints is not None:
+            checkpoints.write(number, program.snapshot(), exchange)
+    return number
+
+
+def result_table(program: SuperstepProgram) -> Any:
+    """The result of a task as a `pyarrow.Table`."""
+    import pyarrow as pa
+
+    result = program.result()
+    if isinstance(result, pa.Table):
+        return result
+    columns = {
+        name: pa.array(column) if isinstance(column, np.ndarray) else column
+        for name, column in result.items()
+    }
+    return pa.table(columns)
