@@ -15,8 +15,7 @@ def test_a_batch_has_as_many_bytes_as_a_request_may_have_but_at_least_one_messag
     messages = [
         RoutableMessage(ADA, TypedValue("t/t", True, bytes([number]) * 1000)) for number in range(9)
     ]
-    for message in messages:
-        mailboxes.add(message)
+    mailboxes.add(messages)
     assert mailboxes.batch(ADA, 9, 4000) == messages[:3]
     mailboxes.repeat(ADA)
     assert mailboxes.batch(ADA, 2, 4000) == messages[:2]

@@ -16,6 +16,7 @@ from millrace.statefun.invocation.batch import (
     Reply,
     RoutableMessage,
     StateSpec,
+    plain_value,
 )
 
 OUT = FunctionType("test", "out")
@@ -53,8 +54,8 @@ class Told:
         effects = Effects()
         stored = batch.states["count"]
         count = int(stored.value) if stored.has_value else 0
-        for message in batch.messages:
-            for instruction in eval(message.argument.value):
+        for _, given, _ in batch.messages:
+            for instruction in eval(plain_value(given)[2]):
                 count = self._carry_out(instruction, count, batch.target, effects)
         return effects
 

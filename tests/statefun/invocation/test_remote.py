@@ -117,8 +117,7 @@ def test_effects_and_missing_states_are_read() -> None:
     effects = Server(answer(reply.SerializeToString())).reply()
     assert isinstance(effects, Effects)
     assert effects.mutations == {"gone": None}
-    assert effects.messages[0].target == Address("a", "b", "")
-    assert effects.messages[0].caller == TARGET
+    assert effects.messages == [(("a", "b", ""), ("", False, b""), TARGET)]
     assert effects.delayed == [Delayed(None, 0, "x")]
     missing = FromFunction()
     spec = missing.incomplete_invocation_context.missing_values.add()

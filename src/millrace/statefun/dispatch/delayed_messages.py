@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from millrace.state.nested_table import NestedTable
-from millrace.statefun.invocation.batch import Delayed, RoutableMessage, message_of, plain
+from millrace.statefun.invocation.batch import Delayed, PlainMessage, plain
 
 __all__ = ["DelayedMessages"]
 
@@ -50,7 +50,7 @@ class DelayedMessages:
         if delayed.token:
             self._tokens.setdefault((sender, delayed.token), []).append(number)
 
-    def due(self, now: int) -> list[RoutableMessage]:
+    def due(self, now: int) -> list[PlainMessage]:
         """Take the messages whose time has come, in the order of their times."""
         messages = []
         while self._heap and self._heap[0][0] <= now:
@@ -65,7 +65,7 @@ class DelayedMessages:
                 numbers.remove(number)
                 if not numbers:
                     del self._tokens[sender, token]
-            messages.append(message_of(message))
+            messages.append(message)
         return messages
 
     def earliest(self) -> int | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import itemgetter
 from time import perf_counter
 from typing import Any
@@ -29,7 +28,7 @@ from millrace.runtime.declared_state import DeclaredValue
 from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
-from millrace.state.key_groups import key_group_of, subtask_of
+from millrace.state.key_groups import KeyMemo, subtask_of
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import MAP
@@ -44,12 +43,11 @@ from millrace.statefun.invocation.batch import (
     EndpointMoved,
     InvocationError,
     Invoker,
+    Message,
     MessageBatch,
     MissingStates,
     PlainMessage,
     Reply,
-    RoutableMessage,
-    message_of,
     plain,
 )
 
@@ -113,15 +111,15 @@ class DispatchOperator(Operator):
         self._requests: AsyncRequests | None = None
         self._in_flight: dict[int, MessageBatch] = {}
         self._next_request = 0
-        self._is_local = lru_cache(1 << 16)(self._is_of_this_subtask)
+        self._is_local = KeyMemo(self.context.max_parallelism, self._is_of_this_subtask)
+        """Whether the state of an id is here."""
         self._outgoing: list[PlainMessage] = []
         self._egressed: dict[FunctionType, list[TypedValue]] = {}
         self._messages_in_epoch = 0
         self._metrics = DispatchMetrics(self.context.metrics, self._functions.invoker, clock)
 
-    def _is_of_this_subtask(self, id: str) -> bool:
+    def _is_of_this_subtask(self, group: int) -> bool:
         context = self.context
-        group = key_group_of(id, context.max_parallelism)
         subtask = subtask_of(group, context.parallelism, context.max_parallelism)
         return subtask == context.subtask_index
 
@@ -160,14 +158,11 @@ class DispatchOperator(Operator):
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         self._messages_in_epoch += len(values)
         self._metrics.fed_back.count += len(values) - list(map(_CALLER, values)).count(None)
-        add = self._mailboxes.add
-        for message in values:  # not `value`: an error is of another message than the last one
-            add(message_of(message))
+        self._mailboxes.add(values)
         self._work()
 
     def advance_processing_time(self, now: int) -> None:
-        for message in self._delayed.due(now):
-            self._send(message)
+        self._send(self._delayed.due(now))
         self._work()
 
     def end_epoch(self, ended: bool) -> None:
@@ -212,7 +207,6 @@ class DispatchOperator(Operator):
             if len(self._in_flight) >= self._spec.max_in_flight:
                 break
             target = self._mailboxes.take_ready()
-            assert target is not None
             invoker = self._functions.invoker(target)
             batch = self._batch(target, invoker)
             if invoker.is_direct(target.function_type):
@@ -287,8 +281,7 @@ class DispatchOperator(Operator):
             return
         self._states.change(target, reply.mutations)
         outgoing = len(self._outgoing)
-        for message in reply.messages:
-            self._send(message)
+        self._send(reply.messages)
         remote = len(self._outgoing) - outgoing
         metrics = self._metrics.of(target)
         metrics.incoming.count += len(batch.messages)
@@ -307,11 +300,14 @@ class DispatchOperator(Operator):
             self._egressed.setdefault(egress, []).append(value)
         self._mailboxes.done(target)
 
-    def _send(self, message: RoutableMessage) -> None:
-        if self._is_local(message.target.id):
-            self._mailboxes.add(message)
-        else:
-            self._outgoing.append(plain(message))
+    def _send(self, messages: Sequence[Message]) -> None:
+        """Put messages into mailboxes here, and note those to other subtasks."""
+        is_local = self._is_local
+        here = [message for message in messages if is_local[message[0][2]]]
+        if here:
+            self._mailboxes.add(here)
+        if len(here) < len(messages):
+            self._outgoing += [plain(m) for m in messages if not is_local[m[0][2]]]
 
     def _emit(self) -> None:
         if self._outgoing:

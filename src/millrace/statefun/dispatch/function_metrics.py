@@ -151,7 +151,7 @@ class DispatchMetrics:
             self._in_flight += 1
             self.of(batch.target).in_flight += 1
         for target, waiting in mailboxes.backlogs():
-            metrics = self.of(target)
+            metrics = self.of(Address(*target))
             metrics.backlog += waiting
             metrics.blocked += waiting >= metrics.max_batch
         for function, (addresses, size) in states.estimated_sizes().items():

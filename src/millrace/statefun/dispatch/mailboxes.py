@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, islice
 
 from millrace.state.nested_table import NestedTable
 from millrace.statefun.address import Address
-from millrace.statefun.invocation.batch import RoutableMessage, message_of, plain
+from millrace.statefun.invocation.batch import Message, PlainAddress, plain, plain_value
 
 __all__ = ["Mailboxes"]
 
@@ -17,16 +17,18 @@ _OVERHEAD = 256
 
 
 class _Mailbox:
-    """Messages of one address, in the order of their arrival."""
+    """Messages of one address, in the order of their arrival. There is at least one."""
 
-    __slots__ = ("in_flight", "messages", "numbers")
+    __slots__ = ("in_flight", "is_written", "messages", "numbers")
 
     def __init__(self) -> None:
-        self.messages: deque[RoutableMessage] = deque()
+        self.messages: deque[Message] = deque()
         self.numbers: deque[int] = deque()
         """Numbers in the table of the first messages, which earlier epochs have written."""
         self.in_flight = 0
         """Number of the first messages that are being handled."""
+        self.is_written = False
+        """Whether the table has all messages."""
 
 
 class Mailboxes:
@@ -46,53 +48,52 @@ class Mailboxes:
 
     def refresh(self) -> None:
         """Derive the mailboxes from the table, which was replaced."""
-        self._boxes: dict[Address, _Mailbox] = {}
-        self._ready: deque[Address] = deque()
+        self._boxes: dict[PlainAddress, _Mailbox] = {}
+        self._ready: deque[PlainAddress] = deque()
         """Addresses with messages and none in flight."""
-        self._unwritten: set[Address] = set()
+        self._unwritten: dict[PlainAddress, _Mailbox] = {}
+        """Mailboxes with messages that are not in the table."""
         self.waiting = 0
         """Number of messages, those in flight included."""
         stored = sorted(
-            (number, message_of(message))
+            (number, message)
             for entries in self._table.data.values()
             for number, message in entries.items()
         )
         self._next_number = stored[-1][0] + 1 if stored else 0
-        for number, message in stored:
-            self._box(message.target).numbers.append(number)
-            self.add(message)
+        self.add(message for _, message in stored)
         self._unwritten.clear()
+        for number, message in stored:
+            self._boxes[message[0]].numbers.append(number)
+        for box in self._boxes.values():
+            box.is_written = True
 
-    def _box(self, address: Address) -> _Mailbox:
-        box = self._boxes.get(address)
-        if box is None:
-            box = self._boxes[address] = _Mailbox()
-        return box
-
-    def add(self, message: RoutableMessage) -> None:
-        """Put a message into the mailbox of its target."""
-        target = message.target
-        box = self._boxes.get(target)
-        if box is None:
-            box = self._boxes[target] = _Mailbox()
-        if not box.messages:
-            self._ready.append(target)
-        box.messages.append(message)
-        self._unwritten.add(target)
-        self.waiting += 1
+    def add(self, messages: Iterable[Message]) -> None:
+        """Put messages into the mailboxes of their targets."""
+        boxes, count = self._boxes, 0
+        for message in messages:
+            count += 1
+            target = message[0]
+            box = boxes.get(target)
+            if box is None:
+                box = boxes[target] = self._unwritten[target] = _Mailbox()
+                self._ready.append(target)
+            elif box.is_written:
+                box.is_written = False
+                self._unwritten[target] = box
+            box.messages.append(message)
+        self.waiting += count
 
     @property
     def has_ready(self) -> bool:
         """Whether a batch can be handled now."""
         return bool(self._ready)
 
-    def take_ready(self) -> Address | None:
-        """The address that has been ready longest; None if there is none."""
-        return self._ready.popleft() if self._ready else None
+    def take_ready(self) -> Address:
+        """The address that has been ready longest. There is one."""
+        return Address(*self._ready.popleft())
 
-    def batch(
-        self, target: Address, most: int, most_bytes: int | None = None
-    ) -> list[RoutableMessage]:
+    def batch(self, target: Address, most: int, most_bytes: int | None = None) -> list[Message]:
         """The first messages of an address, which are in flight from now on.
 
         Args:
@@ -100,9 +101,10 @@ class Mailboxes:
                 limit.
         """
         box = self._boxes[target]
-        messages = list(islice(box.messages, most))
+        waiting = box.messages
+        messages = list(waiting) if len(waiting) <= most else list(islice(waiting, most))
         if most_bytes is not None:
-            ends = accumulate(len(message.argument.value) + _OVERHEAD for message in messages)
+            ends = accumulate(len(plain_value(given)[2]) + _OVERHEAD for _, given, _ in messages)
             fitting = sum(1 for end in ends if end <= most_bytes)
             messages = messages[: max(1, fitting)]
         box.in_flight = len(messages)
@@ -111,16 +113,19 @@ class Mailboxes:
     def done(self, target: Address) -> None:
         """Remove the messages in flight. The address is ready again if messages are left."""
         box = self._boxes[target]
-        for _ in range(box.in_flight):
-            box.messages.popleft()
-            if box.numbers:
-                self._table.remove(target.id, box.numbers.popleft())
-        self.waiting -= box.in_flight
-        box.in_flight = 0
-        if box.messages:
-            self._ready.append(target)
-        else:
+        count, messages, numbers = box.in_flight, box.messages, box.numbers
+        for _ in range(min(count, len(numbers))):
+            self._table.remove(target.id, numbers.popleft())
+        self.waiting -= count
+        if count == len(messages):
             del self._boxes[target]
+            if not box.is_written:
+                del self._unwritten[target]
+            return
+        for _ in range(count):
+            messages.popleft()
+        box.in_flight = 0
+        self._ready.append(target)
 
     def repeat(self, target: Address) -> None:
         """Let the messages in flight be handled again, before others of the address."""
@@ -129,21 +134,15 @@ class Mailboxes:
 
     def write(self) -> None:
         """Write the messages that wait and are not in the table yet."""
-        for target in self._unwritten:
-            box = self._boxes.get(target)
-            if box is None:
-                continue
+        for target, box in self._unwritten.items():
             for message in islice(box.messages, len(box.numbers), None):
-                self._table.put(target.id, self._next_number, plain(message))
+                self._table.put(target[2], self._next_number, plain(message))
                 box.numbers.append(self._next_number)
                 self._next_number += 1
+            box.is_written = True
         self._unwritten.clear()
 
-    def sizes(self) -> Iterator[tuple[Address, int]]:
-        """Addresses with the number of their messages."""
-        return ((address, len(box.messages)) for address, box in self._boxes.items())
-
-    def backlogs(self) -> Iterator[tuple[Address, int]]:
+    def backlogs(self) -> Iterator[tuple[PlainAddress, int]]:
         """Addresses with the number of their messages that are not in flight."""
-        for address, box in self._boxes.items():
-            yield address, len(box.messages) - box.in_flight
+        for target, box in self._boxes.items():
+            yield target, len(box.messages) - box.in_flight

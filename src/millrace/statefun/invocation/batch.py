@@ -12,20 +12,24 @@ from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.protocol import NONE
 
 __all__ = [
+    "Argument",
     "CallAttempt",
-    "MessageBatch",
     "Delayed",
     "Effects",
     "EndpointMoved",
     "InvocationError",
     "Invoker",
+    "Message",
+    "MessageBatch",
     "MissingStates",
+    "PlainAddress",
     "PlainMessage",
+    "PlainValue",
     "Reply",
     "RoutableMessage",
     "StateSpec",
-    "message_of",
     "plain",
+    "plain_value",
 ]
 
 
@@ -49,23 +53,43 @@ class RoutableMessage(NamedTuple):
     caller: Address | None = None
 
 
-PlainMessage: TypeAlias = tuple[
-    tuple[str, str, str], tuple[str, bool, bytes], tuple[str, str, str] | None
-]
+class HeldValue(Protocol):
+    """Value that an SDK made in this process. It is encoded when it leaves the process."""
+
+    @property
+    def typename(self) -> str:
+        """Name of the type."""
+
+    @property
+    def has_value(self) -> bool:
+        """Whether there is a value."""
+
+    @property
+    def value(self) -> bytes:
+        """Bytes of the value."""
+
+
+PlainAddress: TypeAlias = tuple[str, str, str]
+PlainValue: TypeAlias = tuple[str, bool, bytes]
+PlainMessage: TypeAlias = tuple[PlainAddress, PlainValue, PlainAddress | None]
 """Message as plain tuples, which exchanges, state and savepoints encode without pickle."""
+Argument: TypeAlias = PlainValue | HeldValue
+Message: TypeAlias = tuple[PlainAddress, Argument, PlainAddress | None]
+"""Message in a dispatcher: target, argument and caller. It is a plain one, a `RoutableMessage`, or
+has a value that an SDK made. Only a plain one leaves the process."""
 
 
-def plain(message: RoutableMessage) -> PlainMessage:
+def plain_value(value: Argument) -> PlainValue:
+    """A value as a plain tuple."""
+    if isinstance(value, tuple):
+        return value if type(value) is tuple else (*value,)
+    return value.typename, value.has_value, value.value
+
+
+def plain(message: Message) -> PlainMessage:
     """A message as plain tuples."""
     target, argument, caller = message
-    return (*target,), (*argument,), None if caller is None else (*caller,)
-
-
-def message_of(message: PlainMessage) -> RoutableMessage:
-    """The message from plain tuples."""
-    target, argument, caller = message
-    sender = None if caller is None else Address(*caller)
-    return RoutableMessage(Address(*target), TypedValue(*argument), sender)
+    return (*target,), plain_value(argument), None if caller is None else (*caller,)
 
 
 class StateSpec(NamedTuple):
@@ -87,13 +111,13 @@ class MessageBatch(NamedTuple):
 
     target: Address
     states: dict[str, TypedValue]
-    messages: Sequence[RoutableMessage]
+    messages: Sequence[Message]
 
 
 class Delayed(NamedTuple):
     """A message to send later, or the cancellation of one if ``message`` is None."""
 
-    message: RoutableMessage | None
+    message: Message | None
     delay_ms: int
     token: str
 
@@ -107,7 +131,7 @@ class Effects:
     """
 
     mutations: dict[str, TypedValue | None] = field(default_factory=dict)
-    messages: list[RoutableMessage] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
     delayed: list[Delayed] = field(default_factory=list)
     egresses: list[tuple[FunctionType, TypedValue]] = field(default_factory=list)
 

@@ -21,8 +21,9 @@ from millrace.statefun.invocation.batch import (
     Delayed,
     Effects,
     InvocationError,
+    Message,
     MessageBatch,
-    RoutableMessage,
+    PlainAddress,
     StateSpec,
 )
 from millrace.statefun.protocol import AFTER_INVOKE, AFTER_WRITE, NONE
@@ -115,27 +116,25 @@ class EmbeddedFunctions:
         sdk = self._sdk
         if sdk is None:
             sdk = self._sdk = _sdk()
-        target = batch.target
-        typename = f"{target.namespace}/{target.type}"
-        spec, states = function.storage_spec, batch.states
+        target, spec, states = batch.target, function.storage_spec, batch.states
         cells = {}
         for declared in spec.specs:
             value = states.get(declared.name)
             held = sdk.typed_value(*value) if value is not None and value.has_value else None
             # a state without a value is an empty message in the SDK's requests
             cells[declared.name] = sdk.cell(declared.type, held or sdk.nothing)
-        address = sdk.address(*target)
-        return sdk.context(address, spec.make_instance(cells, typename))
+        address = sdk.addresses[target]
+        return sdk.context(address, spec.make_instance(cells, address.typename))
 
     def _messages(self, context: Any, batch: MessageBatch) -> Iterator[Any]:
         """Messages of the SDK, each with the caller in the context."""
-        sdk, target = self._sdk, batch.target
-        typename = f"{target.namespace}/{target.type}"
+        sdk, id, typename = self._sdk, batch.target.id, context._self_address.typename
+        addresses, new, typed_value = sdk.addresses, sdk.message, sdk.typed_value
         for _, argument, caller in batch.messages:
-            context._caller = None
-            if caller is not None:
-                context._caller = sdk.address(*caller)
-            yield sdk.message(typename, target.id, typed_value=sdk.typed_value(*argument))
+            context._caller = None if caller is None else addresses[caller]
+            # an SDK's value is shared by its sender and the receivers: its API never changes one
+            value = typed_value(*argument) if isinstance(argument, tuple) else argument
+            yield new(typename, id, value)
 
 
 def _make_importable() -> None:
@@ -146,6 +145,21 @@ def _make_importable() -> None:
         for value in vars(module).values():
             if isinstance(value, type) and value.__module__ == name:
                 value.__module__ = module.__name__
+
+
+class _Addresses(dict[PlainAddress, Any]):
+    """Addresses of the SDK by plain ones. They are frozen, so that invocations share them: one
+    costs a microsecond to make."""
+
+    def __init__(self, make: Any) -> None:
+        self._make = make
+
+    def __missing__(self, address: PlainAddress) -> Any:
+        if len(self) >= _ADDRESSES:
+            self.clear()
+        namespace, name, id = address
+        made = self[address] = self._make(namespace, name, id, f"{namespace}/{name}")
+        return made
 
 
 def _sdk() -> SimpleNamespace:
@@ -159,13 +173,8 @@ def _sdk() -> SimpleNamespace:
     def typed_value(typename: str, has_value: bool, value: bytes) -> Any:
         return SdkTypedValue(typename=typename, has_value=has_value, value=value)
 
-    # frozen, so that invocations share it: it costs a microsecond to make
-    @lru_cache(_ADDRESSES)
-    def address(namespace: str, name: str, id: str) -> Any:
-        return SdkAddress(namespace, name, id, f"{namespace}/{name}")
-
     return SimpleNamespace(
-        address=address,
+        addresses=_Addresses(SdkAddress),
         message=Message,
         typed_value=typed_value,
         context=UserFacingContext,
@@ -188,28 +197,33 @@ def _value(value: Any) -> TypedValue:
     return TypedValue(value.typename, value.has_value, value.value)
 
 
-def _message(message: Any, sender: Address) -> RoutableMessage:
-    namespace, _, name = message.target_typename.rpartition("/")
-    target = Address(namespace, name, message.target_id)
-    return RoutableMessage(target, _value(message.typed_value), sender)
+@lru_cache(4096)
+def _names(typename: str) -> tuple[str, str]:
+    """Namespace and name in a type name of the SDK."""
+    namespace, _, name = typename.rpartition("/")
+    return namespace, name
+
+
+def _message(message: Any, caller: PlainAddress) -> Message:
+    namespace, name = _names(message.target_typename)
+    return (namespace, name, message.target_id), message.typed_value, caller
 
 
 def _effects(context: Any, sender: Address) -> Effects:
     """Effects that the SDK's context has collected."""
-    effects = Effects()
+    effects, caller = Effects(), (*sender,)
     for name, cell in context._storage._cells.items():
         if cell.dirty:
             value = cell.typed_value
             effects.mutations[name] = None if value is None else _value(value)
-    for message in context._outgoing_messages:
-        effects.messages.append(_message(message, sender))
+    effects.messages = [_message(message, caller) for message in context._outgoing_messages]
     for later in context._outgoing_delayed_messages:
         if later.is_cancellation:
             effects.delayed.append(Delayed(None, 0, later.cancellation_token))
         else:
-            sent = _message(later.message, sender)
+            sent = _message(later.message, caller)
             effects.delayed.append(Delayed(sent, later.duration, later.cancellation_token or ""))
     for message in context._outgoing_egress_messages:
-        namespace, _, name = message.typename.rpartition("/")
-        effects.egresses.append((FunctionType(namespace, name), _value(message.typed_value)))
+        egress = FunctionType(*_names(message.typename))
+        effects.egresses.append((egress, _value(message.typed_value)))
     return effects

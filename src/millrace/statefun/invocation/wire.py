@@ -12,9 +12,12 @@ from millrace.statefun.invocation.batch import (
     Effects,
     MessageBatch,
     MissingStates,
+    PlainAddress,
+    PlainMessage,
+    PlainValue,
     Reply,
-    RoutableMessage,
     StateSpec,
+    plain_value,
 )
 from millrace.statefun.protocol import DELETE, FromFunction, ToFunction
 
@@ -35,20 +38,20 @@ def request_bytes(batch: MessageBatch) -> bytes:
         state.state_name = name
         if value.has_value:
             _put_value(state.state_value, value)
-    for message in batch.messages:
+    for _, argument, caller in batch.messages:
         added = invocation.invocations.add()
-        if message.caller is not None:
-            _put_address(added.caller, message.caller)
-        _put_value(added.argument, message.argument)
+        if caller is not None:
+            _put_address(added.caller, caller)
+        _put_value(added.argument, plain_value(argument))
     content: bytes = request.SerializeToString()
     return content
 
 
-def _put_address(target: Any, address: Address) -> None:
+def _put_address(target: Any, address: PlainAddress) -> None:
     target.namespace, target.type, target.id = address
 
 
-def _put_value(target: Any, value: TypedValue) -> None:
+def _put_value(target: Any, value: PlainValue) -> None:
     target.typename, target.has_value, target.value = value
 
 
@@ -66,6 +69,7 @@ def read_reply(content: bytes, sender: Address) -> Reply:
         missing = reply.incomplete_invocation_context.missing_values
         return MissingStates(tuple(map(_spec, missing)))
     result = reply.invocation_result
+    caller = (*sender,)
     return Effects(
         {
             mutation.state_name: None
@@ -73,8 +77,8 @@ def read_reply(content: bytes, sender: Address) -> Reply:
             else _value(mutation.state_value)
             for mutation in result.state_mutations
         },
-        [_message(sent, sender) for sent in result.outgoing_messages],
-        [_delayed(sent, sender) for sent in result.delayed_invocations],
+        [_message(sent, caller) for sent in result.outgoing_messages],
+        [_delayed(sent, caller) for sent in result.delayed_invocations],
         [
             (FunctionType(sent.egress_namespace, sent.egress_type), _value(sent.argument))
             for sent in result.outgoing_egresses
@@ -86,23 +90,23 @@ def _value(value: Any) -> TypedValue:
     return TypedValue(value.typename, value.has_value, value.value)
 
 
-def _message(sent: Any, sender: Address) -> RoutableMessage:
-    target = sent.target
-    if not target.namespace or not target.type:
+def _message(sent: Any, caller: PlainAddress) -> PlainMessage:
+    target, argument = sent.target, sent.argument
+    namespace, name = target.namespace, target.type
+    if not namespace or not name:
         raise MalformedReply("a message has no target")
-    return RoutableMessage(
-        Address(target.namespace, target.type, target.id), _value(sent.argument), sender
-    )
+    value = argument.typename, argument.has_value, argument.value
+    return (namespace, name, target.id), value, caller
 
 
-def _delayed(sent: Any, sender: Address) -> Delayed:
+def _delayed(sent: Any, caller: PlainAddress) -> Delayed:
     if sent.is_cancellation_request:
         if not sent.cancellation_token:
             raise MalformedReply("a cancellation has no token")
         return Delayed(None, 0, sent.cancellation_token)
     if sent.delay_in_ms < 0:
         raise MalformedReply(f"a message has the delay {sent.delay_in_ms} ms")
-    return Delayed(_message(sent, sender), sent.delay_in_ms, sent.cancellation_token)
+    return Delayed(_message(sent, caller), sent.delay_in_ms, sent.cancellation_token)
 
 
 def _spec(missing: Any) -> StateSpec:
