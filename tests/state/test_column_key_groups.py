@@ -116,7 +116,7 @@ def test_tuples_of_columns(data) -> None:
 def test_owners(parallelism) -> None:
     keys = list(range(2000))
     found = owners_of_columns(pa.array(keys), parallelism, 1024).tolist()
-    assert found == owners_of_keys(keys, parallelism, 1024)
+    assert found == owners_of_keys(keys, parallelism, 1024).tolist()
 
 
 def test_equal_keys_of_different_types_have_the_same_key_group() -> None:

@@ -70,7 +70,6 @@ class KeyedExchange(ExchangeOutput):
     def divide(self, batch: ColumnBatch) -> Parts:
         """The batch divided by key: by the hashes of whole columns if the key consists of
         fields, else by the keys that the key function returns for the records."""
-        import numpy as np
 
         from millrace.runtime.column_partitions import by_target
         from millrace.state.column_key_groups import owners_of_columns
@@ -87,7 +86,7 @@ class KeyedExchange(ExchangeOutput):
             keys = keys_of_batch(self._keys_of, values)
             if self._check is not None:
                 self._check.keys(keys, values)
-            owners = np.array(owners_of_keys(keys, self._targets, self._max_parallelism), np.uint16)
+            owners = owners_of_keys(keys, self._targets, self._max_parallelism)
         return by_target(batch, owners)
 
 

@@ -18,7 +18,14 @@ import pyarrow.compute as pc
 
 from millrace.common.errors import KeyTypeError
 from millrace.state.columns.value_texts import value_texts
-from millrace.state.crc_tables import Crcs, byte_table, hexadecimal_table, pair_table, shifted
+from millrace.state.crc_tables import (
+    Crcs,
+    byte_table,
+    crcs_of_whole_numbers,
+    key_hashes,
+    pair_table,
+    shifted,
+)
 from millrace.state.key_groups import canonical, key_group_of, subtask_of
 
 KeyColumns: TypeAlias = "pa.Array | tuple[KeyColumns, ...]"
@@ -82,14 +89,7 @@ def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray
     Raises:
         KeyTypeError: a key has no stable encoding.
     """
-    # the finalizer of MurmurHash3, as in `key_groups`
-    mixed = _encoded(keys).crcs.copy()
-    mixed ^= mixed >> _U32(16)
-    mixed *= _U32(0x85EBCA6B)
-    mixed ^= mixed >> _U32(13)
-    mixed *= _U32(0xC2B2AE35)
-    mixed ^= mixed >> _U32(16)
-    return (mixed % _U32(max_parallelism)).astype(np.intp)
+    return (key_hashes(_encoded(keys).crcs) % _U32(max_parallelism)).astype(np.intp)
 
 
 def _as_texts(keys: KeyColumns) -> KeyColumns:
@@ -188,21 +188,14 @@ def _integers(keys: pa.Array, valid: Mask | None) -> _Encoded:
 
 
 def _whole_numbers(numbers: npt.NDArray[Any]) -> _Encoded:
-    """Encode integers: "i", "-" if negative, and hexadecimal digits; four digits at a time."""
-    negative = numbers < 0
-    signed = bool(negative.any())
-    sizes = (np.abs(numbers) if signed else numbers).view(np.uint64)
-    highest = int(sizes.max(initial=0))
-    sign = negative.astype(np.int64) << 16 if signed else 0
-    crcs = np.zeros(sizes.size, _U32)
-    for low in range(0, 64, 16):
-        if low and not highest >> low:
-            break
-        index = ((sizes >> np.uint64(low)) & np.uint64(0xFFFF)).view(np.int64) | sign
-        if highest >> low >= 1 << 16:
-            index |= ((sizes >> np.uint64(low)) > np.uint64(0xFFFF)).astype(np.int64) << 17
-        crcs ^= hexadecimal_table(low // 4).take(index)
-    return _Encoded(crcs, lambda: _digits(sizes) + 1 + negative)
+    """Encode integers."""
+
+    def lengths() -> Lengths:
+        negative = numbers < 0
+        sizes = (np.abs(numbers) if negative.any() else numbers).view(np.uint64)
+        return _digits(sizes) + 1 + negative
+
+    return _Encoded(crcs_of_whole_numbers(numbers), lengths)
 
 
 def _digits(sizes: npt.NDArray[np.uint64]) -> Lengths:

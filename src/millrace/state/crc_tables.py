@@ -13,12 +13,49 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Crcs", "byte_table", "hexadecimal_table", "pair_table", "shifted"]
+__all__ = [
+    "Crcs",
+    "byte_table",
+    "crcs_of_whole_numbers",
+    "hexadecimal_table",
+    "key_hashes",
+    "pair_table",
+    "shifted",
+]
 
 Crcs = npt.NDArray[np.uint32]
 
 _U32 = np.uint32
 _CHUNK = 65_536
+
+
+def key_hashes(crcs: Crcs) -> Crcs:
+    """Key hash of each key, given the CRC of its canonical encoding (see `key_groups.key_hash`)."""
+    mixed = crcs ^ (crcs >> _U32(16))
+    mixed *= _U32(0x85EBCA6B)
+    mixed ^= mixed >> _U32(13)
+    mixed *= _U32(0xC2B2AE35)
+    mixed ^= mixed >> _U32(16)
+    return mixed
+
+
+def crcs_of_whole_numbers(numbers: npt.NDArray[Any]) -> Crcs:
+    """CRC of the canonical encoding of each integer: "i", "-" if it is negative, and hexadecimal
+    digits. Four digits are looked up at a time."""
+    negative = numbers < 0
+    signed = bool(negative.any())
+    sizes = (np.abs(numbers) if signed else numbers).view(np.uint64)
+    highest = int(sizes.max(initial=0))
+    sign = negative.astype(np.int64) << 16 if signed else 0
+    crcs = np.zeros(sizes.size, _U32)
+    for low in range(0, 64, 16):
+        if low and not highest >> low:
+            break
+        index = ((sizes >> np.uint64(low)) & np.uint64(0xFFFF)).view(np.int64) | sign
+        if highest >> low >= 1 << 16:
+            index |= ((sizes >> np.uint64(low)) > np.uint64(0xFFFF)).astype(np.int64) << 17
+        crcs ^= hexadecimal_table(low // 4).take(index)
+    return crcs
 
 
 @lru_cache(maxsize=1)

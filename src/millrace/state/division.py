@@ -3,13 +3,18 @@ divides its decoded state, so that the new subtasks read only their own parts.""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from itertools import compress
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from millrace.state.key_groups import owners_of_keys
-from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.table import TableDelta
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 MOST_BYTES = 256 << 20
 """Limit for the bytes of state that is divided: with more, the parts would not fit into memory
@@ -36,38 +41,52 @@ class Division:
         if not kind.is_keyed or self.parallelism == 1:
             return [table_delta] * self.parallelism
         if kind.columnar is not None and table_delta["put"]:
-            parts = self._columns(kind.key_of, table_delta["put"])
+            parts = self._columns(kind, table_delta["put"])
             return [{**table_delta, "put": part} for part in parts]
-        divide = self._nested if kind.layout is Layout.NESTED else self._flat
-        return [{**table_delta, "put": put} for put in divide(kind.key_of, table_delta["put"])]
+        parts = self._entries(kind, table_delta["put"])
+        return [{**table_delta, "put": part} for part in parts]
 
-    def _columns(self, key_of: Callable[..., Any], put: Any) -> list[Any]:
+    def _columns(self, kind: TableKind, put: Any) -> list[Any]:
         from millrace.state.column_key_groups import owners_of_columns
         from millrace.state.columns.column_entries import ColumnEntries
 
         if not isinstance(put, ColumnEntries) or not put.key:
-            return list(self._flat(key_of, put))
+            return list(self._entries(kind, put))
         columns = put.key_columns()[: put.key]
         keys = columns[0] if put.key == 1 else tuple(columns)
         owners = owners_of_columns(keys, self.parallelism, self._max_parallelism, sql_keys=True)
         return [put.where(owners == owner) for owner in range(self.parallelism)]
 
-    def _owners(self, keys: list[Any]) -> Iterator[int]:
-        return iter(owners_of_keys(keys, self.parallelism, self._max_parallelism))
-
-    def _flat(self, key_of: Callable[..., Any], entries: dict[Any, Any]) -> list[dict[Any, Any]]:
+    def _entries(self, kind: TableKind, entries: Mapping[Any, Any]) -> list[dict[Any, Any]]:
         puts: list[dict[Any, Any]] = [{} for _ in range(self.parallelism)]
-        owners = self._owners([key_of(key) for key in entries])
-        for owner, (key, value) in zip(owners, entries.items(), strict=True):
-            puts[owner][key] = value
-        return puts
-
-    def _nested(
-        self, key_of: Callable[..., Any], entries: dict[Any, dict[Any, Any]]
-    ) -> list[dict[Any, dict[Any, Any]]]:
-        puts: list[dict[Any, dict[Any, Any]]] = [{} for _ in range(self.parallelism)]
+        assert kind.key is not None
+        if kind.disjoint:
+            index = kind.key.index
+            keys = list(entries) if index is None else list(map(itemgetter(index), entries))
+            for owner, part in _split(entries, self._owners(keys)):
+                puts[owner] = part
+            return puts
+        key_of, start = kind.key_of, 0
         owners = self._owners([key_of(outer, i) for outer, below in entries.items() for i in below])
         for outer, below in entries.items():
-            for inner, value in below.items():
-                puts[next(owners)].setdefault(outer, {})[inner] = value
+            end = start + len(below)
+            for owner, part in _split(below, owners[start:end]):
+                puts[owner][outer] = part
+            start = end
         return puts
+
+    def _owners(self, keys: list[Any]) -> npt.NDArray[np.uint16]:
+        return owners_of_keys(keys, self.parallelism, self._max_parallelism)
+
+
+def _split(
+    entries: Mapping[Any, Any], owners: npt.NDArray[np.uint16]
+) -> Iterator[tuple[int, dict[Any, Any]]]:
+    """Each owner that occurs, with its entries. A former subtask has entries of few new ones."""
+    present = sorted(set(owners.tolist()))
+    if len(present) == 1:
+        yield present[0], dict(entries)
+        return
+    for owner in present:
+        # bytes, because a loop over them makes no objects
+        yield owner, dict(compress(entries.items(), (owners == owner).tobytes()))

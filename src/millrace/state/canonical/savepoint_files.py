@@ -166,7 +166,7 @@ class _Writer:
             keys = keys if real is None else list(map(real, keys))
         try:
             most = self._max_parallelism  # a subtask for each key group
-            return np.array(owners_of_keys(keys, most, most), np.int32)
+            return owners_of_keys(keys, most, most).astype(np.int32)
         except KeyTypeError:
             return None
 
