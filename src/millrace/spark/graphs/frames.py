@@ -96,12 +96,15 @@ def arrow_schema_of(frame: DataFrame) -> pa.Schema:
         ) from error
 
 
-def mapped(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -> DataFrame:
+def mapped(
+    frame: DataFrame, function: BatchFunction, schema: pa.Schema, barrier: bool = False
+) -> DataFrame:
     """A DataFrame mapped by a Python function, batch by batch, in Spark's workers.
 
     Args:
         schema: columns of the function's batches. Spark's own type of a column may be another, to
             which batches are cast.
+        barrier: whether all tasks run at the same time.
 
     Raises:
         JobDefinitionError: a package is missing, or Spark has no type for a column.
@@ -111,7 +114,7 @@ def mapped(frame: DataFrame, function: BatchFunction, schema: pa.Schema) -> Data
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
             spark_schema = from_arrow_schema(schema)
             wire = to_arrow_schema(spark_schema, timezone="UTC")
-            return frame.mapInArrow(_as_wire(function, wire), spark_schema)
+            return frame.mapInArrow(_as_wire(function, wire), spark_schema, barrier)
     except ImportError as error:
         raise JobDefinitionError(
             f"Python functions of graphs need pandas: pip install 'millrace[graph]' ({error})"

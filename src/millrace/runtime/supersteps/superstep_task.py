@@ -1,0 +1,164 @@
+"""SuperstepTask: a task of a graph job from its input to its result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.errors import MillraceError, UserFunctionError
+from millrace.runtime.failure import describe_failure
+from millrace.runtime.resident.control import WorkerAddress
+from millrace.runtime.resident.listener import Listener
+from millrace.runtime.supersteps.graph_exchange import GraphExchange
+from millrace.runtime.supersteps.partition_builder import PartitionBuilder
+from millrace.runtime.supersteps.socket_transport import connected_transport
+from millrace.runtime.supersteps.superstep_checkpoints import (
+    CheckpointPolicy,
+    SuperstepCheckpoints,
+)
+from millrace.runtime.supersteps.superstep_loop import result_table, run_supersteps
+from millrace.runtime.supersteps.superstep_program import SuperstepProgram
+from millrace.runtime.supersteps.task_transport import (
+    PeerFailedError,
+    PeerLostError,
+    TaskTransport,
+)
+
+__all__ = ["GraphTypes", "SuperstepTask"]
+
+_ROWS = 1 << 16
+"""Rows of a batch of results."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTypes:
+    """Arrow types of a graph's ids and values. A type of values is None if there are none."""
+
+    ids: Any
+    vertex_values: Any = None
+    edge_values: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SuperstepTask:
+    """The function of all tasks of a job.
+
+    Args:
+        program: makes the task's program.
+        types: types of ids and values.
+        schema: columns of the result.
+        token: secret of the job.
+        name: name of the job.
+        checkpoints: place and times of checkpoints; None for none.
+    """
+
+    program: Callable[[], SuperstepProgram]
+    types: GraphTypes
+    schema: Any
+    token: bytes
+    name: str
+    checkpoints: CheckpointPolicy | None = None
+
+    def run(
+        self,
+        batches: Iterator[Any],
+        index: int,
+        tasks: int,
+        host: str,
+        gather: Callable[[str], Sequence[str]],
+    ) -> Iterator[Any]:
+        """The result as record batches. A column more than those of the result has the report of
+        an error.
+
+        Args:
+            batches: the task's vertices and edges.
+            index: number of the task.
+            tasks: number of tasks.
+            host: address of this machine for other machines; empty if there are none.
+            gather: function that takes a text of each task to all tasks.
+
+        Raises:
+            PeerLostError: another task is gone.
+        """
+        transport = self._connect(index, tasks, host, gather)
+        try:
+            table = self._result(batches, transport)
+        except PeerLostError:
+            raise
+        except Exception as error:
+            transport.abort()
+            yield self._report(error, index)
+            return
+        finally:
+            transport.close()
+        errors = pa.nulls(table.num_rows, pa.string())
+        table = table.append_column("_error", errors)
+        yield from table.to_batches(max_chunksize=_ROWS)
+
+    def _connect(
+        self, index: int, tasks: int, host: str, gather: Callable[[str], Sequence[str]]
+    ) -> TaskTransport:
+        listener = Listener(host)
+        try:
+            told = gather(msgspec.json.encode(listener.place).decode())
+            places = [msgspec.json.decode(place, type=WorkerAddress) for place in told]
+            return connected_transport(index, listener, places, self.token, 0)
+        finally:
+            listener.close()
+
+    def _result(self, batches: Iterator[Any], transport: TaskTransport) -> Any:
+        partition = self._loaded(batches, transport).build()
+        program, exchange = self.program(), GraphExchange(transport, partition)
+        checkpoints = None
+        if self.checkpoints is not None:
+            checkpoints = SuperstepCheckpoints(self.checkpoints, self.name, partition)
+        run_supersteps(program, partition, exchange, checkpoints)
+        table = result_table(program)
+        exchange.all_reduce(0)  # all have their results: no task fails the others any more
+        return table.select(self.schema.names).cast(self.schema)
+
+    def _loaded(self, batches: Iterator[Any], transport: TaskTransport) -> PartitionBuilder:
+        types = self.types
+        builder = PartitionBuilder(transport, types.ids, types.vertex_values, types.edge_values)
+        for batch in batches:
+            owners = batch.column("target_owner")
+            is_edge = pc.greater_equal(owners, 0)
+            edges = pc.sum(is_edge).as_py() or 0
+            if edges < batch.num_rows:
+                rows = batch if not edges else batch.filter(pc.invert(is_edge))
+                builder.add_vertices(rows.column("source"), _column(rows, "vertex_value"))
+            if edges:
+                rows = batch if edges == batch.num_rows else batch.filter(is_edge)
+                builder.add_edges(
+                    rows.column("source"),
+                    rows.column("target"),
+                    rows.column("target_owner").to_numpy(),
+                    _column(rows, "edge_value"),
+                )
+        return builder
+
+    def _report(self, error: Exception, index: int) -> Any:
+        """A batch with the report of an error."""
+        report: dict[str, Any] = {"task": index, "operator": None, "record": None}
+        report["follows"] = isinstance(error, PeerFailedError)
+        if isinstance(error, UserFunctionError):
+            report["operator"], report["record"] = error.operator, error.record
+            report["message"] = error.user_traceback
+        elif isinstance(error, MillraceError):
+            report["message"] = str(error)
+        else:
+            failure = describe_failure(error, self.name)
+            report["message"] = f"{self.name} failed\n{failure.user_traceback}"
+        columns = [pa.nulls(1, field.type) for field in self.schema]
+        names = [*self.schema.names, "_error"]
+        return pa.RecordBatch.from_arrays([*columns, pa.array([json.dumps(report)])], names)
+
+
+def _column(batch: Any, name: str) -> Any:
+    return batch.column(name) if name in batch.schema.names else None
