@@ -7,6 +7,36 @@ from __future__ import annotations
 
 from millrace.graph.data_set import DataSet
 from millrace.graph.elements import Edge, EdgeDirection, Triplet, Vertex
+from millrace.graph.functions import (
+    EdgeJoinFunction,
+    EdgesFunction,
+    EdgesFunctionWithVertexValue,
+    GraphAlgorithm,
+    NeighborsFunction,
+    NeighborsFunctionWithVertexValue,
+    ReduceEdgesFunction,
+    ReduceNeighborsFunction,
+    VertexJoinFunction,
+)
 from millrace.graph.graph import Graph
+from millrace.graph.validation import GraphValidator, InvalidVertexIdsValidator
 
-__all__ = ["DataSet", "Edge", "EdgeDirection", "Graph", "Triplet", "Vertex"]
+__all__ = [
+    "DataSet",
+    "Edge",
+    "EdgeDirection",
+    "EdgeJoinFunction",
+    "EdgesFunction",
+    "EdgesFunctionWithVertexValue",
+    "Graph",
+    "GraphAlgorithm",
+    "GraphValidator",
+    "InvalidVertexIdsValidator",
+    "NeighborsFunction",
+    "NeighborsFunctionWithVertexValue",
+    "ReduceEdgesFunction",
+    "ReduceNeighborsFunction",
+    "Triplet",
+    "Vertex",
+    "VertexJoinFunction",
+]

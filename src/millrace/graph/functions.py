@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from millrace.graph.elements import Edge, Vertex
-
-if TYPE_CHECKING:
-    from millrace.graph.graph import Graph
 
 __all__ = [
     "EdgeJoinFunction",
@@ -35,8 +32,8 @@ class GraphAlgorithm(ABC, Generic[T_co]):
     """Algorithm that `Graph.run` runs."""
 
     @abstractmethod
-    def run(self, graph: Graph[Any, Any, Any]) -> T_co:
-        """Result of the algorithm."""
+    def run(self, graph: Any) -> T_co:
+        """Result of the algorithm for a `Graph`."""
 
 
 class ReduceEdgesFunction(ABC, Generic[T]):

@@ -5,13 +5,18 @@ Flink docs: Gelly, "Graph API".
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from millrace.graph.column_type import NULL
+from millrace.graph.column_type import NULL, result_type
 from millrace.graph.data_set import DataSet
 from millrace.graph.elements import Edge, Vertex
-from millrace.graph.graph_base import EDGE_COLUMNS, VERTEX_COLUMNS, GraphBase
+from millrace.graph.graph_base import EDGE_COLUMNS, VERTEX_COLUMNS
 from millrace.graph.inputs import rows_of
+from millrace.graph.neighborhoods import GraphNeighborhoods
+from millrace.graph.set_operations import GraphSetOperations
+from millrace.graph.transformations import GraphTransformations
+from millrace.graph.validation import GraphValidator
 
 __all__ = ["Graph"]
 
@@ -28,7 +33,11 @@ class _Algorithm(Protocol[T_co]):
 T = TypeVar("T")
 
 
-class Graph(GraphBase[K, VV, EV]):
+class Graph(
+    GraphTransformations[K, VV, EV],
+    GraphSetOperations[K, VV, EV],
+    GraphNeighborhoods[K, VV, EV],
+):
     """A directed graph: vertices with an id and a value, edges with a source, a target and a value.
 
     A graph does not change; each method returns another one. Spark computes its parts when a
@@ -44,8 +53,10 @@ class Graph(GraphBase[K, VV, EV]):
     def from_edges(
         cls,
         edges: Any,
+        vertex_initializer: Callable[[Any], Any] | None = None,
         *,
         id_type: Any = None,
+        vertex_type: Any = None,
         edge_type: Any = None,
     ) -> Graph[Any, Any, Any]:
         """A graph whose vertices are the ends of edges.
@@ -54,8 +65,12 @@ class Graph(GraphBase[K, VV, EV]):
             edges: rows of source, target and, if edges have values, value: a collection of tuples,
                 a Spark DataFrame, a `DataSet`, a `Table`, a bounded `DataStream`, an Arrow table
                 or a pandas DataFrame.
+            vertex_initializer: function of a vertex's id that returns its value. None if vertices
+                have no values.
             id_type: type of the ids of a collection, such as ``Types.LONG()``, ``"BIGINT"`` or
                 ``int``. By default it follows from the ids.
+            vertex_type: type of the results of ``vertex_initializer``. By default the type of its
+                annotation; results without either are pickled.
             edge_type: type of the values of a collection. By default it follows from the values.
 
         Raises:
@@ -66,7 +81,12 @@ class Graph(GraphBase[K, VV, EV]):
         rows = _edges(edges, id_type, edge_type)
         ids = with_nulls(ids_of_edges(rows.to_dataframe()))
         vertices: DataSet[Any] = DataSet(ids, Vertex, (rows.types[0], NULL))
-        return cls(vertices, rows)
+        graph: Graph[Any, Any, Any] = cls(vertices, rows)
+        if vertex_initializer is None:
+            return graph
+        kind = result_type(vertex_initializer, vertex_type)
+        made: Graph[Any, Any, Any] = graph.map_vertices(_OfId(vertex_initializer), kind)
+        return made
 
     @classmethod
     def from_vertices_and_edges(
@@ -92,9 +112,23 @@ class Graph(GraphBase[K, VV, EV]):
         rows = rows_of(vertices, VERTEX_COLUMNS, Vertex, "vertices", declared)
         return cls(rows, _edges(edges, id_type, edge_type))
 
+    def validate(self, validator: GraphValidator) -> bool:
+        """Whether the graph passes a check, such as `InvalidVertexIdsValidator`."""
+        return validator.validate(self)
+
     def run(self, algorithm: _Algorithm[T]) -> T:
         """Result of an algorithm, such as those of `millrace.graph.library`."""
         return algorithm.run(self)
+
+
+class _OfId:
+    """Function of a vertex that calls one of its id."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def __call__(self, vertex: Vertex[Any, Any]) -> Any:
+        return self._function(vertex.id)
 
 
 def _edges(edges: Any, id_type: Any, edge_type: Any) -> DataSet[Edge[Any, Any]]:

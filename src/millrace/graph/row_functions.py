@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from millrace.common.errors import SerializationError, UserFunctionError
+from millrace.common.errors import JobExecutionError, SerializationError, UserFunctionError
 from millrace.graph.column_type import ColumnType
 from millrace.runtime.failure import describe_failure
 
@@ -230,7 +230,7 @@ class FlatMapGroups:
         elif group.vertices:
             yield self.make_vertex(group.key, group.vertices[0]), group.rows
         else:
-            raise SerializationError(
+            raise JobExecutionError(
                 f"{self.method}: an edge has the vertex {group.key!r}, which is not among the "
                 "vertices of the graph; graph.validate(InvalidVertexIdsValidator()) looks for such "
                 "edges"

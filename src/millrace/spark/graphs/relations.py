@@ -98,10 +98,11 @@ def without_edges(edges: DataFrame, removed: DataFrame) -> DataFrame:
 
 
 def common_edges(edges: DataFrame, others: DataFrame, distinct: bool) -> DataFrame:
-    """Edges that both graphs have, with the same value: each once, or as often as both have it."""
+    """Edges that both graphs have, with the same value: each once, or both edges of each pair."""
     if distinct:
         return edges.intersect(others)
-    return edges.intersectAll(others)
+    twice = F.explode(F.array(F.lit(0), F.lit(1)))
+    return edges.intersectAll(others).select("*", twice.alias("copy")).drop("copy")
 
 
 def missing_ids(vertices: DataFrame, edges: DataFrame) -> DataFrame:
@@ -209,3 +210,8 @@ def cast_ids(frame: DataFrame, names: Sequence[str], ddl: str) -> DataFrame:
     return frame.select(
         *(F.col(name).cast(ddl).alias(name) if name in names else name for name in frame.columns)
     )
+
+
+def repartitioned(frame: DataFrame) -> DataFrame:
+    """The rows of each ``id`` in one partition."""
+    return frame.repartition("id")
