@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 
 from bar import Data, Row, Section, table
@@ -11,16 +12,20 @@ RUNS = 3
 MESSAGES = 8_000
 
 
-def measured(rounds: tuple[int, int], runs: int, *options: str) -> Data:
-    """Runs of a job, after each other."""
-    arguments = "--messages", MESSAGES, "--rounds", *rounds, *options
-    return {"runs": [run_ours("statefun_counts.py", *arguments) for _ in range(runs)]}
+def measured(rounds: tuple[int, int], *options: str) -> Data:
+    """A run of our job."""
+    return run_ours("statefun_counts.py", "--messages", MESSAGES, "--rounds", *rounds, *options)
+
+
+def rate_of(runs: Sequence[Data]) -> float:
+    """Median of the invocations per second."""
+    return median(run["invocations"] / run["seconds"] for run in runs)
 
 
 def rated(data: Data, name: str, bar: int, text: str) -> Section:
     """Invocations per second against the bar."""
     runs = data["runs"]
-    rate = median(run["invocations"] / run["seconds"] for run in runs)
+    rate = rate_of(runs)
     cpu = median(run["function_cpu_us"] for run in runs)
     row = Row(name, f"{bar:,}", f"{rate:,.0f}", rate >= bar)
     lines = [[f"{run['invocations']:,}", f"{run['few']:.2f}", f"{run['many']:.2f}"] for run in runs]

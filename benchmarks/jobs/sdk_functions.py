@@ -1,6 +1,8 @@
 """Functions of Flink's Python SDK for the benchmarks of Stateful Functions, and their server.
 
 python sdk_functions.py        serves them; prints the port
+
+The server answers a GET request with the number of invocations of ``bench/counter``.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ DELAYS = "bench/delays"
 """Egress of the microseconds that messages took."""
 
 functions = StatefulFunctions()
+counted = [0]
+"""Number of invocations of ``bench/counter`` in this process."""
 
 
 def next_id(id: str) -> str:
@@ -37,6 +41,7 @@ def next_id(id: str) -> str:
 @functions.bind("bench/counter", [ValueSpec("count", IntType)])
 def counter(context: Context, message: Message) -> None:
     """Reads and writes an integer, and sends one message: how often it goes on."""
+    counted[0] += 1
     storage = context.storage
     storage.count = (storage.count or 0) + 1
     left = message.as_int()
@@ -100,13 +105,18 @@ class Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
+        if self._parser.get_method() == b"GET":
+            self._write(b"%d" % counted[0])
+            return
         request = b"".join(self._body)
         self._body.clear()
         serving = self.handler.handle_async(request)
         asyncio.get_running_loop().create_task(self._answer(serving))
 
     async def _answer(self, serving: object) -> None:
-        reply = await serving  # type: ignore[misc]
+        self._write(await serving)  # type: ignore[misc]
+
+    def _write(self, reply: bytes) -> None:
         head = (
             "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
             f"Content-Length: {len(reply)}\r\n\r\n"
