@@ -1,0 +1,67 @@
+"""Copies of edges: how many there are after each of a batch of changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.runtime.stable_groups import StableGroups, running
+from millrace.state.columns.hash_index import Positions
+
+__all__ = ["Counted", "counted"]
+
+_Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Copies around each row of a batch of changes.
+
+    Attributes:
+        before: number of copies of the row's edge before the row.
+        after: number of copies after it.
+    """
+
+    before: _Integers
+    after: _Integers
+
+    @property
+    def counts(self) -> npt.NDArray[np.bool_]:
+        """Whether each row counts: a removal of an edge that is not there does not."""
+        counts: npt.NDArray[np.bool_] = self.before != self.after
+        return counts
+
+
+def counted(slots: Positions, change: _Integers, copies: _Integers) -> Counted:
+    """Count the copies of edges in the order of the rows, and set the numbers in ``copies``.
+
+    Args:
+        slots: slot of each row's edge.
+        change: 1 or -1 for each row.
+        copies: number of copies by slot, which is changed.
+
+    >>> copies = np.array([0, 1])
+    >>> found = counted(np.array([0, 1, 0, 0]), np.array([-1, -1, 1, 1]), copies)
+    >>> found.counts.tolist(), copies.tolist()
+    ([False, True, True, True], [2, 0])
+    """
+    groups = StableGroups.of(slots)
+    firsts = groups.order.take(groups.starts)
+    begin = copies.take(slots.take(firsts))
+    sums = running(np.add, groups, begin, change)
+    if change.size and change.min() < 0 and sums.min() < 0:
+        lowest = running(np.minimum, groups, np.zeros_like(begin), sums)
+        after = sums - lowest
+    else:
+        after = sums
+    arranged = after.take(groups.order)
+    shifted = np.empty_like(arranged)
+    shifted[1:] = arranged[:-1]
+    shifted[groups.starts] = begin
+    before = np.empty_like(shifted)
+    before[groups.order] = shifted
+    last = groups.last
+    copies[slots.take(last)] = after.take(last)
+    return Counted(before, after)

@@ -1,0 +1,191 @@
+"""Edge changes as columns, which all operators of graph streams take and give.
+
+A change has an edge's source and target, its value if it has one, and the number of copies by which
+it changes the graph: 1 for an addition, -1 for a removal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.types.batch import Batch, BatchForm, ColumnBatch
+from millrace.common.types.columns import from_records, kinds_of
+from millrace.common.types.row import Row, RowKind, named_row
+from millrace.runtime.operator import Operator
+
+__all__ = [
+    "CHANGE",
+    "FLIPPED",
+    "HIGH",
+    "LOW",
+    "SOURCE",
+    "TARGET",
+    "VALUE",
+    "EdgeColumnsOperator",
+    "EdgeFormat",
+    "PairsOperator",
+    "added",
+    "changes_of",
+    "numbers_of",
+    "removed",
+]
+
+SOURCE, TARGET, VALUE = "source", "target", "value"
+CHANGE = "change"
+LOW, HIGH, FLIPPED = "low", "high", "flipped"
+"""Ends of an edge in the order of their ids, and whether the source is the higher one."""
+_RETRACTIONS = (RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value)
+
+
+def added(source: Any, target: Any, value: Any = None) -> Row:
+    """Record that adds an edge.
+
+    >>> added(1, 2).get_row_kind().name
+    'INSERT'
+    """
+    return named_row((SOURCE, TARGET, VALUE), (source, target, value), RowKind.INSERT.value)
+
+
+def removed(source: Any, target: Any, value: Any = None) -> Row:
+    """Record that removes an edge.
+
+    >>> removed(1, 2).get_row_kind().name
+    'DELETE'
+    """
+    return named_row((SOURCE, TARGET, VALUE), (source, target, value), RowKind.DELETE.value)
+
+
+@dataclass(frozen=True)
+class EdgeFormat:
+    """Types of vertices and of edges' values.
+
+    Attributes:
+        vertex: type of the ids.
+        value: type of the values. None if edges have none.
+    """
+
+    vertex: pa.DataType
+    value: pa.DataType | None = None
+
+
+class EdgeColumnsOperator(Operator):
+    """Makes columns of edge changes from records of any form.
+
+    Args:
+        format: types of the columns.
+    """
+
+    takes = BatchForm.EITHER
+
+    def __init__(self, format: EdgeFormat) -> None:
+        self._format = format
+
+    def process(self, values: list[Any], timestamps: list[int] | None) -> None:
+        if values:
+            times = None if timestamps is None else pa.array(timestamps, pa.int64())
+            self._emit(from_records(values), kinds_of(values), times)
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        if len(batch):
+            self._emit(batch.data, batch.row_kinds, batch.timestamps)
+
+    def _emit(self, data: pa.RecordBatch, kinds: Any, times: Any) -> None:
+        columns = [self._column(data, 0, SOURCE), self._column(data, 1, TARGET)]
+        names = [SOURCE, TARGET]
+        if self._format.value is not None:
+            columns.append(self._column(data, 2, VALUE))
+            names.append(VALUE)
+        change = np.ones(data.num_rows, np.int64)
+        if kinds is not None:
+            change[np.isin(kinds.to_numpy(zero_copy_only=False), _RETRACTIONS)] = -1
+        made = pa.RecordBatch.from_arrays([*columns, pa.array(change)], [*names, CHANGE])
+        self.output.emit(ColumnBatch(made, times, None, "dict"))
+
+    def _column(self, data: pa.RecordBatch, position: int, name: str) -> pa.Array:
+        kind = self._format.vertex if position < 2 else self._format.value
+        names = data.schema.names
+        found: int | str = name if SOURCE in names and TARGET in names else position
+        if (found == VALUE and VALUE not in names) or (found == 2 and len(names) < 3):
+            return pa.nulls(data.num_rows, kind)
+        try:
+            column = data.column(found)
+            column = column.cast(kind)
+        except (IndexError, KeyError):
+            raise JobExecutionError(
+                f"operator '{self.context.name}' makes edges of records with the fields "
+                f"{', '.join(names)}: an edge has at least a source and a target"
+            ) from None
+        except pa.ArrowException as error:
+            raise JobExecutionError(
+                f"operator '{self.context.name}' takes {name}s of the type {kind} ({error}); give "
+                "GraphStream the right vertex_type or value_type"
+            ) from error
+        if position < 2 and column.null_count:
+            raise JobExecutionError(
+                f"operator '{self.context.name}' got an edge whose {name} is null; leave such "
+                "records out before"
+            )
+        return column
+
+
+class PairsOperator(Operator):
+    """Adds the ends of each edge in the order of their ids, by which edges are distributed. Edges
+    in both directions between two vertices are at the same place.
+
+    Args:
+        value_type: type to which values are cast. None to leave values out.
+        default: value of edges without one.
+    """
+
+    takes = BatchForm.COLUMNS
+
+    def __init__(self, value_type: pa.DataType | None = None, default: Any = None) -> None:
+        self._value_type, self._default = value_type, default
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        data = batch.data
+        source, target = data.column(SOURCE), data.column(TARGET)
+        flipped = pc.greater(source, target)
+        columns = [
+            pc.if_else(flipped, target, source),
+            pc.if_else(flipped, source, target),
+            flipped,
+            data.column(CHANGE),
+        ]
+        names = [LOW, HIGH, FLIPPED, CHANGE]
+        if self._value_type is not None:
+            columns.append(self._value(data))
+            names.append(VALUE)
+        made = pa.RecordBatch.from_arrays(columns, names)
+        self.output.emit(ColumnBatch(made, batch.timestamps, None, "dict"))
+
+    def _value(self, data: pa.RecordBatch) -> pa.Array:
+        if VALUE not in data.schema.names:
+            return pa.repeat(pa.scalar(self._default, self._value_type), data.num_rows)
+        try:
+            values = data.column(VALUE).cast(self._value_type)
+        except pa.ArrowException as error:
+            raise JobExecutionError(
+                f"operator '{self.context.name}' takes edge values that are {self._value_type} "
+                f"({error}); map_edges() makes others"
+            ) from error
+        return values.fill_null(self._default)
+
+
+def numbers_of(data: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
+    """Numbers in a column."""
+    found: npt.NDArray[Any] = data.column(name).to_numpy(zero_copy_only=False)
+    return found
+
+
+def changes_of(batch: Batch) -> npt.NDArray[np.int64]:
+    """Change of each row of a batch of edge changes."""
+    assert isinstance(batch, ColumnBatch)
+    return numbers_of(batch.data, CHANGE)

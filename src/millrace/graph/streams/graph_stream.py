@@ -1,0 +1,348 @@
+"""`GraphStream`: a graph whose edges come and go in a stream, and results that are kept up to
+date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.typeinfo import TypeInformation, Types
+from millrace.datastream.stream import DataStream
+from millrace.graph.streams.components_operator import (
+    BIPARTITE,
+    COMPONENT,
+    SIDE_OF,
+    ComponentsOperator,
+    Shown,
+)
+from millrace.graph.streams.edge_columns import (
+    CHANGE,
+    HIGH,
+    LOW,
+    EdgeColumnsOperator,
+    EdgeFormat,
+    PairsOperator,
+)
+from millrace.graph.streams.edge_functions import (
+    EdgeFilterOperator,
+    EdgeMapOperator,
+    ReverseOperator,
+    VertexFilterOperator,
+)
+from millrace.graph.streams.edge_table import (
+    IN_VERTEX,
+    OUT,
+    VERTEX,
+    DistinctOperator,
+    EdgesOperator,
+)
+from millrace.graph.streams.forest_operator import ForestOperator
+from millrace.graph.streams.vertex_sums import SumSpec, VertexSumsOperator, WholeSumOperator
+from millrace.runtime.operator import Operator
+
+if TYPE_CHECKING:
+    from millrace.table.stream_table_environment import StreamTableEnvironment
+    from millrace.table.table import Table
+
+__all__ = ["GraphStream"]
+
+_DEGREE, _COUNT = "degree", "count"
+
+
+class GraphStream:
+    """A graph whose edges come and go in a stream.
+
+    A record is an edge: a tuple ``(source, target)`` or ``(source, target, value)``, a row, or a
+    dict with these fields. Rows of the kinds DELETE and UPDATE_BEFORE remove an edge (`removed`),
+    all other records add one (`added`). An edge that is added twice is there twice, and has to be
+    removed twice. A removal of an edge that is not there has no effect. A vertex is in the graph
+    as long as it has an edge.
+
+    Results are streams of rows with their kinds, which ``from_changelog_stream()`` makes a table.
+
+    Args:
+        edges: the stream.
+        vertex_type: type of the ids, ``Types.LONG()`` or ``Types.STRING()``. If None, it is the
+            type that the stream declares, else LONG.
+        value_type: type of the edges' values. If None, it is the type that the stream declares,
+            else edges have no values.
+
+    Example:
+        >>> from millrace.datastream import StreamExecutionEnvironment
+        >>> env = StreamExecutionEnvironment.get_execution_environment()
+        >>> graph = GraphStream(env.from_collection([(1, 2), (2, 3)]))
+        >>> graph.components().get_name()
+        'Components'
+    """
+
+    def __init__(
+        self,
+        edges: DataStream[Any],
+        vertex_type: TypeInformation[Any] | None = None,
+        value_type: TypeInformation[Any] | None = None,
+    ) -> None:
+        if not isinstance(edges, DataStream):
+            raise JobDefinitionError(f"GraphStream takes a DataStream of edges, got {edges!r}")
+        vertex, value = _declared(edges, vertex_type, value_type)
+        self._vertex_info, self._value_info = vertex, value
+        kind = None if value is None else arrow_type(value.logical_type)
+        self._format = EdgeFormat(arrow_type(vertex.logical_type), kind)
+        self._changes = _beside(edges, "Edges", partial(EdgeColumnsOperator, self._format))
+
+    @staticmethod
+    def from_table(t_env: StreamTableEnvironment, table: Table) -> GraphStream:
+        """The graph of a query's rows, whose first columns are source and target; a third one is
+        the value.
+
+        Example:
+            >>> from millrace.table import StreamTableEnvironment
+            >>> from millrace.datastream import StreamExecutionEnvironment
+            >>> env = StreamExecutionEnvironment.get_execution_environment()
+            >>> t_env = StreamTableEnvironment.create(env)
+            >>> edges = t_env.from_elements([(1, 2), (2, 3)], ["payer", "payee"])
+            >>> GraphStream.from_table(t_env, edges).edge_count().get_name()
+            'Edge Count'
+        """
+        from millrace.table.data_stream_tables import known_columns
+
+        rows = t_env.to_changelog_stream(table)
+        kinds = [kind for _, kind in known_columns(rows)]
+        if len(kinds) < 2:
+            raise JobDefinitionError("a graph needs a table with columns of sources and targets")
+        vertex, *others = (_info_of(arrow_type(kind)) for kind in [kinds[0], *kinds[2:3]])
+        return GraphStream(rows, vertex, others[0] if others else None)
+
+    # -- edges -------------------------------------------------------------------------
+
+    def filter_edges(self, func: Callable[[Any, Any, Any], bool]) -> GraphStream:
+        """The graph of the edges for which ``func(source, target, value)`` is true. The result must
+        not depend on anything else, since the removal of an edge is filtered like its addition."""
+        return self._with("Filter Edges", partial(EdgeFilterOperator, func), func)
+
+    def filter_vertices(self, func: Callable[[Any], bool]) -> GraphStream:
+        """The graph of the edges for both of whose ends ``func(vertex)`` is true."""
+        return self._with("Filter Vertices", partial(VertexFilterOperator, func), func)
+
+    def map_edges(
+        self,
+        func: Callable[[Any, Any, Any], Any],
+        value_type: TypeInformation[Any] | None = None,
+    ) -> GraphStream:
+        """The same graph with the values ``func(source, target, value)``.
+
+        Args:
+            value_type: type of the values; that of the former values if None.
+        """
+        value = value_type or self._value_info or Types.DOUBLE()
+        kind = arrow_type(value.logical_type)
+        made = self._with("Map Edges", partial(EdgeMapOperator, func, kind), func)
+        made._value_info, made._format = value, EdgeFormat(self._format.vertex, kind)
+        return made
+
+    def reverse(self) -> GraphStream:
+        """The graph with all edges in the other direction."""
+        return self._with("Reverse", partial(ReverseOperator, False))
+
+    def undirected(self) -> GraphStream:
+        """The graph with each edge in both directions."""
+        return self._with("Undirected", partial(ReverseOperator, True))
+
+    def distinct(self) -> GraphStream:
+        """The graph with each edge once. Values do not tell edges apart, and are left out."""
+        pairs = self._pairs(PairsOperator)
+        made = self._copy(
+            _then(pairs, "Distinct Edges", partial(DistinctOperator, self._format.vertex))
+        )
+        made._value_info, made._format = None, EdgeFormat(self._format.vertex)
+        return made
+
+    def union(self, *others: GraphStream) -> GraphStream:
+        """The graph of the edges of several graphs.
+
+        Raises:
+            JobDefinitionError: they have other types of vertices or values.
+        """
+        for other in others:
+            if other._format != self._format:
+                raise JobDefinitionError(
+                    "graphs of a union have the same types of vertices and of values"
+                )
+        return self._copy(self._changes.union(*(other._changes for other in others)))
+
+    # -- sums --------------------------------------------------------------------------
+
+    def degrees(self) -> DataStream[Any]:
+        """Rows (vertex, degree): the number of edges that begin or end at a vertex. An edge from a
+        vertex to itself counts twice."""
+        return self._sums("Degrees", (0, 1))
+
+    def in_degrees(self) -> DataStream[Any]:
+        """Rows (vertex, degree): the number of edges that end at a vertex."""
+        return self._sums("In-Degrees", (1,))
+
+    def out_degrees(self) -> DataStream[Any]:
+        """Rows (vertex, degree): the number of edges that begin at a vertex."""
+        return self._sums("Out-Degrees", (0,))
+
+    def edge_count(self) -> DataStream[Any]:
+        """A row with the number of edges."""
+        edges = partial(EdgesOperator, self._format.vertex)
+        counting = _then(self._pairs(PairsOperator), "Counted Edges", edges)
+        return self._whole(counting, "Edge Count")
+
+    def vertex_count(self) -> DataStream[Any]:
+        """A row with the number of vertices."""
+        return self._whole(self._sums("Vertices", None), "Vertex Count")
+
+    # -- components --------------------------------------------------------------------
+
+    def components(self) -> DataStream[Any]:
+        """Rows (vertex, component): the smallest vertex of each vertex's connected component.
+        Directions of edges do not count."""
+        types = [self._vertex_info, self._vertex_info]
+        return self._components("Components", Shown.COMPONENTS, [VERTEX, COMPONENT], types)
+
+    def bipartite_sides(self) -> DataStream[Any]:
+        """Rows (vertex, component, side): the side of each vertex in its bipartite component, which
+        is false for the component's smallest vertex. Null if the component is not bipartite."""
+        types = [self._vertex_info, self._vertex_info, Types.BOOLEAN()]
+        names = [VERTEX, COMPONENT, SIDE_OF]
+        return self._components("Bipartite Sides", Shown.SIDES, names, types)
+
+    def is_bipartite(self) -> DataStream[Any]:
+        """A row that tells whether the graph is bipartite; none while it has no vertices."""
+        return self._components("Bipartite", Shown.BIPARTITE, [BIPARTITE], [Types.BOOLEAN()])
+
+    def _components(
+        self, name: str, shown: Shown, names: list[str], types: list[TypeInformation[Any]]
+    ) -> DataStream[Any]:
+        vertex = self._format.vertex
+        forests = _then(
+            self._pairs(PairsOperator),
+            "Spanning Forests",
+            partial(ForestOperator, vertex, shown.needs_cover),
+        )
+        merged = _then(forests.global_(), name, partial(ComponentsOperator, vertex, shown))
+        return _in_order(_typed(_single(merged), names, types))
+
+    # -- building ----------------------------------------------------------------------
+
+    def _copy(self, changes: DataStream[Any]) -> GraphStream:
+        made = object.__new__(GraphStream)
+        made.__dict__.update(self.__dict__)
+        made._changes = changes
+        return made
+
+    def _with(
+        self, name: str, factory: Callable[[], Operator], function: Any = None
+    ) -> GraphStream:
+        return self._copy(_beside(self._changes, name, factory, function))
+
+    def _pairs(self, operator: Callable[..., Operator], *arguments: Any) -> DataStream[Any]:
+        """Changes of edges, distributed by both ends."""
+        pairs = _beside(self._changes, "Pairs", partial(operator, *arguments))
+        return pairs.key_by([LOW, HIGH])
+
+    def _sums(self, name: str, shown: tuple[int, ...] | None) -> DataStream[Any]:
+        vertex = self._format.vertex
+        ends = _then(
+            self._pairs(PairsOperator), "Ends", partial(EdgesOperator, vertex, None, True)
+        ).key_by(VERTEX)
+        spec = SumSpec((OUT, IN_VERTEX), shown, _DEGREE)
+        sums = _then(ends, name, partial(VertexSumsOperator, vertex, spec))
+        if shown is None:
+            return sums
+        return _typed(sums, [VERTEX, _DEGREE], [self._vertex_info, Types.LONG()])
+
+    @staticmethod
+    def _whole(changes: DataStream[Any], name: str) -> DataStream[Any]:
+        """The sum of changes, in one row."""
+        whole = _then(changes.global_(), name, partial(WholeSumOperator, CHANGE, _COUNT))
+        return _in_order(_typed(_single(whole), [_COUNT], [Types.LONG()]))
+
+
+def _then(
+    stream: DataStream[Any], name: str, factory: Callable[[], Operator], function: Any = None
+) -> DataStream[Any]:
+    return stream._then(name, factory, function)
+
+
+def _beside(
+    stream: DataStream[Any], name: str, factory: Callable[[], Operator], function: Any = None
+) -> DataStream[Any]:
+    """An operator with as many subtasks as the stream has, so that changes of an edge keep their
+    order on the way to where they are distributed by edge."""
+    widest = max((i.transformation for i in stream._inputs), key=lambda t: t.parallelism)
+    made = _then(stream, name, factory, function)
+    if all(i.partitioning is None for i in stream._inputs):
+        operator = made._transformation
+        operator.parallelism = widest.parallelism
+        operator.fixed_parallelism = widest.fixed_parallelism
+    return made
+
+
+def _single(stream: DataStream[Any]) -> DataStream[Any]:
+    stream.set_parallelism(1)
+    return stream
+
+
+def _in_order(stream: DataStream[Any]) -> DataStream[Any]:
+    """Results of one subtask, which are handed on so that the changes of a row keep their order."""
+    names = stream._transformation.output_type.field_names  # type: ignore[union-attr]
+    ordered = stream.key_by(VERTEX) if VERTEX in names else stream.global_()
+    return DataStream(stream.get_execution_environment(), ordered._inputs)
+
+
+def _typed(
+    stream: DataStream[Any], names: list[str], types: list[TypeInformation[Any]]
+) -> DataStream[Any]:
+    """The stream with the type of its rows, which its operator gives as they are."""
+    stream._transformation.output_type = Types.ROW_NAMED(names, types)
+    return stream
+
+
+def _declared(
+    edges: DataStream[Any],
+    vertex: TypeInformation[Any] | None,
+    value: TypeInformation[Any] | None,
+) -> tuple[TypeInformation[Any], TypeInformation[Any] | None]:
+    """Types of vertices and values, from the type of the stream where they are not given."""
+    declared = edges.declared_type()
+    fields = list(getattr(declared, "types", None) or getattr(declared, "field_types", None) or ())
+    if vertex is None:
+        vertex = fields[0] if fields else Types.LONG()
+    if value is None and len(fields) > 2:
+        value = fields[2]
+    kind = vertex.logical_type
+    if kind is None or arrow_type(kind) not in (pa.int64(), pa.string()):
+        raise JobDefinitionError(
+            f"vertices of a graph stream are numbered or named: vertex_type is Types.LONG() or "
+            f"Types.STRING(), got {vertex}"
+        )
+    return vertex, value
+
+
+_INFOS: dict[pa.DataType, Callable[[], TypeInformation[Any]]] = {
+    pa.string(): Types.STRING,
+    pa.float64(): Types.DOUBLE,
+    pa.float32(): Types.DOUBLE,
+}
+
+
+def _info_of(kind: pa.DataType) -> TypeInformation[Any]:
+    if pa.types.is_integer(kind):
+        return Types.LONG()
+    if pa.types.is_decimal(kind):
+        return Types.DOUBLE()
+    made = _INFOS.get(kind)
+    if made is None:
+        raise JobDefinitionError(
+            f"a graph's table has vertices that are numbers or texts, and values that are numbers "
+            f"or texts, not {kind}: cast the column in the query"
+        )
+    return made()

@@ -1,0 +1,46 @@
+"""Numbers of vertices from 0 on, for arrays by vertex."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.state.columns.hash_index import Positions
+from millrace.state.columns.slot_table import SlotTable
+
+__all__ = ["NodeNumbers"]
+
+
+class NodeNumbers:
+    """Numbers of the vertices that a subtask knows. It is no state: numbers are given again after
+    a restore.
+
+    Example:
+        >>> numbers = NodeNumbers(pa.string())
+        >>> numbers.of(pa.array(["b", "a", "b"])).tolist(), numbers.count
+        ([0, 1, 0], 2)
+    """
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._table = SlotTable()
+        self._table.bind(ColumnsOf((kind,)))
+
+    def of(self, ids: pa.Array) -> Positions:
+        """Number of each vertex. New ones get numbers."""
+        numbers = self._table.slots_of([ids], create=True)
+        self._table.seal()
+        return numbers
+
+    def find(self, ids: pa.Array) -> Positions:
+        """Number of each vertex; -1 for an unknown one."""
+        return self._table.slots_of([ids], create=False)
+
+    def ids(self, numbers: Positions) -> pa.Array:
+        """Vertices with these numbers."""
+        [found] = self._table.keys_at(numbers)
+        return found
+
+    @property
+    def count(self) -> int:
+        """Number of known vertices."""
+        return self._table.space.end

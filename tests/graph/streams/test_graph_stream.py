@@ -1,0 +1,172 @@
+"""Results of graph streams at every checkpoint are those of NetworkX for the same edges."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from edge_histories import EXPECTED, History, folded, without_zero
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.types.typeinfo import Types
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.graph.streams import GraphStream, added, removed
+from millrace.table import StreamTableEnvironment
+from millrace.testing import CollectingSink, MiniJob, run_local
+from millrace.testing.resident_tasks import local_resident_executor
+
+TEXTS = [f"v{number}" for number in range(12)]
+
+
+def ids(dice: random.Random) -> tuple[list[Any], Any]:
+    """Vertices and their type."""
+    if dice.random() < 0.3:
+        return TEXTS, Types.STRING()
+    return list(range(dice.choice([4, 10, 40]))), Types.LONG()
+
+
+def process(job: MiniJob, read: CollectingSink[Any], count: int) -> None:
+    """Run epochs until they have read so many records: on a slow machine that takes several."""
+    taken = 0
+    while taken < count:
+        job.process()
+        taken += len(read.take())
+
+
+@pytest.mark.parametrize("method", EXPECTED)
+@pytest.mark.parametrize("seed", range(4))
+def test_results_at_every_checkpoint(method: str, seed: int) -> None:
+    dice = random.Random(f"{method} {seed}")
+    vertices, kind = ids(dice)
+    history = History(dice, vertices)
+    rows: list[Any] = []
+    with MiniJob(dice.choice([1, 2, 3]), workers=2, seed=seed) as job:
+        source = job.source()
+        read = job.collect(source.stream)
+        results = job.collect(getattr(GraphStream(source.stream, kind), method)())
+        for _ in range(12):
+            changes = history.changes(dice.choice([1, 5, 40]))
+            source.push(*changes)
+            process(job, read, len(changes))
+            rows += results.take()
+            assert without_zero(folded(rows)) == EXPECTED[method](history.graph())
+
+
+@pytest.mark.parametrize("method", ["degrees", "components", "bipartite_sides"])
+@pytest.mark.parametrize("before", [1, 2, 3])
+def test_a_job_goes_on_at_another_parallelism(method: str, before: int, tmp_path: Path) -> None:
+    dice = random.Random(f"{method} {before}")
+    history = History(dice, list(range(15)))
+    pushed: list[Any] = []
+    rows: list[Any] = []
+    for parallelism in (before, before % 3 + 1, before):
+        with MiniJob(
+            parallelism,
+            seed=before,
+            checkpoint_dir=str(tmp_path),
+            resume=bool(pushed),
+        ) as job:
+            source = job.source()
+            read = job.collect(source.stream)
+            results = job.collect(getattr(GraphStream(source.stream), method)())
+            source.push(*pushed)
+            for _ in range(4):
+                more = history.changes(20)
+                pushed += more
+                source.push(*more)
+                process(job, read, len(more))
+                rows += results.take()
+                assert folded(rows) == EXPECTED[method](history.graph())
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+def test_results_on_resident_tasks(parallelism: int) -> None:
+    dice = random.Random(parallelism)
+    history = History(dice, list(range(30)))
+    changes = history.changes(400)
+    settings = ResidentSettings(barrier_interval=5)
+    for method, expected in EXPECTED.items():
+        with run_local(executor=lambda: local_resident_executor(2, settings), epoch_records=40):
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.set_parallelism(parallelism)
+            edges = env.from_collection(changes).set_parallelism(1)
+            rows = list(getattr(GraphStream(edges), method)().execute_and_collect())
+        assert folded(rows) == expected(history.graph()), method
+
+
+def rows_of(graph: Any, method: str) -> set[tuple[Any, ...]]:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        return folded(getattr(graph(env), method)().execute_and_collect())
+
+
+def test_what_changes_mean() -> None:
+    """Copies, unknown removals, loops and vertices without edges."""
+    twice = [added(1, 2), added(1, 2), removed(1, 2), removed(2, 1), added(3, 3), removed(4, 5)]
+
+    def graph(env: Any) -> GraphStream:
+        return GraphStream(env.from_collection(twice))
+
+    assert rows_of(graph, "degrees") == {(1, 1), (2, 1), (3, 2)}
+    assert rows_of(graph, "components") == {(1, 1), (2, 1), (3, 3)}
+    assert rows_of(graph, "is_bipartite") == {(False,)}
+    assert rows_of(graph, "edge_count") == {(2,)}
+
+
+def test_filters_maps_and_directions() -> None:
+    edges = [(1, 2, 0.5), (2, 3, 2.0), (1, 2, 0.5), (3, 1, 4.0)]
+
+    def graph(env: Any) -> GraphStream:
+        return GraphStream(env.from_collection(edges), value_type=Types.DOUBLE())
+
+    def heavy(env: Any) -> GraphStream:
+        doubled = graph(env).map_edges(lambda source, target, value: 2 * value)
+        return doubled.filter_edges(lambda source, target, value: value > 1)
+
+    assert rows_of(heavy, "out_degrees") == {(1, 0), (2, 1), (3, 1)}
+    assert rows_of(lambda env: graph(env).distinct(), "out_degrees") == {(1, 1), (2, 1), (3, 1)}
+    small = rows_of(lambda env: graph(env).filter_vertices(lambda vertex: vertex < 3), "degrees")
+    assert small == {(1, 2), (2, 2)}
+    assert rows_of(lambda env: graph(env).reverse(), "out_degrees") == {(1, 1), (2, 2), (3, 1)}
+    assert rows_of(lambda env: graph(env).undirected(), "edge_count") == {(8,)}
+    assert rows_of(lambda env: graph(env).union(graph(env)), "edge_count") == {(8,)}
+
+
+def test_sql_makes_a_graph_and_reads_its_results() -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        t_env = StreamTableEnvironment.create(env)
+        pairs = t_env.from_elements([("b", "a"), ("c", "b"), ("x", "y")], ["payer", "payee"])
+        components = GraphStream.from_table(t_env, pairs).components()
+        t_env.create_temporary_view("members", t_env.from_changelog_stream(components))
+        query = t_env.sql_query("SELECT component, COUNT(*) AS n FROM members GROUP BY component")
+        rows = folded(t_env.to_changelog_stream(query).execute_and_collect())
+    assert rows == {("a", 3), ("x", 2)}
+
+
+def test_a_graph_that_cannot_be_is_refused() -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        edges = env.from_collection([(1, 2)])
+        with pytest.raises(JobDefinitionError, match="DataStream of edges"):
+            GraphStream([(1, 2)])  # type: ignore[arg-type]
+        with pytest.raises(JobDefinitionError, match="numbered or named"):
+            GraphStream(edges, Types.BOOLEAN())
+        named = GraphStream(env.from_collection([("a", "b")]), Types.STRING())
+        with pytest.raises(JobDefinitionError, match="same types"):
+            GraphStream(edges).union(named)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [((1,), "at least a source and a target"), ((1, None), "null"), (("a", "b"), "vertex_type")],
+)
+def test_a_record_that_is_no_edge_fails_the_job(record: Any, message: str) -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        graph = GraphStream(env.from_collection([record]))
+        with pytest.raises(JobExecutionError, match=message):
+            list(graph.degrees().execute_and_collect())
