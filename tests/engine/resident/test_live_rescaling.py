@@ -23,6 +23,8 @@ from millrace.engine.job_details import JobDetails
 from millrace.engine.resident import resident_executor
 from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.runtime.program import Program
+from millrace.testing import resident_tasks
 from millrace.testing.resident_tasks import ThreadStarter
 
 KEYS = 50
@@ -106,6 +108,33 @@ def test_tasks_stay_when_a_job_is_rescaled_and_others_join_them(
     assert counted(act, tmp_path, 20_000) == expected(20_000)
     changes.check()
     assert seen[-1] == [2, 2, 2]  # those that were not needed have returned
+
+
+def test_further_tasks_load_the_program_while_the_job_runs_as_before(
+    install: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its modules may take seconds, in which nobody waits."""
+    install(ThreadStarter())
+    changes, wired, early = Changes([4]), list[str](), set[str]()
+    load, wire = resident_tasks.loaded, ResidentExecutor._wire
+
+    def loaded(code: bytes) -> Program:
+        program = load(code)
+        if program.run_id not in wired:
+            early.add(program.run_id)
+        return program
+
+    def noting_wire(executor: ResidentExecutor) -> None:
+        assert executor._program is not None
+        wired.append(executor._program.run_id)
+        wire(executor)
+
+    monkeypatch.setattr(resident_tasks, "loaded", loaded)
+    monkeypatch.setattr(ResidentExecutor, "_wire", noting_wire)
+    assert counted(changes, tmp_path, 12_000) == expected(12_000)
+    changes.check()
+    _, second = dict.fromkeys(wired)
+    assert early == {second}
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])

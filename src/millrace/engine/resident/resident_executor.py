@@ -160,6 +160,8 @@ class ResidentExecutor:
             except JobExecutionError as error:
                 log.warning("the job is rescaled without further tasks: %s", error)
             self._preparation = prepared
+            for task in self._ready():
+                task.prepare(prepared.code)
         else:  # it is not running
             prepared.complete()
         return prepared.future
@@ -465,7 +467,8 @@ class ResidentExecutor:
         if prepared is None or prepared.future.done():
             return
         wanted = min(prepared.program.max_width, self._roster.size)
-        if len(self._ready()) >= wanted or self._is_late(prepared.since):
+        ready = sum(task.is_prepared for task in self._ready())
+        if ready >= wanted or self._is_late(prepared.since):
             prepared.complete()
 
     def _is_late(self, since: float) -> bool:
@@ -663,8 +666,12 @@ class ResidentExecutor:
             task.held = frozenset(task.hello.held)
             if self._roster.crew_of(task.seat) is None:  # it was lost when it was to return
                 task.return_now()
+            elif self._preparation is not None:
+                task.prepare(self._preparation.code)
         elif kind is FrameKind.WIRED:
             task.wired = int(body)
+        elif kind is FrameKind.PREPARED:
+            task.is_prepared = True
         elif kind is FrameKind.LOST:
             self._take_loss(task, *map(int, body.split()))
         elif kind is FrameKind.ACK:

@@ -43,6 +43,14 @@ class Task:
     is_leaving: bool = False
     """Whether the executor of the task is about to be removed."""
     is_told_to_return: bool = False
+    is_prepared: bool = False
+    """Whether the process has loaded what the next rescaling needs."""
+
+    def prepare(self, program: bytes) -> None:
+        """Tell the task that the job is about to be rescaled to a program."""
+        self.is_prepared = False
+        # a task that runs has the program's modules, and its classes must stay as they are
+        self.control.send(FrameKind.PREPARE, program if self.number is None else b"")
 
     def return_now(self, ended_run: str = "") -> None:
         """Tell the task to return.

@@ -70,6 +70,11 @@ class FrameKind(IntEnum):
     """Worker to driver: the program, or a plan, cannot be loaded."""
     HALT = 13
     """Driver to worker: the attempt is over. Its subtasks wait for the next one."""
+    PREPARE = 14
+    """Driver to worker: the job is about to be rescaled. Contains the program for a task that has
+    none."""
+    PREPARED = 15
+    """Worker to driver: what a rescaling needs is loaded."""
 
 
 def framed(kind: FrameKind, body: bytes | memoryview = b"") -> list[bytes | memoryview]:

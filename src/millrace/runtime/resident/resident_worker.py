@@ -51,6 +51,7 @@ from millrace.runtime.turn_record import TurnRecord
 from millrace.runtime.watchdog import turn_path
 from millrace.runtime.watermark_valve import Channel
 from millrace.runtime.worker import Worker
+from millrace.state.key_groups import warm_up
 
 __all__ = ["TaskAssignment", "ResidentWorker"]
 
@@ -339,6 +340,8 @@ class ResidentWorker:
                 subtask.end_reading()
         elif kind is FrameKind.HALT:
             self._halt(int(body))
+        elif kind is FrameKind.PREPARE:
+            self._prepare(body)
         elif kind is FrameKind.RETURN:
             self._has_returned = True
             if body:  # nobody goes on with the state: the job is over
@@ -347,6 +350,15 @@ class ResidentWorker:
                 self._held.forget(body.decode())
         else:
             raise TransportError(f"the driver sent a frame of kind {kind}")
+
+    def _prepare(self, program: bytes) -> None:
+        """Load what a rescaling needs while the job still runs as before: the program, whose
+        modules may take seconds, and what divides state."""
+        if program:
+            with suppress(Exception):  # the wiring tells of it
+                self._load_program(program)
+        warm_up()
+        self._control.send(FrameKind.PREPARED)
 
     def _halt(self, attempt: int) -> None:
         """Let all subtasks of an attempt that is over wait for the next one."""

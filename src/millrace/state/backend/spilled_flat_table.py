@@ -18,10 +18,11 @@ from millrace.state.backend.spilled_table import (
     growth,
     spread,
 )
+from millrace.state.budget import Budget
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING
 from millrace.state.list_table import ListTable
-from millrace.state.table import KeyFilter, Scan, TableDelta
+from millrace.state.table import KeyFilter, Scan, Table, TableDelta
 
 KNOWN_ABSENT = 100_000
 """Maximum number of remembered keys that are missing in the store."""
@@ -181,6 +182,9 @@ class _SpilledEntries(SpilledTable):
 
     def entry_count(self) -> int:
         return max(1, self.estimate + growth(self.data, self.undo)) if self.data else 0
+
+    def everything(self, budget: Budget) -> Iterator[Scan]:
+        return Table.everything(self, budget)  # most entries are not in the dict
 
     def scan(self, cursor: Any, budget: int) -> Scan:
         if cursor is None:

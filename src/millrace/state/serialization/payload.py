@@ -15,6 +15,7 @@ import pickle
 import struct
 from collections import ChainMap
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import chain
 from types import CodeType
 from typing import Any, ClassVar
@@ -77,19 +78,23 @@ def _children(level: list[Any], nested: set[type], kinds: set[type]) -> list[Any
 def encode(value: Any) -> bytes:
     """Payload of one value (often a big list). Raises SerializationError with the name of the
     type."""
+    return _marshalled(value) or PICKLE + dump_pickle(value)
+
+
+def _marshalled(value: Any) -> bytes | None:
+    """Payload of a value that marshal preserves; None for any other."""
     if is_plain((value,)):
-        try:
+        with suppress(ValueError):  # deeper than marshal goes, or containing itself
             return MARSHAL + marshal.dumps(value, MARSHAL_VERSION)
-        except ValueError:
-            pass  # deeper than marshal goes, or containing itself
-    return PICKLE + dump_pickle(value)
+    return None
 
 
 def encode_chunks(value: Any) -> list[Chunk]:
     """Payload of one value in chunks, so that its buffers are not copied. If there are buffers,
     the total length of the chunks is a multiple of 8 bytes."""
-    if is_plain((value,)):
-        return [encode(value)]
+    marshalled = _marshalled(value)
+    if marshalled is not None:
+        return [marshalled]
     buffers: list[pickle.PickleBuffer] = []
     try:
         body = pickle.dumps(value, 5, buffer_callback=buffers.append)
