@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from threading import Lock
 
 from millrace.common.errors import JobCancelledError, JobExecutionError, UserFunctionError
@@ -59,6 +60,8 @@ class EpochRunner:
         self._bus = bus
         self._history = history
         self._decider = decider
+        self.attempt_failed: Callable[[JobExecutionError], None] = lambda error: None
+        """Called with a failure before the job restarts after it."""
         self.attempt = 0
         """Number of attempts of the next epoch so far."""
         self._lost_in_a_row = 0
@@ -196,5 +199,6 @@ class EpochRunner:
         self._history.restarts += 1
         self.attempt += 1
         log.warning("restarting in %d ms after: %s", delay, error)
+        self.attempt_failed(error)
         self._clock.wait_until(now + delay, self._bus.ending)
         self._states.enter(JobStatus.RUNNING)

@@ -140,10 +140,11 @@ class JobManager:
         self._timer = EpochTimer(clock, config.min_interval, config.keep_warm, wanted)
         decider = create_decider(config.restart_strategy)
         self._runner = EpochRunner(executor, clock, self.states, self.bus, self._history, decider)
+        self.bus.end_reading = self._runner.end_reading
         replans = None if config.batch else replan
         self._rescaling = Rescaling(replans, executor, self.bus.want, self._history.rescales)
-        self.bus.end_reading = self._runner.end_reading
         self._requests = RequestHandler(self.bus, checkpoints, self._rescaling)
+        self._runner.attempt_failed = self._requests.attempt_failed
         checkpoints.savepoint_ended = self.bus.want
 
     # -- for others, in any thread -----------------------------------------------------
@@ -439,6 +440,7 @@ class JobManager:
         self._epoch += 1
         # before the next plan, which may take another request
         is_asked = self._requests.serving is not None
+        self._requests.epoch_accepted()
         if self._may_overlap:  # the next epoch runs while the checkpoint of this one is written
             self._begun = self._next_plan()
             self._executor.begin_epoch(self._begun)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from millrace.common.errors import (
     CheckpointError,
     JobControlError,
+    JobExecutionError,
+    MillraceError,
     UnsupportedFileSystemSchemeError,
 )
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
@@ -41,6 +43,9 @@ class RequestHandler:
         self._checkpoints = checkpoints
         self._rescaling = rescaling
         self._serving: QueuedRequest | None = None
+        self._is_delivered = False
+        """Whether the message in service has reached its operator: it only waits for a checkpoint.
+        """
         self.savepoint: AsyncSavepointWriter | None = None
         """Writer of the last requested savepoint."""
 
@@ -91,23 +96,42 @@ class RequestHandler:
 
     def _begin_message(self, request: MessageRequest, graph: JobGraph) -> None:
         nodes = [node for stage in graph.program.stages for node in stage.nodes]
-        taking = [node.uid for node in nodes if node.takes_messages]
-        if request.operator in taking:
-            self._serving = request
+        checks = {node.uid: node.message_check for node in nodes if node.message_check is not None}
+        check = checks.get(request.operator)
+        if check is None:
+            known = ", ".join(checks) or "none"
+            refused = f"the job has no operator '{request.operator}' that takes messages"
+            return refuse(request, JobControlError(f"{refused}, only: {known}"))
+        try:
+            check(request.message)
+        except MillraceError as error:
+            return refuse(request, error)
+        self._serving, self._is_delivered = request, False
+
+    def epoch_accepted(self) -> None:
+        """Note that the effects of the message in service stay, even if the job restarts before
+        the next checkpoint."""
+        self._is_delivered = True
+
+    def attempt_failed(self, error: JobExecutionError) -> None:
+        """Refuse the message of an attempt after which the job restarts. The epoch runs again
+        without it: the message may be what made the attempt fail, and would fail again."""
+        request = self._serving
+        if not isinstance(request, MessageRequest) or self._is_delivered:
             return
-        known = ", ".join(taking) or "none"
-        refuse(
-            request,
-            JobControlError(
-                f"the job has no operator '{request.operator}' that takes messages, only: {known}"
-            ),
+        self._serving = None
+        refusal = JobControlError(
+            f"the message to operator '{request.operator}' has no effect, because the epoch failed "
+            f"in which the operator got it: {error}"
         )
+        refusal.__cause__ = error
+        refuse(request, refusal)
 
     @property
     def messages(self) -> dict[str, bytes]:
         """Messages to operators with the running epoch, by uid."""
         request = self.serving
-        if isinstance(request, MessageRequest):
+        if isinstance(request, MessageRequest) and not self._is_delivered:
             return {request.operator: request.message}
         return {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -286,13 +286,13 @@ def _pickled_partitioner(partitioning: Partitioning | None, upstream: Transforma
 
 def _traits(
     transformation: Transformation,
-) -> tuple[tuple[OperatorStateDeclaration, ...], bool]:
-    """Declared states of an operator, and whether it takes messages. Raises JobDefinitionError if a
-    state cannot be redistributed."""
+) -> tuple[tuple[OperatorStateDeclaration, ...], Callable[[bytes], object] | None]:
+    """Declared states of an operator, and the check of messages to it; None if it takes none.
+    Raises JobDefinitionError if a state cannot be redistributed."""
     operator = transformation.factory()
     declared = tuple(operator.operator_states)
     check_declarations(transformation.name, declared)
-    return declared, operator.takes_messages
+    return declared, operator.message_check
 
 
 def _pickled(transformation: Transformation) -> bytes:

@@ -92,8 +92,10 @@ class Operator:
     is no conversion."""
     immutable_input = False
     """Whether the rows passed to `process` are known to be immutable. Set before each batch."""
-    takes_messages = False
-    """Whether the operator takes messages from outside, which come with `EpochContext.messages`."""
+    message_check: Callable[[bytes], object] | None = None
+    """Check of messages from outside, which come with `EpochContext.messages`; it raises a
+    MillraceError for a message that the operator could not take. None if the operator takes no
+    messages. A plain function, which the driver calls."""
     holds_end = False
     """Whether the operator delays the end of its input downstream. The head of a loop does this
     while records still circulate."""

@@ -77,8 +77,8 @@ class Node:
     routes: tuple[Route, ...] = ()
     operator_states: tuple[OperatorStateDeclaration, ...] = ()
     """Operator states that the operator declares."""
-    takes_messages: bool = False
-    """Whether the operator takes messages from outside."""
+    message_check: Callable[[bytes], object] | None = None
+    """Check of messages to the operator; None if the operator takes none."""
 
 
 @dataclass(frozen=True)

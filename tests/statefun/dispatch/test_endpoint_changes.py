@@ -13,7 +13,7 @@ from tests.statefun.counting_functions import Counting, check_counts, counting_j
 from tests.statefun.function_server import FunctionServer, function_server
 
 from millrace.common import Configuration
-from millrace.common.errors import JobControlError, MillraceError
+from millrace.common.errors import JobControlError, JobDefinitionError, MillraceError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder, routable_message
 from millrace.statefun.endpoint_update import update_endpoints
@@ -24,6 +24,19 @@ from millrace.testing import CollectingSink
 
 PATIENCE = 60.0
 HANGS = Transport(call_ms=400)
+ENDPOINT = '{"namespace": "test", "name": "*", "url_template": "http://127.0.0.1:1"'
+MALFORMED = [
+    ("what", "no list of endpoints: JSON is malformed"),
+    ("[1]", "no list of endpoints: Expected `object`"),
+    ('[{"namespace": "test", "name": "*"}]', "missing required field `url_template`"),
+    (f"[{ENDPOINT}}}, {ENDPOINT}}}]", "there are two endpoints of test/*"),
+    (f'[{ENDPOINT}, "transport": {{"pool_size": 0}}}}]', "pool_size of a transport is a number fr"),
+    (f'[{ENDPOINT}, "transport": {{"call_ms": -1}}}}]', "call_ms of a transport is a number from"),
+    (f'[{ENDPOINT}, "max_num_batch_requests": 0}}]', "max_num_batch_requests of an endpoint is a"),
+    (f'[{ENDPOINT}, "transport": {{"client_cert": "x"}}}}]', "go together: give both or none"),
+    (f"[{ENDPOINT}}}]".replace('"*"', '""'), "'test/' is no type name"),
+    (f"[{ENDPOINT}}}]".replace("http:", "ftp:"), "has no http or https URL"),
+]
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -112,35 +125,79 @@ def test_functions_are_added_and_have_endpoints_of_their_own(running: Any) -> No
     check_counts(sink.values())
 
 
+class Servers:
+    """Servers with the same functions, by name."""
+
+    def __init__(self, counting: Counting, names: str) -> None:
+        self.by_name = {name: FunctionServer(counting) for name in names}
+
+    def url(self, name: str) -> str:
+        return self.by_name[name].url
+
+    def next_serving(self) -> set[str]:
+        """Names of the servers that serve the next 40 requests."""
+        before = {name: server.served for name, server in self.by_name.items()}
+
+        def more() -> dict[str, int]:
+            return {name: s.served - before[name] for name, s in self.by_name.items()}
+
+        wait_until(lambda: sum(more().values()) >= 40)
+        return {name for name, served in more().items() if served}
+
+    def stop(self) -> None:
+        for server in self.by_name.values():
+            server.stop()
+
+
 @pytest.mark.parametrize("running", ["resident"], indirect=True)
-def test_new_endpoints_are_part_of_a_savepoint(running: Any, tmp_path: Path) -> None:
-    """The job goes on with the endpoints of the update. A job that begins with other endpoints
-    than before has those."""
+@pytest.mark.parametrize(
+    "starts",
+    [
+        ["a>b", "a=b", "c=c", "a=a"],
+        ["a>b", "b=b", "a=a", "a>c", "a=c"],
+        ["a>b", "c>b", "c=b", "a=a", "c=c"],
+        ["a>b", "a>a", "a=a"],
+    ],
+    ids=" ".join,
+)
+def test_endpoints_that_count_after_savepoints(
+    running: Any, starts: list[str], tmp_path: Path
+) -> None:
+    """Endpoints of an update count until the program has others. ``a>b`` starts a program with the
+    endpoints ``a`` from the last savepoint and updates it to ``b``; ``a=b`` starts it, and ``b``
+    counts."""
     counting, sink = Counting(), CollectingSink[str]()
-    with running(), function_server(counting) as first, function_server(counting) as second:
-        env = environment()
-        counting_job(env, first.url, sink)
-        client = env.execute_async("replaced")
-        wait_until(served(first))
-        update_endpoints(client, [HttpEndpoint("test", "*", second.url, 5)], "replaced")
-        wait_until(served(second))
-        savepoint = client.stop_with_savepoint(False, str(tmp_path / "one")).result()
-        done = first.served
-        env = environment(**{"execution.state-recovery.path": savepoint})
-        counting_job(env, first.url, sink)
-        client = env.execute_async("replaced")
-        wait_until(served(second))
-        assert first.served == done
-        savepoint = client.stop_with_savepoint(False, str(tmp_path / "two")).result()
-        with function_server(counting) as third:
-            env = environment(**{"execution.state-recovery.path": savepoint})
-            counting_job(env, third.url, sink)
+    settings: dict[str, str] = {}
+    servers = Servers(counting, "abc")
+    with running():
+        for number, (own, action, other) in enumerate(starts):
+            env = environment(**settings)
+            counting_job(env, servers.url(own), sink)
             client = env.execute_async("replaced")
-            wait_until(served(third))
-            counting.is_over.set()
-            client.get_job_execution_result().result(PATIENCE)
-        assert first.served == done
+            if action == ">":
+                endpoint = HttpEndpoint("test", "*", servers.url(other), 5)
+                update_endpoints(client, [endpoint], "replaced")
+            wait_until(served(servers.by_name[other]))
+            assert servers.next_serving() == {other}
+            savepoint = client.stop_with_savepoint(False, str(tmp_path / str(number))).result()
+            settings = {"execution.state-recovery.path": savepoint}
+    servers.stop()
     check_counts(sink.values())
+
+
+@pytest.mark.parametrize("running", ["resident"], indirect=True)
+def test_a_list_of_endpoints_that_no_dispatcher_could_take_is_refused(running: Any) -> None:
+    counting = Counting()
+    operator = "statefun-replaced"
+    with running(), function_server(counting) as server:
+        env = environment()
+        counting_job(env, server.url, CollectingSink())
+        client = env.execute_async("replaced")
+        for text, error in MALFORMED:
+            with pytest.raises(JobDefinitionError, match=error):
+                client.send_message(operator, text.encode()).result(PATIENCE)
+        counting.is_over.set()
+        client.get_job_execution_result().result(PATIENCE)
 
 
 @pytest.mark.parametrize("running", ["resident"], indirect=True)

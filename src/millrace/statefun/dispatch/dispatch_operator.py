@@ -34,7 +34,11 @@ from millrace.state.table_id import TableId
 from millrace.state.table_kinds import MAP
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.dispatch.delayed_messages import DelayedMessages
-from millrace.statefun.dispatch.endpoint_list import decode_endpoints, encode_endpoints
+from millrace.statefun.dispatch.endpoint_list import (
+    decode_endpoints,
+    encode_endpoints,
+    same_endpoints,
+)
 from millrace.statefun.dispatch.function_metrics import DispatchMetrics
 from millrace.statefun.dispatch.function_states import FunctionStates
 from millrace.statefun.dispatch.function_table import Functions, FunctionTable
@@ -72,7 +76,7 @@ def _last(lists: list[Any]) -> Any:
 
 
 _ENDPOINTS = OperatorStateDeclaration("endpoints", RedistributionMode.MERGE, _last)
-"""Endpoints that were given while the job ran, with those that it had begun with."""
+"""Endpoints of the program that was given others while it ran, and the endpoints that count."""
 
 
 def egress_tag(egress: FunctionType) -> OutputTag[TypedValue]:
@@ -94,7 +98,7 @@ class DispatchOperator(Operator):
     endpoints (see `millrace.statefun.dispatch.endpoint_list`) in the place of its own."""
 
     operator_states = (_ENDPOINTS,)
-    takes_messages = True
+    message_check = staticmethod(decode_endpoints)
 
     def __init__(self, spec: DispatchSpec) -> None:
         self._spec = spec
@@ -107,7 +111,7 @@ class DispatchOperator(Operator):
         self._egresses = {egress: egress_tag(egress) for egress in self._spec.egresses}
         self._functions = FunctionTable(self._spec.functions)
         self._given_endpoints = DeclaredValue(self, _ENDPOINTS)
-        self._first_endpoints = encode_endpoints(self._functions.endpoints)
+        self._own_endpoints = encode_endpoints(self._functions.endpoints)
         self._requests: AsyncRequests | None = None
         self._in_flight: dict[int, MessageBatch] = {}
         self._next_request = 0
@@ -132,11 +136,11 @@ class DispatchOperator(Operator):
         self._states.forget_specs()
         self._mailboxes.refresh()
         self._delayed.refresh()
-        first, given = self._given_endpoints.get((b"", b""))
-        # a job that was started with other endpoints than before has them
-        is_given = first == self._first_endpoints
-        endpoints = given if is_given else self._first_endpoints
-        self._functions.replace_endpoints(decode_endpoints(endpoints))
+        own, counting = self._given_endpoints.get((self._own_endpoints, self._own_endpoints))
+        self._is_superseded = not same_endpoints(own, self._own_endpoints)
+        if self._is_superseded:  # the program has changed, and its endpoints count
+            counting = self._own_endpoints
+        self._functions.replace_endpoints(decode_endpoints(counting))
 
     def close(self) -> None:
         if self._requests is None:
@@ -152,7 +156,10 @@ class DispatchOperator(Operator):
         given = epoch.messages.get(self.context.uid)
         if given is not None:
             self._functions.replace_endpoints(decode_endpoints(given))
-            self._given_endpoints.put((self._first_endpoints, given))
+            self._given_endpoints.put((self._own_endpoints, given))
+        elif self._is_superseded:  # for good, even if a later program has the former endpoints
+            self._given_endpoints.put((self._own_endpoints, self._own_endpoints))
+        self._is_superseded = False
         self._work()
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -10,7 +11,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.typed_json import decode_json
 from millrace.statefun.module.components import HttpEndpoint
 
-__all__ = ["decode_endpoints", "encode_endpoints"]
+__all__ = ["decode_endpoints", "encode_endpoints", "same_endpoints"]
 
 
 def encode_endpoints(endpoints: Sequence[HttpEndpoint]) -> bytes:
@@ -24,10 +25,7 @@ def encode_endpoints(endpoints: Sequence[HttpEndpoint]) -> bytes:
         >>> decode_endpoints(encode_endpoints([endpoint])) == (endpoint,)
         True
     """
-    names = [f"{endpoint.namespace}/{endpoint.name}" for endpoint in endpoints]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise JobDefinitionError(f"there are two endpoints of {twice}")
+    _check_distinct(endpoints)
     return msgspec.json.encode(tuple(endpoints))
 
 
@@ -35,9 +33,24 @@ def decode_endpoints(content: bytes) -> tuple[HttpEndpoint, ...]:
     """List from its bytes.
 
     Raises:
-        JobDefinitionError: the bytes are of something else.
+        JobDefinitionError: the bytes are of something else, an endpoint has a value that no module
+            could give it, or two endpoints are for the same functions.
     """
     try:
-        return decode_json(content, tuple[HttpEndpoint, ...])
-    except msgspec.MsgspecError as error:
+        endpoints = decode_json(content, tuple[HttpEndpoint, ...])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise JobDefinitionError(f"this is no list of endpoints: {error}") from None
+    _check_distinct(endpoints)
+    return endpoints
+
+
+def same_endpoints(one: bytes, other: bytes) -> bool:
+    """Whether two lists have the same endpoints, in any order."""
+    return one == other or set(decode_endpoints(one)) == set(decode_endpoints(other))
+
+
+def _check_distinct(endpoints: Sequence[HttpEndpoint]) -> None:
+    names = Counter(f"{endpoint.namespace}/{endpoint.name}" for endpoint in endpoints)
+    twice = next((name for name, count in names.items() if count > 1), None)
+    if twice is not None:
+        raise JobDefinitionError(f"there are two endpoints of {twice}")

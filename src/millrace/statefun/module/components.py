@@ -8,7 +8,7 @@ from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from millrace.common.errors import JobDefinitionError
-from millrace.statefun.address import FunctionType
+from millrace.statefun.address import FunctionType, split_typename
 
 __all__ = [
     "AwsCredentials",
@@ -31,6 +31,17 @@ ANY_NAME = "*"
 FUNCTION_NAME = "{function.name}"
 """Place in a URL template that stands for the function's name."""
 Properties: TypeAlias = tuple[tuple[str, str], ...]
+_MOST = 1 << 53
+_LEAST = {
+    "call_ms": 1,
+    "connect_ms": 1,
+    "read_ms": 1,
+    "write_ms": 1,
+    "pool_ttl_ms": 0,
+    "pool_size": 1,
+    "payload_max_bytes": 1,
+}
+"""Least values of a transport's limits."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +58,9 @@ class Transport:
         pool_size: most connections to the endpoint.
         payload_max_bytes: most bytes of a request or reply.
         trust_cacerts, client_cert, client_key, client_key_password: paths of PEM files.
+
+    Raises:
+        JobDefinitionError: a limit is out of its range, or one of certificate and key is missing.
     """
 
     retries_all: bool = True
@@ -61,6 +75,18 @@ class Transport:
     client_cert: str | None = None
     client_key: str | None = None
     client_key_password: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= _MOST:
+                raise JobDefinitionError(
+                    f"{name} of a transport is a number from {least} to {_MOST}, got {value}"
+                )
+        if (self.client_cert is None) != (self.client_key is None):
+            raise JobDefinitionError(
+                "client_cert and client_key of a transport go together: give both or none"
+            )
 
     @property
     def first_backoff_ms(self) -> int:
@@ -78,7 +104,8 @@ class HttpEndpoint:
             password in it are sent as Basic authorization.
 
     Raises:
-        JobDefinitionError: no URL can be made of the template.
+        JobDefinitionError: no URL can be made of the template, the functions have no name, or a
+            request would have no message.
     """
 
     namespace: str
@@ -89,6 +116,12 @@ class HttpEndpoint:
 
     def __post_init__(self) -> None:
         _check_template(self.url_template)
+        split_typename(f"{self.namespace}/{self.name}")
+        if not 1 <= self.max_num_batch_requests <= _MOST:
+            raise JobDefinitionError(
+                f"max_num_batch_requests of an endpoint is a number from 1 to {_MOST}, "
+                f"got {self.max_num_batch_requests}"
+            )
 
     def __repr__(self) -> str:
         return f"HttpEndpoint({self.namespace}/{self.name} at {self.shown_template})"
@@ -116,6 +149,13 @@ class HttpEndpoint:
         """URL of a function, without user and password. Whatever its name contains, it stays one
         segment of the URL: senders choose names."""
         return self.shown_template.replace(FUNCTION_NAME, quote(function.name, safe=""))
+
+    def can_name(self, function: FunctionType) -> bool:
+        """Whether the URL can have the function's name. Servers and proxies take ``.`` and ``..``
+        for another path, percent-encoded or not."""
+        segments = urlsplit(self.shown_template).path.split("/")
+        named = (s.replace(FUNCTION_NAME, function.name) for s in segments if FUNCTION_NAME in s)
+        return not any(segment in (".", "..") for segment in named)
 
 
 def _check_template(text: str) -> None:
