@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from millrace.cli.arguments import RunArguments
 from millrace.cli.imports import (
     add_import_paths,
     archive_siblings,
     inherit_import_paths,
     is_local,
 )
+from millrace.cli.run import _prepare_imports
+from millrace.cli.server_run import packed_program
+from millrace.common.config.configuration import Configuration
 
 
 @pytest.fixture
@@ -67,6 +71,40 @@ def test_modules_and_packages_are_archived_but_not_the_job(job: Path, tmp_path: 
             "package/__init__.py",
             "package/sub/deep.py",
         ]
+
+
+@pytest.mark.parametrize("functions", [None, "functions.py"])
+def test_a_cluster_gets_the_modules_beside_the_job_or_its_functions(
+    job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, functions: str | None
+) -> None:
+    """The job file of a ``module.yaml`` is none of the user's."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    own = None if functions is None else job.with_name(functions)
+    program = job if own is None else tmp_path / "module_program.py"
+    settings = Configuration({"spark.master": "spark://host:7077"})
+    py_files = () if own is None else (own,)
+    arguments = RunArguments(program, settings=settings, py_files=py_files, functions=own)
+    shipped = _prepare_imports(arguments, tmp_path).get_string("spark.submit.pyFiles")
+    *files, modules = shipped.split(",")
+    assert files == [str(path) for path in py_files]
+    with zipfile.ZipFile(modules) as content:
+        assert {"helper.py", "package/sub/deep.py"} <= set(content.namelist())
+
+
+def test_a_server_gets_the_modules_beside_the_module_and_its_functions(
+    job: Path, tmp_path: Path
+) -> None:
+    module = tmp_path / "module" / "shop.yaml"
+    module.parent.mkdir()
+    for name in ("shop.yaml", "helper.py", "other.py"):
+        (module.parent / name).write_text(name)
+    packed = packed_program(module, (), tmp_path, job)
+    with zipfile.ZipFile(packed) as content:
+        assert sorted(content.namelist()) == [
+            *("helper.py", "job.py", "other.py"),
+            *("package/__init__.py", "package/sub/deep.py", "shop.yaml"),
+        ]
+        assert content.read("helper.py") == b""  # the one beside the functions
 
 
 def test_a_job_file_alone_needs_no_archive(tmp_path: Path) -> None:

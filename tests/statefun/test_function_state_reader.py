@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,20 @@ from millrace.statefun.types import STRING, typed
 from millrace.testing import CollectingSink, run_local
 
 statefun = pytest.importorskip("statefun")
+
+
+def greeting(env: Any, functions: Any, name: str) -> None:
+    """Add functions under a builder's name to a job."""
+    ingress = env.from_collection(["a", "b", "a"]).map(
+        lambda id: routable_message("test/greeter", id, typed(STRING, id))
+    )
+    builder = StatefulFunctionDataStreamBuilder.builder(name).with_egress_id("test/out")
+    builder.with_data_stream_as_ingress(ingress).with_function_provider("test/*", functions)
+    builder.build(env).get_data_stream_for_egress_id("test/out").sink_to(CollectingSink())
+
+
+def rows_of(query: FunctionStatesQuery) -> list[tuple[Any, ...]]:
+    return [tuple(row) for task in range(query.tasks) for row in query.rows(task)]
 
 
 def test_states_are_read_by_function_id_and_name(tmp_path: Path) -> None:
@@ -34,16 +49,10 @@ def test_states_are_read_by_function_id_and_name(tmp_path: Path) -> None:
     with run_local(workers=2):
         settings = Configuration({"execution.checkpointing.dir": str(tmp_path)})
         env = StreamExecutionEnvironment.get_execution_environment(settings).set_parallelism(2)
-        ingress = env.from_collection(["a", "b", "a"]).map(
-            lambda id: routable_message("test/greeter", id, typed(STRING, id))
-        )
-        builder = StatefulFunctionDataStreamBuilder.builder("test").with_egress_id("test/out")
-        builder.with_data_stream_as_ingress(ingress).with_function_provider("test/*", functions)
-        builder.build(env).get_data_stream_for_egress_id("test/out").sink_to(CollectingSink())
+        greeting(env, functions, "test")
         env.execute("greet")
     (job,) = tmp_path.glob("greet-*")
-    query = FunctionStatesQuery.of(SnapshotReader(open_snapshot(job, True)))
-    rows = [tuple(row) for task in range(query.tasks) for row in query.rows(task)]
+    rows = rows_of(FunctionStatesQuery.of(SnapshotReader(open_snapshot(job, True))))
     own = {id: b'{"text": "%s"}' % id.encode() for id in "ab"}
     assert sorted((*row[:4], row[5]) for row in rows if row[2] == "seen") == [
         ("test/greeter", "a", "seen", "io.statefun.types/int", "2"),
@@ -54,6 +63,34 @@ def test_states_are_read_by_function_id_and_name(tmp_path: Path) -> None:
     }
 
 
+def naming(name: str) -> Any:
+    """A function whose state is a name."""
+    functions = statefun.StatefulFunctions()
+
+    @functions.bind("test/greeter", [statefun.ValueSpec("name", statefun.StringType)])
+    def greeter(context, message) -> None:
+        context.storage.name = name
+
+    return functions
+
+
+def test_functions_of_several_builders_are_read_by_name(tmp_path: Path) -> None:
+    with run_local():
+        settings = Configuration({"execution.checkpointing.dir": str(tmp_path)})
+        env = StreamExecutionEnvironment.get_execution_environment(settings)
+        for name in ("one", "other"):
+            greeting(env, naming(name), name)
+        env.execute("greet")
+    (job,) = tmp_path.glob("greet-*")
+    reader = SnapshotReader(open_snapshot(job, True))
+    for name in ("one", "other"):
+        assert {row[5] for row in rows_of(FunctionStatesQuery.of(reader, name))} == {name}
+    with pytest.raises(StateError, match=r"of 2 builders \('one', 'other'\)"):
+        FunctionStatesQuery.of(reader)
+    with pytest.raises(StateError, match=r"has no functions 'third', only: 'one', 'other'"):
+        FunctionStatesQuery.of(reader, "third")
+
+
 def test_a_checkpoint_without_functions_is_refused(tmp_path: Path) -> None:
     with run_local():
         settings = Configuration({"execution.checkpointing.dir": str(tmp_path)})
@@ -61,5 +98,5 @@ def test_a_checkpoint_without_functions_is_refused(tmp_path: Path) -> None:
         env.from_collection([1]).sink_to(CollectingSink())
         env.execute("plain")
     (job,) = tmp_path.glob("plain-*")
-    with pytest.raises(StateError, match="has functions of 0 operators"):
+    with pytest.raises(StateError, match="has functions of 0 builders"):
         FunctionStatesQuery.of(SnapshotReader(open_snapshot(job, True)))

@@ -37,6 +37,9 @@ class RunArguments:
     """Settings that override those of the program."""
     resume: bool = False
     py_files: tuple[Path, ...] = ()
+    functions: Path | None = None
+    """Python file with the functions of a module, which is among ``py_files``; None if the job file
+    is the user's."""
     progress: bool | None = None
     """Whether to show the progress; None to show it only on a terminal."""
     argv: tuple[str, ...] = ()

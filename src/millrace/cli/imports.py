@@ -34,13 +34,13 @@ def _entry(py_file: Path) -> Path:
     return resolved.parent if resolved.suffix == ".py" else resolved
 
 
-def archive_siblings(job: Path, archive: Path) -> bool:
-    """Put the modules and packages beside the job file into a zip file; False if there are none.
+def archive_siblings(file: Path, archive: Path) -> bool:
+    """Put the modules and packages beside a Python file into a zip file; False if there are none.
 
     Only ``.py`` files: data belongs into an archive of ``--py-files``.
     """
-    directory = job.resolve().parent
-    modules = [path for path in sibling_modules(directory) if path != job.resolve()]
+    directory = file.resolve().parent
+    modules = [path for path in sibling_modules(directory) if path != file.resolve()]
     if not modules:
         return False
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:

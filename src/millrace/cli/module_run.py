@@ -5,11 +5,36 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import RunArguments, existing, run_settings
+from millrace.cli.arguments import RunArguments, UsageError, existing, run_settings
+from millrace.cli.imports import is_local
 from millrace.common.config import options
 
-__all__ = ["module_arguments"]
+if TYPE_CHECKING:
+    from millrace.statefun.module import Module
+
+__all__ = ["checked_module", "module_arguments"]
+
+
+def checked_module(path: Path) -> Module:
+    """The components of a module.
+
+    Raises:
+        UsageError: a library of the extra ``statefun`` is missing.
+        ModuleError: the module has a fault.
+    """
+    try:
+        import google.protobuf  # noqa: F401
+        import yaml  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "Stateful Functions need further libraries: install them with "
+            "pip install 'millrace[statefun]'"
+        ) from None
+    from millrace.statefun.module import read_module
+
+    return read_module(path)
 
 
 def module_arguments(
@@ -26,21 +51,43 @@ def module_arguments(
         command: first words of ``argv``.
 
     Raises:
-        UsageError: a file is missing, or a setting is unknown or wrong.
+        UsageError: a file is missing, a setting is unknown or wrong, or nobody would reach the
+            ports of the module.
+        ModuleError: the module has a fault.
     """
-    from millrace.statefun.application import module_program
+    components = checked_module(module)  # its faults are told before Spark starts
+    from millrace.statefun.application.program import module_program
 
     own = () if functions is None else (functions,)
     settings = run_settings(args)
     if options.EXECUTOR.key not in settings.to_dict():
         settings.set(options.EXECUTOR, "resident")
+    _check_playground(components, settings.get_string("spark.master"))
     return RunArguments(
         job=Path(module_program.__file__),
         job_arguments=tuple(str(path.resolve()) for path in (module, *own)),
         settings=settings,
         resume=args.resume or args.available_now,
         py_files=(*own, *existing(args.py_files)),
+        functions=functions,
         progress=args.progress,
         argv=tuple(argv),
         command=command,
     )
+
+
+def _check_playground(module: Module, master: str | None) -> None:
+    """Check that people reach the ports of the playground.
+
+    Raises:
+        UsageError: they would be ports of some worker of a cluster.
+    """
+    from millrace.statefun.module import PlaygroundEgress, PlaygroundIngress
+
+    kinds = {PlaygroundIngress: "playground ingress", PlaygroundEgress: "playground egress"}
+    ports = [kinds[type(c)] for c in module.components if type(c) in kinds]
+    if ports and not is_local(master):
+        raise UsageError(
+            f"the module has a {ports[0]}, which listens on the loopback interface of a worker: on "
+            f"{master}, nobody would reach it; run it with --master local[*], or use Kafka instead"
+        )

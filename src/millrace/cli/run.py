@@ -65,7 +65,7 @@ def _prepare_imports(arguments: RunArguments, scratch: Path) -> Configuration:
         return settings
     shipped = [str(path.resolve()) for path in arguments.py_files]
     archive = scratch / "job_modules.zip"
-    if archive_siblings(arguments.job, archive):
+    if archive_siblings(arguments.functions or arguments.job, archive):
         shipped.append(str(archive))
     named = settings.get_string("spark.submit.pyFiles")
     if named:

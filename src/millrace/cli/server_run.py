@@ -32,8 +32,11 @@ PATIENCE = 60.0
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
 
 
-def run_on_server(args: argparse.Namespace) -> int:
+def run_on_server(args: argparse.Namespace, functions: Path | None = None) -> int:
     """Send the job file to the server; unless detached, show its log until the job has ended.
+
+    Args:
+        functions: Python file with the functions of a module; None if there is none.
 
     Raises:
         UsageError: options do not go together with a server.
@@ -42,7 +45,7 @@ def run_on_server(args: argparse.Namespace) -> int:
     request = run_request(args)
     client, terminal = server_client(args), Terminal()
     with tempfile.TemporaryDirectory(prefix="millrace-") as scratch:
-        archive = packed_program(args.job, args.py_files, Path(scratch))
+        archive = packed_program(args.job, args.py_files, Path(scratch), functions)
         program = client.upload(archive, archive.name)
     id = client.post(f"/jars/{program}/run", request)["jobid"]
     terminal.say(f"the server at {client.address.url} runs it as job {id}")
@@ -102,16 +105,25 @@ def _whole(text: str | None) -> int | None:
     return int(text)
 
 
-def packed_program(job: Path, py_files: Sequence[Path], directory: Path) -> Path:
+def packed_program(
+    job: Path, py_files: Sequence[Path], directory: Path, functions: Path | None = None
+) -> Path:
     """An archive with the job file, the modules beside it and those of ``--py-files``.
+
+    Args:
+        functions: Python file that goes beside the job file, with the modules beside it.
 
     Raises:
         UsageError: a file of ``--py-files`` is no module, which a server does not take.
     """
     archive = directory / f"{job.stem}.zip"
-    beside = job.resolve().parent
-    files = {path.relative_to(beside).as_posix(): path for path in sibling_modules(beside)}
-    files[job.name] = job.resolve()
+    files: dict[str, Path] = {}
+    for file in (job, *(() if functions is None else (functions,))):
+        beside = file.resolve().parent
+        files.update(
+            (path.relative_to(beside).as_posix(), path) for path in sibling_modules(beside)
+        )
+        files[file.name] = file.resolve()
     for path in py_files:
         if path.suffix != ".py":
             raise UsageError(

@@ -112,10 +112,11 @@ def _planned(parallelism: int, path: Path, arguments: Sequence[str]) -> ProgramP
     JobLauncher.install(Planner(settings=Configuration(settings)))
     sys.path.insert(0, str(path.parent))
     if is_module(path):
-        from millrace.statefun.application import module_program
+        from millrace.statefun.application.program import module_program
 
-        files = (str(path.parent / name) for name in arguments)
-        path, arguments = Path(module_program.__file__), [str(path), *files]
+        files = [path.parent / name for name in arguments]
+        sys.path[:0] = [str(file.parent) for file in files]
+        path, arguments = Path(module_program.__file__), [str(path), *map(str, files)]
     sys.argv = [str(path), *arguments]
     module = ModuleType("__main__")
     module.__file__ = str(path)

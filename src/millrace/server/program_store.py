@@ -19,7 +19,13 @@ from pathlib import Path
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.api_route import ApiError, UploadedFile
 from millrace.server.full_disk import full_disk
-from millrace.statefun.module import MODULE_SUFFIXES, Module, is_module, read_module
+from millrace.statefun.module import (
+    MODULE_SUFFIXES,
+    Module,
+    is_module,
+    module_name,
+    read_module,
+)
 from millrace.statefun.module.located_yaml import ModuleError
 
 __all__ = ["ProgramStore", "StoredProgram", "check_module"]
@@ -62,10 +68,16 @@ class StoredProgram:
         files = (self.path / name for name in (MAIN, *MODULES))
         return next((file for file in files if file.is_file()), self.path / MAIN)
 
-    @property
-    def module_name(self) -> str | None:
-        """Name for a job of a module of Stateful Functions; None for other programs."""
-        return Path(self.name).stem if is_module(self.main) else None
+    def job_name(self, main: Path) -> str | None:
+        """Name for a job of a module of Stateful Functions; None for other programs.
+
+        Args:
+            main: the file that runs.
+        """
+        if not is_module(main):
+            return None
+        is_upload = _ID.fullmatch(self.id) is not None
+        return Path(self.name).stem if is_upload else module_name(main)
 
     def entry(self, name: str | None) -> Path:
         """The file that runs if a request names another file than `main`.
@@ -244,8 +256,7 @@ def _unpack(archive: Path, to: Path, name: str) -> None:
             _check_members(opened.infolist(), name)
             LocalFileSystem().make_directory(str(directory), durable=False)
             opened.extractall(directory)
-        for module in filter(Path.is_file, (directory / each for each in MODULES)):
-            check_module(module.read_bytes(), module.name)
+        _check_modules(directory, name)
         os.utime(directory, (now := time.time(), now))
         directory.rename(to)
     except _UNREADABLE as error:
@@ -256,6 +267,24 @@ def _unpack(archive: Path, to: Path, name: str) -> None:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def _check_modules(directory: Path, archive: str) -> None:
+    """Check the modules of an unpacked archive.
+
+    Raises:
+        ApiError: 400, one has a fault, or the archive has nothing that could run.
+    """
+    modules = [
+        path
+        for path in sorted(directory.rglob("*"))
+        if path.suffix in MODULE_SUFFIXES and path.is_file()
+        if path in (directory / each for each in MODULES) or _has_components(path)
+    ]
+    for module in modules:
+        check_module(module.read_bytes(), str(module.relative_to(directory)))
+    if not modules and next(directory.rglob("*.py"), None) is None:
+        raise ApiError(400, f"{archive} has no Python file and no module of Stateful Functions")
+
+
 def _check_members(members: list[zipfile.ZipInfo], name: str) -> None:
     if len(members) > MOST_FILES or sum(member.file_size for member in members) > MOST_BYTES:
         raise ApiError(
@@ -263,6 +292,3 @@ def _check_members(members: list[zipfile.ZipInfo], name: str) -> None:
         )
     if any(stat.S_ISLNK(member.external_attr >> 16) for member in members):
         raise ApiError(400, f"{name} has links in it")
-    names = [member.filename for member in members]
-    if not any(each.endswith((".py", *MODULE_SUFFIXES)) for each in names):
-        raise ApiError(400, f"{name} has no Python file in it")

@@ -40,20 +40,32 @@ class FunctionStatesQuery:
     entries: EntriesQuery
 
     @staticmethod
-    def of(reader: SnapshotReader) -> FunctionStatesQuery:
+    def of(reader: SnapshotReader, functions: str | None = None) -> FunctionStatesQuery:
         """The query of a snapshot.
 
+        Args:
+            functions: name that the builder of the functions was given; None if the snapshot has
+                those of one builder.
+
         Raises:
-            StateError: the snapshot has no states of functions, or those of several operators.
+            StateError: the snapshot has no states of such functions, or those of several builders.
         """
-        states = [s for s in reader.states() if s.name == _STATES and s.uid.startswith(_PREFIX)]
-        if len(states) != 1:
-            operators = ", ".join(state.uid for state in states) or "none"
+        states = {
+            state.uid.removeprefix(_PREFIX): state
+            for state in reader.states()
+            if state.name == _STATES and state.uid.startswith(_PREFIX)
+        }
+        names = ", ".join(f"'{name}'" for name in sorted(states)) or "none"
+        place = reader.snapshot.path
+        if functions is not None and functions not in states:
+            raise StateError(f"{place} has no functions '{functions}', only: {names}")
+        if functions is None and len(states) != 1:
             raise StateError(
-                f"{reader.snapshot.path} has functions of {len(states)} operators ({operators}), "
-                "and one is needed"
+                f"{place} has functions of {len(states)} builders ({names}), and those of one are "
+                "read at a time: give their name"
             )
-        query = EntriesQuery.of(reader, states[0])
+        state = next(iter(states.values())) if functions is None else states[functions]
+        query = EntriesQuery.of(reader, state)
         assert isinstance(query, EntriesQuery)
         return FunctionStatesQuery(query)
 
@@ -79,7 +91,10 @@ def _text(typename: str, value: bytes) -> str | None:
 
 
 def read_function_states(
-    spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = False
+    spark: Any,
+    path: str | os.PathLike[str],
+    pickle_allowed: bool = False,
+    functions: str | None = None,
 ) -> Any:
     """States of functions as a DataFrame: ``function``, ``id``, ``state``, ``typename``, ``value``
     (bytes) and ``decoded``, the value of a built-in type as a text.
@@ -87,10 +102,12 @@ def read_function_states(
     Args:
         path: as for `SavepointReader.read`.
         pickle_allowed: as for `SavepointReader.read`.
+        functions: name that the builder of the functions was given; None if the job has those of
+            one builder, as a ``module.yaml`` has.
 
     Raises:
         CheckpointError: there is no snapshot at the path.
-        StateError: the snapshot has no functions.
+        StateError: the snapshot has no such functions, or those of several builders.
     """
-    reader = SnapshotReader(open_snapshot(path, pickle_allowed))
-    return frame_of(spark, FunctionStatesQuery.of(reader), tuple(_COLUMNS), _COLUMNS, None)
+    query = FunctionStatesQuery.of(SnapshotReader(open_snapshot(path, pickle_allowed)), functions)
+    return frame_of(spark, query, tuple(_COLUMNS), _COLUMNS, None)

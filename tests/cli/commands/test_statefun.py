@@ -79,6 +79,13 @@ def test_a_run_without_its_files_is_wrong_usage(millrace: Any, tmp_path: Path) -
     told = millrace("statefun", "run", tmp_path / "module.yaml", "--module", tmp_path / "no.py")
     assert told.code == 2
     assert "no.py is none" in told.err
+    told = millrace("statefun", "run", tmp_path / "module.yaml", "--master", "spark://host:7077")
+    assert told.code == 2
+    assert "has a playground ingress, which listens on the loopback interface of" in told.err
+    (tmp_path / "queue.py").write_text("")
+    told = millrace("statefun", "run", tmp_path / "module.yaml", "--module", tmp_path / "queue.py")
+    assert told.code == 2
+    assert "has the name of Python's module 'queue'" in told.err
 
 
 def test_a_running_job_gets_the_endpoints_of_a_module(

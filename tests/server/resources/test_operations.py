@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,8 +103,13 @@ def test_rescaling(api, mailbox) -> None:
     assert api.get(where).json() == {"status": {"id": "COMPLETED"}, "operation": {}}
 
 
-def test_a_message(api, mailbox) -> None:
+def test_a_message_is_for_those_who_may_upload(api, job_server, mailbox) -> None:
+    """It may have functions called at other endpoints, as another program would."""
     body = {"operator": "statefun-module", "message": "[]"}
+    refused = api.post(f"/jobs/{RUNNING}/messages", json=body)
+    assert refused.status_code == 403
+    assert "--allow-uploads" in refused.json()["errors"][0]
+    job_server.settings = replace(job_server.settings, allow_uploads=True)
     asked = api.post(f"/jobs/{RUNNING}/messages", json=body)
     assert asked.status_code == 202
     assert answer(mailbox, result={"checkpoint": 4}) == ("message", body)

@@ -420,6 +420,39 @@ def test_modules_below_the_directory_of_programs_can_be_run(api, submitted, tmp_
     assert submitted[0].name == "shop"
 
 
+def test_a_module_in_a_directory_has_its_name(api, submitted, tmp_path) -> None:
+    for name in ("cart", "shop"):
+        directory = tmp_path / "programs" / name
+        directory.mkdir()
+        (directory / "module.yaml").write_text(MODULE)
+        assert api.post("/programs/run", json={"program": f"{name}/module.yaml"}).status_code == 200
+    assert [submission.name for submission in submitted] == ["cart", "shop"]
+
+
+def test_an_archive_without_programs_and_modules_is_refused(api) -> None:
+    content = archive(**{"service.yaml": "kind: Service\n", "sub/module.yaml": "kind: Module\n"})
+    answer = api.post("/jars/upload", files={"file": ("shop.zip", content)})
+    assert (answer.status_code, answer.json()["errors"]) == (
+        *(400, ["shop.zip has no Python file and no module of Stateful Functions"]),
+    )
+    content = archive(**{"shop.yaml": FAULTY})
+    answer = api.post("/jars/upload", files={"file": ("shop.zip", content)})
+    assert (answer.status_code, answer.json()["errors"]) == (400, [f"shop.yaml, {FAULT}"])
+
+
+def test_functions_of_a_subdirectory_find_the_modules_beside_them(api) -> None:
+    pytest.importorskip("statefun")
+    functions = (
+        "import statefun, beside\nfunctions = statefun.StatefulFunctions()\n"
+        "functions.bind(beside.NAME)(lambda context, message: None)\n"
+    )
+    members = {"sub/f__py": functions, "sub/beside__py": "NAME = 'com.example/f'"}
+    id = upload(api, "cart.zip", archive(**{"module.yaml": MODULE, **members}))
+    body = {"entryClass": "module.yaml", "programArgsList": ["sub/f.py"]}
+    answer = api.post(f"/jars/{id}/plan", json=body)
+    assert answer.status_code == 200, answer.text
+
+
 @pytest.mark.parametrize("name", ["/tmp/other.py", "../other.py", "sub/../../other.py"])
 def test_the_functions_of_a_module_are_in_its_directory(api, name) -> None:
     """A server runs the programs that it has, and no other file."""

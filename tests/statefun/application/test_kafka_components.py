@@ -111,7 +111,12 @@ def test_an_exactly_once_egress_has_a_prefix_of_its_own() -> None:
     id = FunctionType("test.x", "out")
     assert kafka_sink(KafkaEgress(id, "localhost:1")).exclusive_id is None
     one = kafka_sink(KafkaEgress(id, "localhost:1", "exactly-once", 60_000))
-    assert one.exclusive_id == "transactional id prefix 'statefun-test.x_out'"
+    assert one.exclusive_id == "transactional id prefix 'statefun-test.x_out-1078ae81'"
+    prefixes = {one.exclusive_id}
+    for other, job in ((FunctionType("test", "x_out"), ""), (id, "shop (/srv)"), (id, "shop_/srv")):
+        sink = kafka_sink(KafkaEgress(other, "localhost:1", "exactly-once", 60_000), job)
+        prefixes.add(sink.exclusive_id)
+    assert len(prefixes) == 4
     assert one._writing.properties["transaction.timeout.ms"] == "60000"
     own = (("transactional.id", "own"),)
     named = kafka_sink(KafkaEgress(id, "localhost:1", "exactly-once", 60_000, own))

@@ -6,8 +6,8 @@ import importlib.util
 import json
 import re
 import socket
-from collections.abc import Callable
-from http.client import HTTPConnection
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -16,11 +16,17 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError, MillraceError, SerializationError
 from millrace.common.sink import WriterContext
+from millrace.common.source import ReaderContext, SourceSplit, SplitReader
 from millrace.common.types.batch import RowBatch
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.statefun.address import FunctionType, TypedValue
 from millrace.statefun.application.module_job import add_module, embedded_functions
-from millrace.statefun.application.playground import EGRESS_RECORD, PlaygroundSink
+from millrace.statefun.application.playground import (
+    EGRESS_RECORD,
+    PlaygroundSink,
+    PlaygroundSource,
+)
+from millrace.statefun.invocation.batch import RoutableMessage
 from millrace.statefun.module import read_module
 from millrace.statefun.types import STRING, typed
 
@@ -169,6 +175,76 @@ def test_what_is_no_record_of_the_egress_fails(value: TypedValue, error: str) ->
         MillraceError, match=f"egress of the playground cannot listen on port {port}"
     ):
         sink.create_writer(WriterContext(0, 1, "run"), None)
+    writer.close()
+
+
+@pytest.fixture
+def ingress() -> Iterator[tuple[int, SplitReader[RoutableMessage]]]:
+    """Port of an ingress, and the reader of its messages."""
+    (port,) = free_ports(1)
+    source = PlaygroundSource(port)
+    reader = source.create_split_reader(SourceSplit("port"), None, ReaderContext(0, 1, lambda: 0))
+    yield port, reader
+    reader.close()
+
+
+def test_a_kept_connection_does_not_outlive_its_reader(ingress: Any) -> None:
+    """What is sent over it after a restart of the job would be lost, although it was accepted."""
+    port, reader = ingress
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    connection.request("PUT", "/test/f/1", "one")
+    assert connection.getresponse().read() == b""
+    reader.close()
+    following = PlaygroundSource(port).create_split_reader(
+        SourceSplit("port"), None, ReaderContext(0, 1, lambda: 0)
+    )
+    connection.auto_open = 0
+
+    def send() -> None:
+        connection.request("PUT", "/test/f/1", "two")
+        connection.getresponse()
+
+    with pytest.raises((OSError, HTTPException)):
+        send()
+    assert asked(port, "PUT", "/test/f/1", "three")[0] == 200
+    assert [m.argument for m in following.read(10).values] == [typed(STRING, "three")]
+    assert [m.argument for m in reader.read(10).values] == [typed(STRING, "one")]
+    following.close()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "localhost"}, 200),
+        ({"Host": "[::1]:8090", "Origin": "http://localhost:3000"}, 200),
+        ({"Sec-Fetch-Site": "none"}, 200),
+        ({"Host": "evil.example:8090"}, 403),
+        ({"Host": ""}, 403),
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Content-Length": "1x"}, 400),
+        ({"Content-Length": "-1"}, 400),
+        ({"Content-Length": str((16 << 20) + 1)}, 413),
+        ({"Content-Length": "9" * 5000}, 413),
+        ({"Transfer-Encoding": "chunked"}, 411),
+    ],
+)
+def test_who_may_send_how_much(ingress: Any, headers: dict[str, str], status: int) -> None:
+    port, reader = ingress
+    body = None if status in (400, 411, 413) else "x"
+    assert asked(port, "PUT", "/test/f/1", body, **headers)[0] == status
+    assert len(reader.read(10).values) == (status == 200)
+
+
+def test_a_page_of_another_site_takes_no_payload() -> None:
+    (port,) = free_ports(1)
+    writer = PlaygroundSink(port, ["t"]).create_writer(WriterContext(0, 1, "run"), None)
+    payload = json.dumps({"topic": "t", "payload": "p"}).encode()
+    writer.write(RowBatch([TypedValue(EGRESS_RECORD, True, payload)]))
+    assert asked(port, "GET", "/t", Host="evil.example")[0] == 403
+    assert asked(port, "GET", "/t") == (200, "p")
     writer.close()
 
 

@@ -14,11 +14,15 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_details import JobDetails
 from millrace.metrics.job_metrics import JobMetrics
 from millrace.metrics.measurement import HistogramValue, Measurement, MetricKind
+from millrace.runtime.metrics import MetricRegistry
 from millrace.state.nested_table import NestedTable
+from millrace.statefun.address import Address
 from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
 from millrace.statefun.dispatch.dispatch_operator import DispatchOperator, DispatchSpec
+from millrace.statefun.dispatch.function_metrics import DispatchMetrics, FunctionMetrics
 from millrace.statefun.dispatch.function_states import FunctionStates
-from millrace.statefun.invocation.batch import CallAttempt, MessageBatch, Reply
+from millrace.statefun.dispatch.mailboxes import Mailboxes
+from millrace.statefun.invocation.batch import CallAttempt, MessageBatch, Reply, message_of
 from millrace.testing import CollectingSink, OperatorHarness, run_local
 
 FUNCTION = {"<function_namespace>": "test", "<function_name>": "told"}
@@ -134,6 +138,35 @@ def test_reporters_get_metrics_per_function(direct: bool) -> None:
     assert isinstance(latency.value, HistogramValue)
     assert latency.value.quantiles.keys() >= {0.5, 0.99} or not direct
     assert {each.logical_name for each in of_function} >= {"function.in", "function.inRate"}
+
+
+def test_names_that_differ_have_metrics_of_their_own() -> None:
+    registry = MetricRegistry()
+    names = [("a.b", "c"), ("a", "b.c"), ("a", "b%2Ec")]
+    functions = [
+        FunctionMetrics(registry, Address(*name, ""), lambda _: Told(True)) for name in names
+    ]
+    for count, metrics in enumerate(functions, 1):
+        metrics.incoming.count += count
+    counts = registry.counts()
+    assert [counts[f"{path}.in"] for path in ("a.b.c", "a.b%2Ec", "a.b%252Ec")] == [1, 2, 3]
+
+
+def test_limits_follow_an_update_of_the_endpoints() -> None:
+    """An address is blocked if more messages wait than its *present* endpoint takes at a time."""
+    invoker, clock = Told(True), 0
+    mailboxes = Mailboxes(NestedTable(lambda outer, inner: outer))
+    metrics = DispatchMetrics(MetricRegistry(), lambda _: invoker, lambda: clock)
+    for _ in range(5):
+        mailboxes.add(message_of(message("a")))
+    blocked = []
+    for invoker.max_batch in (10, 5, 6):
+        clock += 2_000
+        metrics.look(
+            mailboxes, [], FunctionStates(NestedTable(lambda outer, inner: outer), lambda: 0)
+        )
+        blocked.append(metrics.of(address("a")).blocked)
+    assert blocked == [0, 1, 0]
 
 
 def fed_back(measured: list[Measurement]) -> int:

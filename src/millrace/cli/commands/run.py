@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from millrace.cli.arguments import (
     RunArguments,
@@ -36,26 +37,35 @@ def register(commands: Commands) -> None:
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Run the job to its end, here or by a server."""
+    is_module = args.job.suffix in _MODULES and args.job.is_file()
     if args.server is not None:
         from millrace.cli.server_run import run_on_server
 
-        return run_on_server(args)
-    if args.job.suffix in _MODULES and args.job.is_file():
-        arguments = _of_module(args, argv)
-    else:
-        arguments = run_arguments(args, argv)
+        functions = _functions(args) if is_module else None
+        if functions is not None:
+            args.arguments = [functions.name]
+        return run_on_server(args, functions)
+    arguments = _of_module(args, argv) if is_module else run_arguments(args, argv)
     from millrace.cli.run import run
 
     return run(arguments)
 
 
 def _of_module(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
-    """Arguments of a run of a ``module.yaml``. Files of functions are relative to its
-    directory."""
     from millrace.cli.module_run import module_arguments
 
     if args.detached:
         raise UsageError("--detached needs --server")
+    return module_arguments(args, argv, args.job, _functions(args), ("run",))
+
+
+def _functions(args: argparse.Namespace) -> Path | None:
+    """File of functions of a ``module.yaml``, to whose directory its path is relative; None if the
+    module has none.
+
+    Raises:
+        UsageError: the arguments are something else.
+    """
     if len(args.arguments) > 1:
         raise UsageError(
             "a module has at most one file of functions; it can import what others have"
@@ -65,4 +75,4 @@ def _of_module(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
         raise UsageError(
             f"the arguments of a module are Python files with functions, and {functions} is none"
         )
-    return module_arguments(args, argv, args.job, functions, ("run",))
+    return functions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from millrace.cli.arguments import UsageError, add_detached, add_run_options, location
 from millrace.cli.commands.grammar import (
@@ -17,9 +17,6 @@ from millrace.cli.commands.grammar import (
     server_client,
 )
 from millrace.cli.commands.job_request import report, send_command
-
-if TYPE_CHECKING:
-    from millrace.statefun.module import Module
 
 
 def register(commands: Commands) -> None:
@@ -86,10 +83,9 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
         UsageError: a file is missing, or a setting is unknown or wrong.
         ModuleError: the module has a fault.
     """
-    _module(args.module)  # its faults are told before Spark starts
     functions: Path | None = args.functions
-    if functions is not None and (functions.suffix != ".py" or not functions.is_file()):
-        raise UsageError(f"--module takes a Python file, and {functions} is none")
+    if functions is not None:
+        _check_functions(functions)
     if args.server is not None:
         return _run_on_server(args, functions)
     if args.detached:
@@ -101,14 +97,29 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def _run_on_server(args: argparse.Namespace, functions: Path | None) -> int:
+    from millrace.cli.module_run import checked_module
     from millrace.cli.server_run import run_on_server
     from millrace.statefun.module import module_name
 
-    own = () if functions is None else (functions,)
-    args.job, args.arguments = args.module, [path.name for path in own]
-    args.py_files = [*args.py_files, *own]
+    checked_module(args.module)
+    args.job, args.arguments = args.module, [] if functions is None else [functions.name]
     args.name = args.name or module_name(args.module.resolve())
-    return run_on_server(args)
+    return run_on_server(args, functions)
+
+
+def _check_functions(path: Path) -> None:
+    """Check that workers can import a file.
+
+    Raises:
+        UsageError: it is no Python file, or it would replace a module of Python in the workers.
+    """
+    if path.suffix != ".py" or not path.is_file():
+        raise UsageError(f"--module takes a Python file, and {path} is none")
+    if path.stem in sys.stdlib_module_names:
+        raise UsageError(
+            f"--module {path} has the name of Python's module '{path.stem}', which it would "
+            "replace in the workers: rename the file"
+        )
 
 
 def handle_update(args: argparse.Namespace, argv: Sequence[str]) -> int:
@@ -119,7 +130,9 @@ def handle_update(args: argparse.Namespace, argv: Sequence[str]) -> int:
         ModuleError: the module has a fault.
         JobControlError: the job does not run, or has no such functions.
     """
-    endpoints = _module(args.module).endpoints
+    from millrace.cli.module_run import checked_module
+
+    endpoints = checked_module(args.module).endpoints
     from millrace.statefun.dispatch.endpoint_list import encode_endpoints
     from millrace.statefun.endpoint_update import MODULE_NAME, operator_uid
 
@@ -145,7 +158,9 @@ def handle_validate(args: argparse.Namespace, argv: Sequence[str]) -> int:
         asked = {"name": args.module.name, "content": _content(args.module)}
         rows = server_client(args).post("/statefun/validate", asked)["components"]
     else:
-        module = _module(args.module)
+        from millrace.cli.module_run import checked_module
+
+        module = checked_module(args.module)
         from millrace.statefun.module import summary_of
 
         rows = [summary_of(component)._asdict() for component in module.components]
@@ -161,17 +176,3 @@ def _content(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
-
-
-def _module(path: str) -> Module:
-    try:
-        import google.protobuf  # noqa: F401
-        import yaml  # noqa: F401
-    except ImportError:
-        raise UsageError(
-            "Stateful Functions need further libraries: install them with "
-            "pip install 'millrace[statefun]'"
-        ) from None
-    from millrace.statefun.module import read_module
-
-    return read_module(path)

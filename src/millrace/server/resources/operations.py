@@ -238,6 +238,13 @@ def patch_rescaling(server: JobServer, request: ApiRequest) -> TriggerAnswer:
 
 def post_message(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     """Answer ``POST /jobs/:jobid/messages``."""
+    if not server.settings.allow_uploads:
+        raise ApiError(
+            403,
+            "a message may have functions called at other endpoints, which is for those who may "
+            "upload programs: start the server with --allow-uploads, or send the message on the "
+            "server's machine (millrace statefun update)",
+        )
     job, body = running_job(server, request), request.body
     command = JobCommand("message", {"operator": body.operator, "message": body.message})
     return _triggered(server.triggers.trigger(job.id, MESSAGE, command).id)

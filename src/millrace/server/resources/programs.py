@@ -230,8 +230,8 @@ def _begin(server: JobServer, program: StoredProgram, asked: RunRequest) -> RunA
     if not main.is_file():
         raise ApiError(400, f"{program.name} has no {main.name}; name a file as entryClass")
     _require_own_functions(main, _arguments(asked))
-    if asked.job_name is None and is_module(main):
-        asked = msgspec.structs.replace(asked, job_name=program.module_name or main.stem)
+    if asked.job_name is None:
+        asked = msgspec.structs.replace(asked, job_name=program.job_name(main))
     return RunAnswer(server.supervisor.submit(submission_of(main, asked)).id)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any
+from zlib import crc32
 
 from millrace.common.errors import SerializationError
 from millrace.common.serialization import SerializationSchema
@@ -113,6 +114,14 @@ def _offsets(position: StartupPosition, reset: KafkaOffsetResetStrategy) -> Kafk
             return KafkaOffsetsInitializer.committed_offsets(reset)
 
 
+def _prefix(job_name: str, egress: str) -> str:
+    """Prefix of transactional ids. What people read of it may be the same for two egresses; the
+    number in it is not."""
+    parts = [re.sub(r"[^A-Za-z0-9._]+", "_", part)[:100] for part in (job_name, egress) if part]
+    number = crc32(f"{job_name}\n{egress}".encode())
+    return "-".join(("statefun", *parts, f"{number:08x}"))
+
+
 class _Value(SerializationSchema[KafkaMessage]):
     def serialize(self, value: KafkaMessage) -> bytes:
         return value[2]
@@ -139,9 +148,9 @@ def topic_key_value(record: TypedValue) -> KafkaMessage:
     return parsed.topic, parsed.key.encode() or None, parsed.value_bytes
 
 
-def kafka_sink(egress: KafkaEgress) -> KafkaSink:
+def kafka_sink(egress: KafkaEgress, job_name: str = "") -> KafkaSink:
     """Sink of an egress, for records from `topic_key_value`. The prefix of exactly-once is the
-    property ``transactional.id``, or made of the egress' name."""
+    property ``transactional.id``, or made of the job's name and the egress' id."""
     properties = dict(egress.properties)
     prefix = properties.pop(_TRANSACTIONAL_ID, None)
     builder = KafkaSink.builder().set_bootstrap_servers(egress.address)
@@ -152,8 +161,7 @@ def kafka_sink(egress: KafkaEgress) -> KafkaSink:
         builder.set_property(
             "transaction.timeout.ms", str(egress.transaction_timeout_ms or _DEFAULT_TIMEOUT_MS)
         )
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", f"statefun-{egress.id}")
-        builder.set_transactional_id_prefix(prefix or name)
+        builder.set_transactional_id_prefix(prefix or _prefix(job_name, str(egress.id)))
     schema = (
         KafkaRecordSerializationSchema.builder()
         .set_topic_selector(lambda record: record[0])

@@ -69,12 +69,16 @@ def embedded_functions(namespace: Mapping[str, Any]) -> dict[FunctionType, Any]:
 
 
 def add_module(
-    env: Any, module: Module, embedded: Mapping[FunctionType, Any] | None = None
+    env: Any,
+    module: Module,
+    embedded: Mapping[FunctionType, Any] | None = None,
+    name: str = "",
 ) -> None:
     """Add the components of a module to the job of an environment.
 
     Args:
         embedded: functions that run in the workers, and not at the endpoint of the same name.
+        name: name of the job. Other jobs with such an egress use other transactions.
 
     Raises:
         JobDefinitionError: there is no ingress or no function.
@@ -97,7 +101,7 @@ def add_module(
     _require_ingress(module.components)
     streams = builder.build(env)
     for egress in egresses:
-        _egress(streams.get_data_stream_for_egress_id(str(egress.id)), egress)
+        _egress(streams.get_data_stream_for_egress_id(str(egress.id)), egress, name)
 
 
 def _require_ingress(components: Sequence[Component]) -> None:
@@ -123,10 +127,10 @@ def _records(env: Any, source: Any, ingress: KafkaIngress | KinesisIngress) -> D
     return records.uid(f"statefun-ingress-{ingress.id}")
 
 
-def _egress(values: DataStream[Any], egress: _Egress) -> None:
+def _egress(values: DataStream[Any], egress: _Egress, job_name: str) -> None:
     uid = f"statefun-egress-{egress.id}"
     if isinstance(egress, KafkaEgress):
-        values.map(topic_key_value).sink_to(kafka_sink(egress)).uid(uid)
+        values.map(topic_key_value).sink_to(kafka_sink(egress, job_name)).uid(uid)
     elif isinstance(egress, KinesisEgress):
         values.map(kinesis_message).sink_to(kinesis_sink(egress)).uid(uid)
     else:

@@ -7,10 +7,14 @@ What the job has not processed when it fails is lost.
 from __future__ import annotations
 
 import json
+import logging
 import queue
+import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -36,8 +40,18 @@ __all__ = ["PlaygroundSink", "PlaygroundSource"]
 EGRESS_RECORD = "io.statefun.playground/EgressRecord"
 _TYPE_PREFIX = "application/vnd."
 _HOST = "127.0.0.1"
+_OWN_NAMES = frozenset({"127.0.0.1", "::1", "localhost"})
+"""Names by which people call the ports. A page of another site may make a browser call them by a
+name of its own, which it lets mean this host."""
+_MOST_BYTES = 16 << 20
+"""Most bytes of a message."""
+_IDLE_SECONDS = 60
+"""Seconds after which a connection without a request is closed."""
 _MOST_WAITING = 10_000
 """Messages that wait for the job, and payloads that wait for their reader, per topic."""
+
+
+log = logging.getLogger(__name__)
 
 
 class _Server(ThreadingHTTPServer):
@@ -47,19 +61,43 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, port: int, handler: type[BaseHTTPRequestHandler], what: str) -> None:
+        self.lock = threading.Lock()
+        """Held while a request is answered, and while the server stops."""
+        self.is_stopped = False
+        self._connections: set[socket.socket] = set()
         try:
             super().__init__((_HOST, port), handler)
         except OSError as error:
             raise MillraceError(
                 f"the {what} of the playground cannot listen on port {port}: {error.strerror}"
             ) from None
+        place = f"{_HOST}:{self.server_port} of host {socket.gethostname()}"
+        log.info("the %s of the playground listens on %s", what, place)
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection, which is ended when the server stops."""
+        with self.lock:
+            if self.is_stopped:
+                return
+            self._connections.add(request)
+        try:
+            super().finish_request(request, client_address)
+        finally:
+            with self.lock:
+                self._connections.discard(request)
 
     def handle_error(self, *_: Any) -> None:
         """Be silent about clients that go away."""
 
     def stop(self) -> None:
-        """Close the port."""
+        """Close the port and its connections: a job that begins again must not be taken for this
+        one."""
+        with self.lock:
+            self.is_stopped = True
+            for connection in self._connections:
+                with suppress(OSError):  # it has ended
+                    connection.shutdown(socket.SHUT_RDWR)
         self.shutdown()
         self.server_close()
 
@@ -68,6 +106,36 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers requests."""
 
     protocol_version = "HTTP/1.1"
+    timeout = _IDLE_SECONDS
+    server: _Server
+
+    def is_allowed(self) -> bool:
+        """Whether the request comes from a person, and not from a page of another site. If not, it
+        is refused."""
+        origin = self.headers.get("Origin")
+        hosts = [f"//{self.headers.get('Host', '')}", *([] if origin is None else [origin])]
+        is_foreign = self.headers.get("Sec-Fetch-Site") in ("cross-site", "same-site")
+        if not is_foreign and all(_host(url) in _OWN_NAMES for url in hosts):
+            return True
+        self.close_connection = True
+        self.answer(HTTPStatus.FORBIDDEN, "the playground is for people on its own host\n")
+        return False
+
+    def content(self) -> bytes | None:
+        """Body of the request. None if it is refused."""
+        length = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers:
+            status, text = HTTPStatus.LENGTH_REQUIRED, "send the body with a Content-Length\n"
+        elif not (length.isascii() and length.isdigit()):
+            status, text = HTTPStatus.BAD_REQUEST, "Content-Length is no number\n"
+        elif len(length) > 18 or int(length) > _MOST_BYTES:
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            text = f"a message has at most {_MOST_BYTES} bytes\n"
+        else:
+            return self.rfile.read(int(length))
+        self.close_connection = True
+        self.answer(status, text)
+        return None
 
     def answer(self, status: int, text: str = "") -> None:
         """Send a reply."""
@@ -75,11 +143,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "text/plain; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
         """Be silent."""
+
+
+def _host(url: str) -> str | None:
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 class PlaygroundSource(SplitSource[RoutableMessage]):
@@ -114,18 +191,29 @@ class _PlaygroundReader(SplitReader[RoutableMessage]):
 
         class Ingress(_Handler):
             def do_PUT(self) -> None:
-                content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if not self.is_allowed() or (content := self.content()) is None:
+                    return
                 try:
                     message = _message(self.path, self.headers.get("Content-Type"), content)
-                    waiting.put_nowait(message)
                 except ValueError as error:
                     self.answer(400, f"{error}\n")
+                    return
+                with self.server.lock:
+                    status, text = self._taken(message)
+                self.answer(status, text)
+
+            def _taken(self, message: RoutableMessage) -> tuple[int, str]:
+                """Give a message to the job. Status and text of the answer."""
+                if self.server.is_stopped:
+                    self.close_connection = True
+                    return 503, "the job has stopped reading\n"
+                try:
+                    waiting.put_nowait(message)
                 except queue.Full:
-                    self.answer(503, f"{_MOST_WAITING} messages wait already\n")
-                else:
-                    if wake_up is not None:
-                        wake_up()
-                    self.answer(200)
+                    return 503, f"{_MOST_WAITING} messages wait already\n"
+                if wake_up is not None:
+                    wake_up()
+                return 200, ""
 
         self._server = _Server(port, Ingress, "ingress")
 
@@ -190,6 +278,8 @@ class _PlaygroundWriter(SinkWriter[TypedValue]):
 
         class Egress(_Handler):
             def do_GET(self) -> None:
+                if not self.is_allowed():
+                    return
                 topic = unquote(urlsplit(self.path).path.strip("/"))
                 payloads = waiting.get(topic)
                 if payloads is None:

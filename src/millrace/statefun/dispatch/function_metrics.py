@@ -40,7 +40,10 @@ class FunctionMetrics:
         function, invoker = target.function_type, _found(find, target)
         self._registry = registry
         self._function = function
-        self.max_batch = 1 if invoker is None else invoker.max_batch
+        self._find = find
+        self._target = target
+        self.max_batch = 1
+        self.look_up_limits()
         self.incoming = self._metered("in")
         self.out_local = self._metered("outLocal")
         self.out_remote = self._metered("outRemote")
@@ -57,6 +60,11 @@ class FunctionMetrics:
         self._register("stateSize", lambda: self.state_bytes)
         self._register("endpoint", lambda: _place(find, target))
 
+    def look_up_limits(self) -> None:
+        """Ask the invoker for its limits, which an update of the endpoints may change."""
+        invoker = _found(self._find, self._target)
+        self.max_batch = 1 if invoker is None else invoker.max_batch
+
     def _metered(self, name: str) -> EventCounter:
         counter: EventCounter = self._register(name, EventCounter())
         self._register(f"{name}Rate", CounterRate(counter))
@@ -65,7 +73,9 @@ class FunctionMetrics:
     def _register(self, name: str, metric: Any) -> Any:
         namespace, function = self._function
         variables = {"<function_namespace>": namespace, "<function_name>": function}
-        path = f"{namespace}.{function}.{name}"
+        # the last dot divides the two, so that no two functions have one path
+        quoted = function.replace("%", "%25").replace(".", "%2E")
+        path = f"{namespace}.{quoted}.{name}"
         return self._registry.register(path, metric, f"{GROUP}.{name}", variables)
 
     def sent(self, local: int, remote: int, to_egress: int) -> None:
@@ -145,6 +155,7 @@ class DispatchMetrics:
         self._looked = now
         self._in_flight = 0
         for metrics in self._functions.values():
+            metrics.look_up_limits()
             metrics.in_flight = metrics.backlog = metrics.blocked = 0
             metrics.addresses = metrics.state_bytes = 0  # functions without state are not estimated
         for batch in in_flight:

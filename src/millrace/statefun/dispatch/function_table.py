@@ -45,7 +45,7 @@ class FunctionTable:
         """Invoker of a function: the one for its name before the one for its namespace.
 
         Raises:
-            InvocationError: there is none.
+            InvocationError: there is none, or its URL cannot have the function's name.
         """
         function = target.function_type
         invoker = self._known.get(function)
@@ -57,6 +57,11 @@ class FunctionTable:
                 raise InvocationError(
                     f"a message to {target} has no function: there is no endpoint or provider of "
                     f"{function}, only of {names or 'none'}"
+                )
+            if isinstance(invoker, RemoteFunctions) and not invoker.endpoint.can_name(function):
+                raise InvocationError(
+                    f"a message to {target} has no function: the path of a URL cannot have the "
+                    f"name {function.name!r} ({invoker.endpoint.shown_template})"
                 )
             self._known[function] = invoker
         return invoker
