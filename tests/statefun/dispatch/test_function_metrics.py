@@ -22,7 +22,7 @@ from millrace.statefun.dispatch.dispatch_operator import DispatchOperator, Dispa
 from millrace.statefun.dispatch.function_metrics import DispatchMetrics, FunctionMetrics
 from millrace.statefun.dispatch.function_states import FunctionStates
 from millrace.statefun.dispatch.mailboxes import Mailboxes
-from millrace.statefun.invocation.batch import CallAttempt, MessageBatch, Reply, message_of
+from millrace.statefun.invocation.batch import CallAttempt, MessageBatch, Reply
 from millrace.testing import CollectingSink, OperatorHarness, run_local
 
 FUNCTION = {"<function_namespace>": "test", "<function_name>": "told"}
@@ -157,8 +157,7 @@ def test_limits_follow_an_update_of_the_endpoints() -> None:
     invoker, clock = Told(True), 0
     mailboxes = Mailboxes(NestedTable(lambda outer, inner: outer))
     metrics = DispatchMetrics(MetricRegistry(), lambda _: invoker, lambda: clock)
-    for _ in range(5):
-        mailboxes.add(message_of(message("a")))
+    mailboxes.add([message("a")] * 5)
     blocked = []
     for invoker.max_batch in (10, 5, 6):
         clock += 2_000
