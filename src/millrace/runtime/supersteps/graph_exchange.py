@@ -114,6 +114,14 @@ class GraphExchange(TaskExchange):
         """Slots of the ghosts of each task."""
         self._mirrors = partition.mirrors
 
+    def for_partition(self, partition: GraphPartition) -> GraphExchange:
+        """The exchange of the same tasks for other edges of the same vertices.
+
+        Args:
+            partition: vertices and edges of this task, with ghosts on which the tasks have agreed.
+        """
+        return GraphExchange(self._transport, partition)
+
     def pull(self, values: Array) -> Array:
         """The values of all slots: the own ones, and those of ghosts from their owners.
 

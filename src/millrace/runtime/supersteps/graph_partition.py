@@ -114,6 +114,7 @@ class GraphPartition:
         shape = (self.slot_count, *values.shape[1:])
         if combine == "sum" and values.dtype == np.float64 and values.ndim == 1:
             summed = np.bincount(self.targets, weights=values, minlength=self.slot_count)
+            summed = summed.astype(np.float64, copy=False)  # without edges it is of integers
             return summed if initial == 0 else summed + initial
         combined = np.full(shape, initial, dtype=values.dtype)
         combining(combine).at(combined, self.targets, values)

@@ -1,0 +1,1 @@
+"""Vectorised building blocks of the library: collectives, segments, adjacency and labels."""

@@ -1,0 +1,86 @@
+"""Segments: runs of consecutive entries of an array, one per vertex."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Reduction = Literal["sum", "min", "max"]
+_REDUCE: dict[Reduction, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
+
+
+def offsets_of(counts: Array) -> npt.NDArray[np.int64]:
+    """Begins of segments with these lengths, and the end of the last one."""
+    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def expanded(starts: Array, counts: Array) -> npt.NDArray[np.int64]:
+    """The indexes of all entries of segments, one segment after the other.
+
+    >>> expanded(np.array([10, 20]), np.array([2, 3])).tolist()
+    [10, 11, 20, 21, 22]
+    """
+    ends = np.cumsum(counts, dtype=np.int64)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(np.asarray(starts, dtype=np.int64) - (ends - counts), counts) + np.arange(
+        total
+    )
+
+
+def reduced(values: Array, offsets: Array, reduction: Reduction, empty: float) -> Array:
+    """Each segment's entries combined.
+
+    Args:
+        empty: result of a segment without entries.
+    """
+    counts = np.diff(offsets)
+    result = np.full(len(counts), empty, dtype=values.dtype)
+    is_filled = counts > 0
+    if is_filled.any():
+        result[is_filled] = _REDUCE[reduction].reduceat(values, offsets[:-1][is_filled])
+    return result
+
+
+def runs(sorted_keys: Array) -> npt.NDArray[np.int64]:
+    """Begins of the runs of equal keys."""
+    if not len(sorted_keys):
+        return np.zeros(0, dtype=np.int64)
+    is_first = np.empty(len(sorted_keys), dtype=bool)
+    is_first[0] = True
+    np.not_equal(sorted_keys[1:], sorted_keys[:-1], out=is_first[1:])
+    return np.flatnonzero(is_first)
+
+
+def combined(keys: Array, values: Array, reduction: Reduction) -> tuple[Array, Array]:
+    """Distinct keys in order, with their values combined."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    starts = runs(keys)
+    if not len(starts):
+        return keys, values
+    return keys[starts], np.asarray(_REDUCE[reduction].reduceat(values, starts))
+
+
+def first_of_greatest(segments: Array, sizes: Array, labels: Array) -> tuple[Array, Array, Array]:
+    """Per segment the greatest size, and the greatest of the labels that have it.
+
+    Args:
+        segments: ascending, with repetitions.
+
+    Returns:
+        distinct segments, their sizes, their labels.
+    """
+    starts = runs(segments)
+    if not len(starts):
+        return segments, sizes, labels
+    lengths = np.diff(np.append(starts, len(segments)))
+    greatest: npt.NDArray[Any] = np.maximum.reduceat(sizes, starts)
+    is_greatest = sizes == np.repeat(greatest, lengths)
+    least = np.iinfo(np.int64).min
+    best = np.maximum.reduceat(np.where(is_greatest, labels, least), starts)
+    return segments[starts], greatest, best

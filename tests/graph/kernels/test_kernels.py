@@ -1,0 +1,107 @@
+"""Blocks of the kernels that random graphs are too small for: labels in ranges, triangles in
+parts, pairs in rounds."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from millrace.common.errors import JobDefinitionError
+from millrace.graph.kernels import triangles
+from millrace.graph.kernels.components import components
+from millrace.graph.kernels.labels import OrderedLabels
+from millrace.graph.kernels.segments import expanded, first_of_greatest
+from millrace.graph.library import similarity
+from millrace.graph.library.similarity import JaccardIndex
+from millrace.graph.library.triangles import TriangleListing
+from millrace.runtime.supersteps.graph_exchange import TaskExchange
+from millrace.runtime.supersteps.local_run import graph_tables, run_local, run_tasks
+from millrace.runtime.supersteps.local_transport import LocalTransport
+
+
+def test_segments() -> None:
+    assert expanded(np.array([7, 0, 3]), np.array([0, 2, 1])).tolist() == [0, 1, 3]
+    assert expanded(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist() == []
+    keys, sizes, labels = first_of_greatest(
+        np.array([1, 1, 1, 4]), np.array([2, 2, 1, 1]), np.array([5, 9, 30, 0])
+    )
+    assert (keys.tolist(), sizes.tolist(), labels.tolist()) == ([1, 4], [2, 1], [9, 0])
+
+
+def test_components_of_a_long_path_in_any_order() -> None:
+    order = np.random.default_rng(5).permutation(1000)
+    found = components(1002, order[:-1], order[1:])
+    assert len(set(found[:1000])) == 1
+    assert sorted(set(found.tolist())) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+@pytest.mark.parametrize(
+    "labels", [["pear", "fig", "é", "kiwi", ""], [-5, 2**40, 0, 7], [2.5, -1.0]]
+)
+def test_labels_have_ranks_in_their_order(parallelism: int, labels: list[Any]) -> None:
+    rng = random.Random(3)
+    of_tasks = [rng.choices(labels, k=4) for _ in range(parallelism - 1)] + [[labels[0]]]
+    distinct = sorted({label for of_task in of_tasks for label in of_task})
+
+    def task(transport: Any) -> tuple[list[int], list[Any]]:
+        column = pa.array(of_tasks[transport.index])
+        ordered = OrderedLabels(column, TaskExchange(transport), "labels")
+        every_rank = np.arange(len(distinct))[::-1]
+        return ordered.ranks.tolist(), ordered.decoded(every_rank).to_pylist()
+
+    results = run_tasks(task, LocalTransport.of_tasks(parallelism))
+    for of_task, (ranks, decoded) in zip(of_tasks, results, strict=True):
+        assert [distinct[rank] for rank in ranks] == of_task
+        assert decoded == distinct[::-1]
+
+
+def test_labels_without_an_order_are_refused() -> None:
+    (transport,) = LocalTransport.of_tasks(1)
+    for column, reason in (
+        (pa.array([1, None]), "one is None: fill it in first"),
+        (pa.array([{"a": 1}]), "have no order: map them to numbers or texts first"),
+    ):
+        with pytest.raises(JobDefinitionError, match=reason):
+            OrderedLabels(column, TaskExchange(transport), "values of vertices")
+
+
+@pytest.fixture
+def dense_graph() -> tuple[Any, Any, list[tuple[int, int]]]:
+    rng = random.Random(11)
+    pairs = [pair for pair in combinations(range(60), 2) if rng.random() < 0.4]
+    return *graph_tables(pairs, range(60)), pairs
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_triangles_in_many_small_parts(
+    monkeypatch: pytest.MonkeyPatch, dense_graph: Any, parallelism: int
+) -> None:
+    monkeypatch.setattr(triangles, "PART", 20)
+    monkeypatch.setattr(triangles, "MARKS", 150)
+    monkeypatch.setattr(triangles, "CANDIDATES", 7)
+    vertices, edges, pairs = dense_graph
+    algorithm = TriangleListing(sort_triangle_vertices=True)
+    table = run_local(algorithm.program, vertices, edges, parallelism)
+    rows = sorted(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    known = set(pairs)
+    assert rows == [
+        triple for triple in combinations(range(60), 3) if known.issuperset(combinations(triple, 2))
+    ]
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_pairs_in_many_rounds(
+    monkeypatch: pytest.MonkeyPatch, dense_graph: Any, parallelism: int
+) -> None:
+    vertices, edges, _ = dense_graph
+    at_once = run_local(JaccardIndex().program, vertices, edges, 1)
+    monkeypatch.setattr(similarity, "PAIRS", 50)
+    in_rounds = run_local(JaccardIndex().program, vertices, edges, parallelism)
+    keys = [("vertex_id_0", "ascending"), ("vertex_id_1", "ascending")]
+    assert in_rounds.sort_by(keys).equals(at_once.sort_by(keys))
