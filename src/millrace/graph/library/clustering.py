@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from millrace.graph.data_set import DataSet
+from millrace.graph.graph import Graph
 from millrace.graph.kernels.adjacency import distinct_neighbours
 from millrace.graph.kernels.segments import Array
 from millrace.graph.kernels.triangles import find_triangles
-from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm
+from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm, SuperstepAlgorithm
 from millrace.graph.library.superstep_analytic import SuperstepAnalytic, one_row
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
@@ -28,7 +30,7 @@ _BUFFERED = 1 << 20
 """Triangles that are counted at a time."""
 
 
-class LocalClusteringCoefficient(SuperstepAlgorithm):
+class LocalClusteringCoefficient(RowsAlgorithm):
     """Share of the possible edges between a vertex's neighbours that there are.
 
     Rows of the result: the id, ``degree``, ``triangle_count``, and ``score``, which is NaN for
@@ -75,7 +77,7 @@ class AverageClusteringCoefficientResult:
     average_clustering_coefficient: float
 
 
-class AverageClusteringCoefficient(SuperstepAlgorithm):
+class AverageClusteringCoefficient(SuperstepAlgorithm[AverageClusteringCoefficientResult]):
     """Average of `LocalClusteringCoefficient` over all vertices. Vertices with less than two
     neighbours count as 0. ``graph.run`` returns an `AverageClusteringCoefficientResult`.
 
@@ -93,6 +95,12 @@ class AverageClusteringCoefficient(SuperstepAlgorithm):
 
     def program(self) -> SuperstepProgram:
         return _AverageProgram(self.directed, True)
+
+    def finished(
+        self, graph: Graph[Any, Any, Any], rows: DataSet[Any]
+    ) -> AverageClusteringCoefficientResult:
+        """Result from the rows of all tasks."""
+        return self.outcome(rows.to_arrow())
 
     def outcome(self, table: Any) -> AverageClusteringCoefficientResult:
         """Result from the rows of all tasks."""

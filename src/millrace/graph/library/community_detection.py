@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from millrace.graph.data_set import DataSet
+from millrace.graph.graph import Graph
 from millrace.graph.kernels.adjacency import edge_weights, in_edges
 from millrace.graph.kernels.labels import vertex_labels
 from millrace.graph.kernels.segments import Array, runs
@@ -20,7 +22,7 @@ __all__ = ["CommunityDetection"]
 _BITS = 32
 
 
-class CommunityDetection(SuperstepAlgorithm):
+class CommunityDetection(SuperstepAlgorithm[Graph[Any, Any, Any]]):
     """Communities by label propagation with scores and hop attenuation.
 
     Labels begin with the values of vertices (their ids if they have none), scores with 1. In each
@@ -42,6 +44,9 @@ class CommunityDetection(SuperstepAlgorithm):
         >>> communities = graph.run(CommunityDetection(30)).get_vertices()  # doctest: +SKIP
     """
 
+    compares_vertex_values = True
+    reads_edge_values = True
+
     def __init__(self, max_iterations: int, delta: float = 0.5) -> None:
         self.max_iterations = at_least_one(max_iterations, "max_iterations")
         self.delta = delta
@@ -51,6 +56,10 @@ class CommunityDetection(SuperstepAlgorithm):
 
     def program(self) -> SuperstepProgram:
         return _CommunityProgram(self.max_iterations or 1, self.delta)
+
+    def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> Graph[Any, Any, Any]:
+        """The graph with other values of vertices."""
+        return Graph(rows, graph.get_edges())
 
 
 class _CommunityProgram(SuperstepProgram):

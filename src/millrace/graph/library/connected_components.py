@@ -10,7 +10,7 @@ import numpy as np
 
 from millrace.graph.kernels.components import components
 from millrace.graph.kernels.labels import vertex_labels
-from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm, at_least_one
+from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm, at_least_one
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
@@ -24,7 +24,7 @@ __all__ = [
 _NONE = np.iinfo(np.int64).max
 
 
-class ConnectedComponents(SuperstepAlgorithm):
+class ConnectedComponents(RowsAlgorithm):
     """Weakly connected components: vertices between which there is a path, whatever the direction
     of its edges, get the same value, which is the least of the values that they had. If vertices
     have no values, it is the least of their ids.
@@ -43,6 +43,8 @@ class ConnectedComponents(SuperstepAlgorithm):
 
         >>> components = graph.run(ConnectedComponents(max_iterations=50))  # doctest: +SKIP
     """
+
+    compares_vertex_values = True
 
     def __init__(self, max_iterations: int) -> None:
         self.max_iterations = at_least_one(max_iterations, "max_iterations")
@@ -65,11 +67,10 @@ class VertexCentricConnectedComponents(ConnectedComponents):
 
 
 class _ComponentsProgram(SuperstepProgram):
-    state = ("least", "has_changed")
+    state = ("least",)
 
     def __init__(self, max_iterations: int) -> None:
         self._max_iterations = max_iterations
-        self.has_changed = True
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
@@ -96,9 +97,9 @@ class _ComponentsProgram(SuperstepProgram):
         ):
             np.minimum.at(least, mirrors, of_mirrors)
             np.minimum.at(least, ghosts, of_ghosts)
-        self.has_changed = not np.array_equal(least, self.least)
+        has_changed = not np.array_equal(least, self.least)
         self.least = least
-        return self.has_changed and number < self._max_iterations
+        return has_changed and number < self._max_iterations
 
     def result(self) -> Mapping[str, Any]:
         own = self._component[: self.partition.vertex_count]

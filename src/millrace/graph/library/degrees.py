@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from millrace.graph.kernels.adjacency import IN, OUT, distinct_neighbours
-from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm
+from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
 __all__ = ["EdgeDegreesPair", "VertexDegrees"]
 
 
-class VertexDegrees(SuperstepAlgorithm):
+class VertexDegrees(RowsAlgorithm):
     """Rows of the id, ``degree``, ``out_degree`` and ``in_degree``: the numbers of a vertex's
     distinct neighbours, targets and sources. Self-loops and parallel edges do not count.
     Gelly: ``asm.degree.annotate.directed.VertexDegrees``; its ``VertexDegree``, ``VertexInDegree``
@@ -36,7 +36,7 @@ class VertexDegrees(SuperstepAlgorithm):
         return _DegreesProgram(self.include_zero_degree_vertices)
 
 
-class EdgeDegreesPair(SuperstepAlgorithm):
+class EdgeDegreesPair(RowsAlgorithm):
     """Rows of ``source``, ``target``, and for both the degree, out-degree and in-degree as in
     `VertexDegrees`: ``source_degree``, ``source_out_degree``, ... ``target_in_degree``.
     Gelly: ``asm.degree.annotate.directed.EdgeDegreesPair``; its ``EdgeSourceDegrees`` and

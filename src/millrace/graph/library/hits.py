@@ -9,7 +9,7 @@ import numpy as np
 
 from millrace.common.errors import JobDefinitionError
 from millrace.graph.kernels.adjacency import edge_weights
-from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm, at_least_one
+from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm, at_least_one
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
@@ -17,7 +17,7 @@ from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 __all__ = ["HITS"]
 
 
-class HITS(SuperstepAlgorithm):
+class HITS(RowsAlgorithm):
     """Hyperlink-induced topic search: a hub score and an authority score of each vertex.
 
     In an iteration, a hub score is the sum of the authority scores of the targets, and then an
@@ -64,7 +64,7 @@ class HITS(SuperstepAlgorithm):
         self.max_iterations = at_least_one(max_iterations, "max_iterations")
         self.convergence_threshold = convergence_threshold
         self.include_zero_degree_vertices = include_zero_degree_vertices
-        self.weighted = weighted
+        self.weighted = self.reads_edge_values = weighted
 
     def columns(self, ids: Any, values: Any) -> Columns:
         return {"id": ids, "hub_score": "double", "authority_score": "double"}

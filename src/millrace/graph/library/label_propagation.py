@@ -1,4 +1,4 @@
-"""`LabelPropagation` and `CommunityDetection`: communities by the labels of neighbours."""
+"""`LabelPropagation`: communities by the labels of neighbours."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from millrace.graph.kernels.adjacency import in_edges
 from millrace.graph.kernels.labels import vertex_labels
 from millrace.graph.kernels.segments import Array, first_of_greatest, runs
-from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm, at_least_one
+from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm, at_least_one
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
@@ -20,7 +20,7 @@ __all__ = ["LabelPropagation"]
 _BITS = 32
 
 
-class LabelPropagation(SuperstepAlgorithm):
+class LabelPropagation(RowsAlgorithm):
     """Communities: in each iteration, all vertices take the label that is most frequent among the
     sources of their in-edges.
 
@@ -41,6 +41,8 @@ class LabelPropagation(SuperstepAlgorithm):
 
         >>> communities = graph.run(LabelPropagation(max_iterations=30))  # doctest: +SKIP
     """
+
+    compares_vertex_values = True
 
     def __init__(self, max_iterations: int, *, undirected: bool = False) -> None:
         self.max_iterations = at_least_one(max_iterations, "max_iterations")

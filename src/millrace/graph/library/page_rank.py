@@ -11,7 +11,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.graph.kernels.adjacency import edge_weights
 from millrace.graph.library.superstep_algorithm import (
     Columns,
-    SuperstepAlgorithm,
+    RowsAlgorithm,
     at_least_one,
     between_zero_and_one,
 )
@@ -22,7 +22,7 @@ from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 __all__ = ["PageRank", "WeightedPageRank"]
 
 
-class PageRank(SuperstepAlgorithm):
+class PageRank(RowsAlgorithm):
     """Scores that sum to 1: the chance to be at a vertex for one who follows links at random.
 
     Each vertex divides its score among its out-edges; vertices without out-edges divide theirs
@@ -70,7 +70,7 @@ class PageRank(SuperstepAlgorithm):
         self.max_iterations = at_least_one(max_iterations, "max_iterations")
         self.convergence_threshold = convergence_threshold
         self.include_zero_degree_vertices = include_zero_degree_vertices
-        self.weighted = weighted
+        self.weighted = self.reads_edge_values = weighted
 
     def columns(self, ids: Any, values: Any) -> Columns:
         return {"id": ids, "score": "double"}
@@ -132,7 +132,7 @@ class _PageRankProgram(SuperstepProgram):
         return {"id": ids, "score": self.scores[self._takes_part]}
 
 
-class WeightedPageRank(SuperstepAlgorithm):
+class WeightedPageRank(RowsAlgorithm):
     """Scores by the values of edges, which are the shares of a vertex's score that they take on,
     divided by its number of out-edges. Gelly: ``library.PageRank``.
 
@@ -145,6 +145,8 @@ class WeightedPageRank(SuperstepAlgorithm):
         beta: damping factor.
         max_iterations: number of iterations.
     """
+
+    reads_edge_values = True
 
     def __init__(self, beta: float, max_iterations: int) -> None:
         self.beta = between_zero_and_one(beta, "beta")

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.graph.kernels.adjacency import edge_weights, entries
-from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm, at_least_one
+from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm, at_least_one
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
@@ -19,7 +19,7 @@ from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 __all__ = ["GSASingleSourceShortestPaths", "SingleSourceShortestPaths"]
 
 
-class SingleSourceShortestPaths(SuperstepAlgorithm):
+class SingleSourceShortestPaths(RowsAlgorithm):
     """Lengths of the shortest paths from a vertex along the direction of edges, whose values are
     their lengths (1 for each if edges have no values).
 
@@ -38,6 +38,8 @@ class SingleSourceShortestPaths(SuperstepAlgorithm):
 
         >>> distances = graph.run(SingleSourceShortestPaths("Oslo", 30))  # doctest: +SKIP
     """
+
+    reads_edge_values = True
 
     def __init__(self, source: Any, max_iterations: int) -> None:
         if source is None:

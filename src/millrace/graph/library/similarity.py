@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from millrace.common.errors import JobDefinitionError
 from millrace.graph.kernels.adjacency import View, distinct_neighbours, fetch, numbers_of
 from millrace.graph.kernels.segments import Array, combined, expanded
-from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm
+from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
 __all__ = ["AdamicAdar", "JaccardIndex"]
@@ -26,7 +26,7 @@ Fraction = tuple[int, int]
 """Numerator and denominator."""
 
 
-class JaccardIndex(SuperstepAlgorithm):
+class JaccardIndex(RowsAlgorithm):
     """Shared neighbours of two vertices, divided by their distinct neighbours, for each pair that
     shares at least one. Directions of edges, self-loops and parallel edges do not count.
 
@@ -63,7 +63,7 @@ class JaccardIndex(SuperstepAlgorithm):
         return _JaccardProgram(self)
 
 
-class AdamicAdar(SuperstepAlgorithm):
+class AdamicAdar(RowsAlgorithm):
     """The inverse logarithms of the degrees of shared neighbours, summed for each pair of vertices
     that shares at least one. Directions of edges, self-loops and parallel edges do not count.
 

@@ -1,25 +1,46 @@
-"""`SuperstepAlgorithm`: base of the library's algorithms that run as superstep programs."""
+"""Bases of the library's algorithms that run as superstep programs."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, Generic, Self, TypeVar
 
 from millrace.common.errors import JobDefinitionError
+from millrace.graph.column_type import NULL, ColumnType, column_type_of_arrow
+from millrace.graph.data_set import DataSet
+from millrace.graph.elements import Vertex
+from millrace.graph.graph import Graph
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
-__all__ = ["SuperstepAlgorithm"]
+__all__ = ["RowsAlgorithm", "SuperstepAlgorithm"]
+
+R = TypeVar("R")
 
 Columns = dict[str, Any]
 """Columns of a result by name: their Arrow type, or its name."""
 
 
-class SuperstepAlgorithm(ABC):
-    """An algorithm for ``graph.run``."""
+class SuperstepAlgorithm(ABC, Generic[R]):
+    """An algorithm for ``graph.run``, which runs in all tasks at once."""
+
+    compares_vertex_values = False
+    """Whether the program reads the values of vertices, and compares them."""
+    reads_edge_values = False
+    """Whether the program reads the values of edges."""
+    parallelism: int | None = None
+    """Number of tasks; None for one per core."""
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """The algorithm itself, which runs in this number of tasks. By default there is one per
+        core; each needs a slot of the Spark application."""
+        self.parallelism = at_least_one(parallelism, "parallelism")
+        return self
 
     @abstractmethod
     def columns(self, ids: Any, values: Any) -> Columns:
-        """Columns of the result.
+        """Columns of the program's result.
 
         Args:
             ids: Arrow type of ids.
@@ -29,6 +50,71 @@ class SuperstepAlgorithm(ABC):
     @abstractmethod
     def program(self) -> SuperstepProgram:
         """The program of one task."""
+
+    @abstractmethod
+    def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> R:
+        """Result of the algorithm from that of the program."""
+
+    def run(self, graph: Graph[Any, Any, Any]) -> R:
+        """Run the algorithm now. Spark keeps its result, in memory or on disk.
+
+        Args:
+            graph: the graph.
+
+        Raises:
+            JobDefinitionError: ids or values are of a type with which the algorithm cannot work.
+            JobExecutionError: an edge has an end that is no vertex, or there are too few slots.
+        """
+        import pyarrow as pa
+
+        from millrace.spark.graphs.superstep_job import SuperstepSettings, run_supersteps_on_spark
+
+        name = type(self).__name__
+        has_values = self.compares_vertex_values and graph.vertex_type != NULL
+        if has_values and graph.vertex_type.is_pickled:
+            raise JobDefinitionError(
+                f"{name} compares the values of vertices, and these have no type: give map_vertices"
+                " a value_type, or annotate its function"
+            )
+        vertices, edges = graph.vertices, graph.edges
+        if not has_values:
+            vertices = vertices.select("id")
+        if not self.reads_edge_values or graph.edge_type == NULL:
+            edges = edges.select("source", "target")
+        ids, values = graph.id_type.arrow, graph.vertex_type.arrow if has_values else None
+        columns = self.columns(ids, values)
+        frame = run_supersteps_on_spark(
+            vertices,
+            edges,
+            self.program,
+            pa.schema(list(columns.items())),
+            SuperstepSettings(name, self.parallelism),
+        )
+        types = tuple(_column_type(kind, ids, values, graph) for kind in columns.values())
+        return self.finished(graph, DataSet(frame, _row(name, tuple(columns)), types))
+
+
+class RowsAlgorithm(SuperstepAlgorithm[DataSet[Any]]):
+    """An algorithm whose result is rows."""
+
+    def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> DataSet[Any]:
+        """The rows."""
+        return rows
+
+
+def _column_type(kind: Any, ids: Any, values: Any, graph: Graph[Any, Any, Any]) -> ColumnType:
+    import pyarrow as pa
+
+    if kind is ids:
+        return graph.id_type
+    if kind is values:
+        return graph.vertex_type
+    return column_type_of_arrow(pa.type_for_alias(kind))
+
+
+def _row(name: str, columns: tuple[str, ...]) -> Callable[..., Any]:
+    """Class of a result's rows."""
+    return Vertex if columns == Vertex._fields else namedtuple(f"{name}Row", columns)
 
 
 def at_least_one(number: int | None, name: str) -> int | None:

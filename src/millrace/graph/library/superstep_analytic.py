@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from millrace.graph.data_set import DataSet
+from millrace.graph.graph import Graph
 from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm
 
 __all__ = ["SuperstepAnalytic"]
@@ -15,7 +17,7 @@ __all__ = ["SuperstepAnalytic"]
 R = TypeVar("R")
 
 
-class SuperstepAnalytic(SuperstepAlgorithm, Generic[R]):
+class SuperstepAnalytic(SuperstepAlgorithm[R], Generic[R]):
     """An analytic: ``graph.run`` returns its result. Each task gives a row of whole numbers."""
 
     sums: tuple[str, ...] = ()
@@ -25,6 +27,10 @@ class SuperstepAnalytic(SuperstepAlgorithm, Generic[R]):
 
     def columns(self, ids: Any, values: Any) -> Columns:
         return dict.fromkeys((*self.sums, *self.maxima), "int64")
+
+    def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> R:
+        """Result from the rows of all tasks."""
+        return self.outcome(rows.to_arrow())
 
     def outcome(self, table: Any) -> R:
         """Result from the rows of all tasks.

@@ -11,14 +11,14 @@ from millrace.graph.kernels.adjacency import View, distinct_neighbours
 from millrace.graph.kernels.labels import OrderedLabels
 from millrace.graph.kernels.segments import Array
 from millrace.graph.kernels.triangles import find_triangles
-from millrace.graph.library.superstep_algorithm import Columns, SuperstepAlgorithm
+from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm
 from millrace.graph.library.superstep_analytic import SuperstepAnalytic, one_row
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
 __all__ = ["TriangleCount", "TriangleEnumerator", "TriangleListing"]
 
 
-class TriangleListing(SuperstepAlgorithm):
+class TriangleListing(RowsAlgorithm):
     """All triangles, each once. Self-loops and parallel edges do not count.
 
     Rows of the result: ``vertex_id_0``, ``vertex_id_1``, ``vertex_id_2``. If directed, also
