@@ -52,10 +52,10 @@ TO_UNTIE = frozenset(
 )
 """Imports inside functions that close a circle and are still to be untied: which module imports
 which. No new ones are added."""
-SAME_NAMES = frozenset({"AggregateFunction", "Edge", "Graph", "Table"})
+SAME_NAMES = frozenset({"AggregateFunction", "Edge", "Graph", "Projection", "Table"})
 """Classes that share a name: PyFlink's ``Table``, and the tables that state is kept in; what
-PyFlink calls the same in its two APIs; and Gelly's ``Graph`` and ``Edge``, beside those of a job
-and of a pattern."""
+PyFlink calls the same in its two APIs; and Gelly's ``Graph``, ``Edge`` and ``Projection``, beside
+those of a job, a pattern and an aggregation."""
 TEXT_SUFFIXES = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".txt", ".yml"})
 
 

@@ -5,6 +5,7 @@ Semantics: Flink docs, "Gelly: Flink Graph API".
 
 from __future__ import annotations
 
+from millrace.graph.csv_input import GraphCsvFormat
 from millrace.graph.data_set import DataSet
 from millrace.graph.elements import Edge, EdgeDirection, Triplet, Vertex
 from millrace.graph.functions import (
@@ -22,6 +23,7 @@ from millrace.graph.graph import Graph
 from millrace.graph.validation import GraphValidator, InvalidVertexIdsValidator
 
 __all__ = [
+    "GraphCsvFormat",
     "DataSet",
     "Edge",
     "EdgeDirection",

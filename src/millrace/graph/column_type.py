@@ -77,6 +77,11 @@ class ColumnType:
         """Arrow type of the column."""
         return arrow_type(self.logical_type)
 
+    def as_field(self) -> TypeInformation[Any]:
+        """The type as that of a field of a tuple or class."""
+        kind = self.kind
+        return kind if isinstance(kind, TypeInformation) else _LogicalTypeInfo(kind)
+
     @property
     def is_pickled(self) -> bool:
         """Whether the values have no type, and are pickled one by one."""
@@ -111,6 +116,21 @@ class ColumnType:
 
     def __str__(self) -> str:
         return self.kind.name if isinstance(self.kind, TypeInformation) else str(self.kind)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, repr=False)
+class _LogicalTypeInfo(TypeInformation[Any]):
+    """Type of a field whose values are those of a DataFrame's column."""
+
+    kind: LogicalType
+
+    @property
+    def name(self) -> str:
+        return str(self.kind)
+
+    @property
+    def bridged_type(self) -> LogicalType:
+        return self.kind
 
 
 def _pickled(value: Any) -> bytes:

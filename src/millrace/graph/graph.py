@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
+from millrace.common.errors import JobDefinitionError
+from millrace.graph.bridges import (
+    GraphBridges,
+    edges_of_igraph,
+    edges_of_networkx,
+    vertices_of_frame,
+)
 from millrace.graph.column_type import NULL, result_type
+from millrace.graph.csv_input import GraphCsvFormat
 from millrace.graph.data_set import DataSet
 from millrace.graph.elements import Edge, Vertex
 from millrace.graph.graph_base import EDGE_COLUMNS, VERTEX_COLUMNS
@@ -37,6 +45,7 @@ class Graph(
     GraphTransformations[K, VV, EV],
     GraphSetOperations[K, VV, EV],
     GraphNeighborhoods[K, VV, EV],
+    GraphBridges[K, VV, EV],
 ):
     """A directed graph: vertices with an id and a value, edges with a source, a target and a value.
 
@@ -111,6 +120,78 @@ class Graph(
         declared = (id_type, vertex_type)
         rows = rows_of(vertices, VERTEX_COLUMNS, Vertex, "vertices", declared)
         return cls(rows, _edges(edges, id_type, edge_type))
+
+    @classmethod
+    def from_csv(
+        cls,
+        edges_path: str,
+        vertices_path: str | None = None,
+        *,
+        id_type: Any = str,
+        vertex_type: Any = None,
+        edge_type: Any = None,
+        vertex_initializer: Callable[[Any], Any] | None = None,
+        edge_format: GraphCsvFormat | None = None,
+        vertex_format: GraphCsvFormat | None = None,
+    ) -> Graph[Any, Any, Any]:
+        """A graph of CSV files, which Spark reads. Gelly: ``fromCsvReader``.
+
+        Args:
+            edges_path: file or directory with a line per edge: source, target and, with
+                ``edge_type``, value.
+            vertices_path: file or directory with a line per vertex: id and, with ``vertex_type``,
+                value. By default the vertices are the ends of edges.
+            id_type: type of ids, such as ``int`` or ``"BIGINT"``.
+            vertex_type: type of the values of vertices. None if they have none.
+            edge_type: type of the values of edges. None if they have none.
+            vertex_initializer: function of a vertex's id that returns its value, without
+                ``vertices_path``.
+            edge_format: format of the lines of edges.
+            vertex_format: format of the lines of vertices.
+
+        Raises:
+            JobDefinitionError: there is no such file, or its first line has too few fields.
+        """
+        edges = (edge_format or GraphCsvFormat()).edges(edges_path, id_type, edge_type)
+        if vertices_path is None:
+            return cls.from_edges(edges, vertex_initializer, vertex_type=vertex_type)
+        if vertex_initializer is not None:
+            raise JobDefinitionError("give either vertices_path or vertex_initializer, not both")
+        vertices = (vertex_format or GraphCsvFormat()).vertices(vertices_path, id_type, vertex_type)
+        return cls.from_vertices_and_edges(vertices, edges)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, *, vertex_attribute: str = "value", edge_attribute: str = "value"
+    ) -> Graph[Any, Any, Any]:
+        """A graph of NetworkX. An undirected edge becomes two edges, one in each direction.
+
+        Args:
+            vertex_attribute: attribute of nodes with the value of the vertex.
+            edge_attribute: attribute of edges with the value of the edge, such as ``weight``.
+        """
+        return cls.from_vertices_and_edges(
+            *edges_of_networkx(graph, vertex_attribute, edge_attribute)
+        )
+
+    @classmethod
+    def from_igraph(
+        cls, graph: Any, *, vertex_attribute: str = "value", edge_attribute: str = "value"
+    ) -> Graph[Any, Any, Any]:
+        """A graph of igraph; see `from_networkx`. The ids are the names of the vertices, or their
+        numbers if they have no names."""
+        return cls.from_vertices_and_edges(
+            *edges_of_igraph(graph, vertex_attribute, edge_attribute)
+        )
+
+    @classmethod
+    def from_graphframe(cls, graph: Any) -> Graph[Any, Any, Any]:
+        """A graph of GraphFrames. The value of a vertex or an edge is its only further column, or
+        a row of all of them."""
+        return cls.from_vertices_and_edges(
+            vertices_of_frame(graph.vertices, ("id",), VERTEX_COLUMNS[:1]),
+            vertices_of_frame(graph.edges, ("src", "dst"), EDGE_COLUMNS[:2]),
+        )
 
     def validate(self, validator: GraphValidator) -> bool:
         """Whether the graph passes a check, such as `InvalidVertexIdsValidator`."""

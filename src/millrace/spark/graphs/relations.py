@@ -215,3 +215,14 @@ def cast_ids(frame: DataFrame, names: Sequence[str], ddl: str) -> DataFrame:
 def repartitioned(frame: DataFrame) -> DataFrame:
     """The rows of each ``id`` in one partition."""
     return frame.repartition("id")
+
+
+def as_one_value(frame: DataFrame, keys: Sequence[str], names: Sequence[str]) -> DataFrame:
+    """The columns ``keys`` under other names, and all further columns as ``value``: the only one
+    itself, several as a struct, NULL if there are none."""
+    others = [name for name in frame.columns if name not in keys]
+    value = F.lit(None) if not others else F.col(others[0])
+    if len(others) > 1:
+        value = F.struct(*others)
+    ids = [F.col(key).alias(name) for key, name in zip(keys, names, strict=True)]
+    return frame.select(*ids, value.alias("value"))

@@ -1,0 +1,67 @@
+"""CSV files as DataFrames of typed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from millrace.common.errors import JobDefinitionError
+from millrace.spark.graphs.frames import graph_session
+
+__all__ = ["read_csv"]
+
+
+def read_csv(
+    path: str,
+    names: Sequence[str],
+    types: Sequence[str],
+    fields: Sequence[int],
+    options: dict[str, Any],
+    ignore_invalid_lines: bool,
+) -> DataFrame:
+    """Some fields of each line of CSV files.
+
+    Args:
+        types: types of the columns in Spark's DDL.
+        fields: positions of the columns among the fields of a line.
+        options: options of Spark's reader.
+        ignore_invalid_lines: whether lines are left out if a field is missing or not of its type.
+            If not, they are errors.
+
+    Raises:
+        JobDefinitionError: there is no such file, or its first line has too few fields.
+    """
+    try:
+        lines = graph_session().read.options(**options).csv(path)
+    except PySparkException as error:
+        first = str(error).partition("\n")[0][:500]
+        raise JobDefinitionError(f"cannot read {path}: {first}") from error
+    present = lines.columns
+    if max(fields) >= len(present):
+        raise JobDefinitionError(
+            f"{path}: the fields {list(fields)} are wanted (the first is 0), and the first line "
+            f"has {len(present)} fields; is the field delimiter another one than "
+            f"{options['sep']!r}?"
+        )
+    lines = lines.toDF(*(f"c{number}" for number in range(len(present))))
+    columns = []
+    for name, ddl, position in zip(names, types, fields, strict=True):
+        raw = F.col(f"c{position}")
+        value = raw.try_cast(ddl)
+        if not ignore_invalid_lines:
+            message = F.concat(
+                F.lit(f"{path}: the field {position} of a line is "),
+                F.coalesce(F.concat(F.lit("'"), raw, F.lit("'")), F.lit("missing")),
+                F.lit(
+                    f", and {name} is of type {ddl}: declare another type, or set "
+                    "ignore_invalid_lines"
+                ),
+            )
+            value = F.coalesce(value, F.raise_error(message).cast(ddl))
+        columns.append(value.alias(name))
+    frame = lines.select(*columns)
+    return frame.dropna() if ignore_invalid_lines else frame
