@@ -8,7 +8,7 @@ from pathlib import Path
 
 import fault_pipeline as pipeline
 import pytest
-from fault_drivers import job_dir, run_driver
+from fault_drivers import EXECUTORS, job_dir, run_driver
 from fault_lives import Lives
 
 from millrace.common.errors import MillraceError
@@ -20,7 +20,8 @@ from millrace.state.state_delta import FileRef
 
 pytestmark = pytest.mark.fault
 
-COUNT = 400
+COUNTS = {"epochs": 400, "resident": 6_000}
+"""Records per executor, enough for some ten epochs: those of resident tasks end by the clock."""
 NEWEST = 7
 Damage = Callable[[Path], None]
 
@@ -55,9 +56,10 @@ def deleted(path: Path) -> None:
 
 
 @pytest.fixture
-def killed(live_and_die: Callable[..., Lives]) -> Path:
+def killed(executor: str, live_and_die: Callable[..., Lives]) -> Path:
     """A job killed between its newest checkpoint and the commit of the sinks."""
-    lives = live_and_die([f"after-metadata:{NEWEST}"], count=COUNT, inline_limit=300)
+    traps = [f"after-metadata:{NEWEST}"]
+    lives = live_and_die(traps, count=COUNTS[executor], inline_limit=300, executor=executor)
     return lives.directory
 
 
@@ -81,24 +83,28 @@ def victim(directory: Path, kind: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("kind", "damage"),
+    ("executor", "kind", "damage"),
     [
-        ("metadata", truncated),
-        ("metadata", cut_in_half),
-        ("metadata", emptied),
-        ("metadata", flipped),
-        ("metadata", zeroed_tail),
-        ("delta file", truncated),
-        ("delta file", flipped),
-        ("delta file", zeroed_tail),
-        ("delta file", deleted),
-        ("segment", truncated),
-        ("segment", flipped),
-        ("segment", deleted),
+        ("epochs", "metadata", truncated),
+        ("epochs", "metadata", cut_in_half),
+        ("epochs", "metadata", emptied),
+        ("epochs", "metadata", flipped),
+        ("epochs", "metadata", zeroed_tail),
+        ("epochs", "delta file", truncated),
+        ("epochs", "delta file", flipped),
+        ("epochs", "delta file", zeroed_tail),
+        ("epochs", "delta file", deleted),
+        ("epochs", "segment", truncated),
+        ("epochs", "segment", flipped),
+        ("epochs", "segment", deleted),
+        # the driver writes checkpoints and reads them, on either executor: one of each kind
+        ("resident", "metadata", truncated),
+        ("resident", "delta file", flipped),
+        ("resident", "segment", deleted),
     ],
 )
 def test_damage_is_named_and_the_checkpoint_before_serves(
-    kind: str, damage: Damage, killed: Path
+    executor: str, kind: str, damage: Damage, killed: Path
 ) -> None:
     """The damaged checkpoint is refused by the file's name, before anything becomes visible; with
     it out of the way the job goes on from the one before, and ends exactly."""
@@ -106,13 +112,13 @@ def test_damage_is_named_and_the_checkpoint_before_serves(
     damage(path)
     seen = [pipeline.visible(killed / "out", name) for name in pipeline.SINKS]
     with pytest.raises(MillraceError) as refused:
-        run_driver(killed, COUNT)
+        run_driver(killed, COUNTS[executor], cluster=EXECUTORS[executor]())
     assert str(path) in str(refused.value)
     assert "corrupt" in str(refused.value)
     assert "Traceback" not in str(refused.value)
     assert [pipeline.visible(killed / "out", name) for name in pipeline.SINKS] == seen
 
     shutil.rmtree(checkpoint_dir(job_dir(killed), NEWEST))
-    client = run_driver(killed, COUNT)
-    assert client.progress().records < COUNT
-    pipeline.check_output(killed / "out", COUNT, 3)
+    client = run_driver(killed, COUNTS[executor], cluster=EXECUTORS[executor]())
+    assert client.progress().records < COUNTS[executor]
+    pipeline.check_output(killed / "out", COUNTS[executor], 3)

@@ -25,7 +25,7 @@ IN_THE_DRIVER = (
 
 
 def die_and_resume(
-    directory: Path, seed: int, deaths: int, count: int = COUNT, **settings: str
+    directory: Path, seed: int, deaths: int, executor: str, count: int = COUNT, **settings: str
 ) -> None:
     rng = random.Random(seed)
     all_places = [*IN_THE_DRIVER, "after a segment", "at random"]
@@ -33,7 +33,7 @@ def die_and_resume(
     orphans: list[psutil.Process] = []
     for place in places:
         trap = f"{place}:{rng.randint(1, 4)}" if place in IN_THE_DRIVER else ""
-        driver = SparkDriver(directory, count, trap, settings=settings)
+        driver = SparkDriver(directory, count, trap, settings=settings, executor=executor)
         driver.wait_for(lambda driver=driver: driver.newest_checkpoint() > 0)  # type: ignore[misc]
         orphans += driver.descendants()
         if place == "after a segment":
@@ -41,31 +41,31 @@ def die_and_resume(
         elif place == "at random":
             driver.kill_at_random(seed)
         assert driver.wait() == -signal.SIGKILL, f"{place}: {driver.log}"
-    last = SparkDriver(directory, count, settings=settings)
+    last = SparkDriver(directory, count, settings=settings, executor=executor)
     assert last.wait() == 0, last.log
     assert reap(orphans) == []
     pipeline.check_output(directory / "out", count, 3)
 
 
-def test_killed_and_resumed(tmp_path: Path) -> None:
-    die_and_resume(tmp_path, seed=11, deaths=1, count=800)
+def test_killed_and_resumed(executor: str, tmp_path: Path) -> None:
+    die_and_resume(tmp_path, seed=11, deaths=1, executor=executor, count=800)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(20))
-def test_killed_everywhere_and_resumed(seed: int, tmp_path: Path) -> None:
+def test_killed_everywhere_and_resumed(seed: int, executor: str, tmp_path: Path) -> None:
     """Every phase and a random moment, in random order."""
-    die_and_resume(tmp_path, seed, deaths=8)
+    die_and_resume(tmp_path, seed, deaths=8, executor=executor)
 
 
 @pytest.mark.torture
-def test_killed_twenty_times_with_rocksdb(tmp_path: Path) -> None:
+def test_killed_twenty_times_with_rocksdb(executor: str, tmp_path: Path) -> None:
     """Databases on disk, sessions, rolling files: the output is that of a run that nobody
     disturbed, and no database stays."""
     settings = {
         "state.backend.type": "rocksdb",
         "state.backend.rocksdb.localdir": str(tmp_path / "databases"),
     }
-    die_and_resume(tmp_path, 20, deaths=20, count=4_000, **settings)
+    die_and_resume(tmp_path, 20, deaths=20, executor=executor, count=4_000, **settings)
     names = [path.name for path in (tmp_path / "databases").glob("*/*")]
     assert len(names) <= 16, names  # of the last run's workers, which the next run deletes

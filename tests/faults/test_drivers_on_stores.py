@@ -61,11 +61,26 @@ def test_killed_at_places(live_and_die: Drivers, root: str) -> None:
     check(root, lives, 500)
 
 
-def killed_at_times(live_and_die: Drivers, root: str, kills: int, count: int) -> None:
+def test_killed_at_places_on_resident_tasks(live_and_die: Drivers, root: str) -> None:
+    """The next epoch has begun when the driver dies amid the objects of a checkpoint."""
+    traps = ["after-segment:1", "during-metadata:1", "before-sink-commit:1"]
+    lives = live_and_die([*traps, ""], directory=root, look=False, count=2_000, executor="resident")
+    assert [life.status for life in lives.drivers[:-1]] == [-signal.SIGKILL] * len(traps)
+    check(root, lives, 2_000)
+
+
+def killed_at_times(
+    live_and_die: Drivers, root: str, kills: int, count: int, executor: str = "epochs"
+) -> None:
     chance = random.Random(kills)
     times = [chance.uniform(0.3, 1.5) for _ in range(kills)] + [0.0]
     lives = live_and_die(
-        [""] * len(times), directory=root, look=False, count=count, kill_after=times
+        [""] * len(times),
+        directory=root,
+        look=False,
+        count=count,
+        kill_after=times,
+        executor=executor,
     )
     assert sum(life.status == -signal.SIGKILL for life in lives.drivers) > kills // 2, lives.errors
     check(root, lives, count)
@@ -76,8 +91,9 @@ def test_killed_at_any_time(live_and_die: Drivers, root: str) -> None:
 
 
 @pytest.mark.torture
-def test_killed_at_any_time_twenty_times(live_and_die: Drivers, root: str) -> None:
-    killed_at_times(live_and_die, root, kills=20, count=20_000)
+def test_killed_at_any_time_twenty_times(executor: str, live_and_die: Drivers, root: str) -> None:
+    count = {"epochs": 20_000, "resident": 200_000}[executor]
+    killed_at_times(live_and_die, root, kills=20, count=count, executor=executor)
 
 
 class Superseded(FaultyCluster):

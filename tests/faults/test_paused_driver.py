@@ -43,19 +43,19 @@ def pause(driver: SparkDriver) -> None:
         driver.process.send_signal(signal.SIGCONT)
 
 
-def test_a_paused_driver_that_is_superseded_and_continued(tmp_path: Path) -> None:
-    paused = SparkDriver(tmp_path, COUNT)
+def test_a_paused_driver_that_is_superseded_and_continued(executor: str, tmp_path: Path) -> None:
+    paused = SparkDriver(tmp_path, COUNT, executor=executor)
     assert paused.wait_for(lambda: paused.newest_checkpoint() > 1), paused.log
     children = paused.descendants()
     pause(paused)
     try:
-        refused = SparkDriver(tmp_path, COUNT)
+        refused = SparkDriver(tmp_path, COUNT, executor=executor)
         assert refused.wait() == 1
         assert f"process {paused.process.pid}" in refused.log
         job_dir = paused.job_dir()
         assert job_dir is not None
         (job_dir / "lease.lock").unlink()  # as where locks do not outlive a pause
-        successor = SparkDriver(tmp_path, COUNT)
+        successor = SparkDriver(tmp_path, COUNT, executor=executor)
         assert successor.wait() == 0, successor.log
         pipeline.check_output(tmp_path / "out", COUNT, 3)
         before = files(tmp_path)

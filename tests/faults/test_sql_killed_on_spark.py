@@ -17,6 +17,8 @@ pytestmark = [pytest.mark.fault, pytest.mark.spark]
 TIMES = "sql_times_pipeline.py"
 JOBS = {"sql_pipeline.py": sql_pipeline, TIMES: sql_times_pipeline}
 COUNT = 3_000
+RATES = {"epochs": [], "resident": ["1000"]}
+"""Argument of the job per executor: records per second, so that there are many epochs on both."""
 EPOCHS = {
     "millrace.epoch.initial-records-per-split": "40",
     "millrace.epoch.max-records-per-split": "40",
@@ -24,8 +26,16 @@ EPOCHS = {
 TRAPS = ("after-acks", "during-metadata", "before-sink-commit", "during-sink-commit")
 
 
-def driver(directory: Path, job: str, trap: str = "", count: int = COUNT) -> SparkDriver:
-    return SparkDriver(directory, count, trap, settings=EPOCHS, job=job)
+def driver(directory: Path, job: str, executor: str, count: int, trap: str = "") -> SparkDriver:
+    return SparkDriver(
+        directory,
+        count,
+        trap,
+        settings=EPOCHS if executor == "epochs" else None,
+        job=job,
+        executor=executor,
+        arguments=RATES[executor],
+    )
 
 
 def kill_a_worker(running: SparkDriver) -> bool:
@@ -39,14 +49,16 @@ def kill_a_worker(running: SparkDriver) -> bool:
     return False
 
 
-def die_and_resume(directory: Path, job: str, traps: list[str], count: int = COUNT) -> None:
+def die_and_resume(
+    directory: Path, job: str, traps: list[str], executor: str, count: int = COUNT
+) -> None:
     orphans: list[psutil.Process] = []
     for trap in traps:
-        dying = driver(directory, job, trap, count)
+        dying = driver(directory, job, executor, count, trap)
         dying.wait_for(lambda dying=dying: dying.newest_checkpoint() > 0)  # type: ignore[misc]
         orphans += dying.descendants()
         assert dying.wait() == -signal.SIGKILL, f"{trap}: {dying.log}"
-    last = driver(directory, job, count=count)
+    last = driver(directory, job, executor, count)
     reached = last.newest_checkpoint()
     last.wait_for(lambda: last.newest_checkpoint() > reached)
     killed = last.wait_for(lambda: kill_a_worker(last))
@@ -60,14 +72,14 @@ def die_and_resume(directory: Path, job: str, traps: list[str], count: int = COU
     ("job", "count"),
     [("sql_pipeline.py", COUNT), pytest.param(TIMES, 1_000, marks=pytest.mark.torture)],
 )
-def test_driver_and_worker_are_killed(job: str, count: int, tmp_path: Path) -> None:
+def test_driver_and_worker_are_killed(job: str, count: int, executor: str, tmp_path: Path) -> None:
     """The driver between the files and their commit, the worker of the run that follows."""
-    die_and_resume(tmp_path, job, ["during-sink-commit:2"], count)
+    die_and_resume(tmp_path, job, ["during-sink-commit:2"], executor, count)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("place", TRAPS)
 @pytest.mark.parametrize("at", [1, 2, 5])
 @pytest.mark.parametrize("job", JOBS)
-def test_killed_everywhere(job: str, place: str, at: int, tmp_path: Path) -> None:
-    die_and_resume(tmp_path, job, [f"{place}:{at}", f"{place}:{at + 1}"])
+def test_killed_everywhere(job: str, place: str, at: int, executor: str, tmp_path: Path) -> None:
+    die_and_resume(tmp_path, job, [f"{place}:{at}", f"{place}:{at + 1}"], executor)

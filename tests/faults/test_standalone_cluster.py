@@ -53,35 +53,47 @@ def share_current(driver: ClusterDriver) -> float:
 
 
 def survive(
-    cluster: StandaloneCluster, directory: Path, count: int, seed: int, at_first: int = 25
+    cluster: StandaloneCluster,
+    directory: Path,
+    count: int,
+    seed: int,
+    executor: str,
+    at_first: int = 25,
 ) -> float:
     """Kill an executor after so many epochs, then a worker with all it has; the share of states
     found before that."""
     rng = random.Random(seed)
-    driver = ClusterDriver(cluster, directory, count)
+    driver = ClusterDriver(cluster, directory, count, executor)
     try:
         driver.wait_for_epochs(at_first)
         share = share_current(driver)
         first = rng.randrange(2)
         driver.wait_for(lambda: bool(cluster.executors(first)), "executor to kill")
-        for executor in cluster.executors(first):
-            executor.kill()
+        for process in cluster.executors(first):
+            process.kill()
         driver.wait_for_epochs(rng.randint(3, 8))
         doomed = cluster.workers[1 - first]
         doomed.kill()
         assert driver.wait() == 0, driver.tail()
         assert driver.lines[-1]["finished"]
+        wanted = "epochs" if executor == "epochs" else "resident"
+        assert f"executor {wanted}: " in driver.err.read_text()
     finally:
         driver.close()
     pipeline.check_output(directory / "out", count, SPLITS)
     return share
 
 
+@pytest.mark.parametrize("executor", ["epochs", "auto"])
 def test_an_executor_and_a_worker_die(
-    cluster: StandaloneCluster, tmp_path: Path, record_property: Callable[[str, object], None]
+    executor: str,
+    cluster: StandaloneCluster,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    """Before that, subtasks find their state where they left it, for they stay on their hosts."""
-    share = survive(cluster, tmp_path, count=2500, seed=0, at_first=15)
+    """Before that, subtasks find their state where they left it, for they stay on their hosts. The
+    job chooses resident tasks, one in this case, and leaves the other slot free."""
+    share = survive(cluster, tmp_path, count=2500, seed=0, executor=executor, at_first=15)
     record_property("state found current before the first kill", f"{share:.1%}")
     # a machine so busy that a task waits too long for its host makes it move once
     assert share >= 0.95
@@ -114,9 +126,10 @@ def test_an_executor_comes_late(master: StandaloneCluster, tmp_path: Path) -> No
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(1, 21))
 def test_executors_and_workers_die_at_length(
-    seed: int, cluster: StandaloneCluster, tmp_path: Path
+    seed: int, executor: str, cluster: StandaloneCluster, tmp_path: Path
 ) -> None:
-    survive(cluster, tmp_path, count=9000, seed=seed)
+    """On resident tasks, both slots are taken: the task that is left takes over after a minute."""
+    survive(cluster, tmp_path, count=9000, seed=seed, executor=executor)
 
 
 OPERATED = """
@@ -148,7 +161,10 @@ env.execute("operated")
 
 
 @pytest.mark.torture
-def test_a_job_on_a_cluster_is_operated(cluster: StandaloneCluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("executor", ["epochs", "auto"])
+def test_a_job_on_a_cluster_is_operated(
+    executor: str, cluster: StandaloneCluster, tmp_path: Path
+) -> None:
     """Its stacks are shown, an executor is killed, it is stopped with a savepoint and goes on."""
     (tmp_path / "job.py").write_text(OPERATED)
     words = ["--master", cluster.url, "--checkpoint-dir", "checkpoints"]
@@ -157,6 +173,7 @@ def test_a_job_on_a_cluster_is_operated(cluster: StandaloneCluster, tmp_path: Pa
         "spark.executor.cores": "1",
         "spark.executorEnv.PYTHONPATH": environment()["PYTHONPATH"],
         "spark.driver.host": LOOPBACK,
+        "millrace.executor": executor,
         "millrace.epoch.initial-records-per-split": "100",
         "millrace.epoch.max-records-per-split": "100",
     }.items():
@@ -179,8 +196,8 @@ def test_a_job_on_a_cluster_is_operated(cluster: StandaloneCluster, tmp_path: Pa
             assert job.poll() is None, job.communicate()
         assert "'Enrich'" in said
         assert "running" in answer("list")
-        for executor in cluster.executors(0):
-            executor.kill()
+        for process in cluster.executors(0):
+            process.kill()
         while "epoch 1" in (said := answer("status", "operated")) or "epoch 0" in said:
             assert time.monotonic() < deadline, said
         stopped = answer("stop", "operated")

@@ -16,14 +16,17 @@ from worker_faults import COUNT, SPLITS
 pytestmark = [pytest.mark.fault, pytest.mark.spark]
 
 
+SEGMENTS = {"epochs": 6, "resident": 20}
+"""Segment with which a worker dies, per executor. A resident task writes up to ten in each epoch,
+because it runs subtasks of all stages; it has to survive some epochs."""
 Outcomes = dict[str, list[dict[str, Any]]]
 """Per job, what came of each of its runs."""
 
 
-def run_jobs(root: Path, *seed: str) -> Outcomes:
+def run_jobs(root: Path, executor: str, *seed: str) -> Outcomes:
     done = subprocess.run(
-        [sys.executable, str(JOBS / "worker_faults.py"), str(root), *seed],
-        env=environment(MILLRACE_CRASH="after-segment:6"),
+        [sys.executable, str(JOBS / "worker_faults.py"), str(root), executor, *seed],
+        env=environment(MILLRACE_CRASH=f"after-segment:{SEGMENTS[executor]}"),
         capture_output=True,
         text=True,
         check=False,
@@ -34,11 +37,13 @@ def run_jobs(root: Path, *seed: str) -> Outcomes:
     return outcomes
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Outcomes]:
-    """The directory of all the jobs and their outcomes."""
+@pytest.fixture(scope="module", params=["epochs", "resident"])
+def world(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> tuple[Path, Outcomes]:
+    """The directory of all the jobs on one executor, and their outcomes."""
     root = tmp_path_factory.mktemp("workers")
-    return root, run_jobs(root)
+    return root, run_jobs(root, str(request.param))
 
 
 def tickets(root: Path, name: str) -> int:
@@ -93,8 +98,8 @@ def test_three_failures_with_two_restarts(world: Any) -> None:
 
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(20))
-def test_workers_killed_at_random(seed: int, tmp_path: Path) -> None:
-    [outcome] = run_jobs(tmp_path, str(seed))["at random"]
+def test_workers_killed_at_random(seed: int, executor: str, tmp_path: Path) -> None:
+    [outcome] = run_jobs(tmp_path, executor, str(seed))["at random"]
     assert outcome["error"] is None
     assert outcome["restarts"] == 0
     assert tickets(tmp_path, "at random") > 0

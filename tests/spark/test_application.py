@@ -10,11 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 
 from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import ApplicationLostError
 from millrace.spark import application
-from millrace.spark.application import require_application
+from millrace.spark.application import require_application, submission_to
 
 SOURCES = Path(__file__).parents[2] / "src"
 JOB = """
@@ -28,15 +29,24 @@ settings = Configuration({"millrace.executor": sys.argv[2]})
 env = StreamExecutionEnvironment.get_execution_environment(settings)
 source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(100), splits=1)
 numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-with numbers.execute_and_collect("numbers") as results:
-    assert next(results) == 0
-    if sys.argv[1] == "kill":
-        os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
-    else:
-        SparkContext._active_spark_context.stop()
-    for _ in results:
-        pass
+try:
+    with numbers.execute_and_collect("numbers") as results:
+        assert next(results) == 0
+        if sys.argv[1] == "kill":
+            os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+        else:
+            SparkContext._active_spark_context.stop()
+        for _ in results:
+            pass
+except Exception as error:
+    print(error, file=sys.stderr)
+    if sys.argv[1] == "stop":
+        raise
+    numbers.execute_and_collect("again")
 """
+NOT_SUBMITTED = (
+    "JobExecutionError: the job was not submitted: the Spark application of this program"
+)
 DIED = "the Spark application has ended beneath the job: its Java process died. Start"
 STOPPED = "the program itself has stopped the Spark application beneath the job, by stop()"
 
@@ -55,6 +65,25 @@ def test_whether_it_exists(monkeypatch: pytest.MonkeyPatch) -> None:
         require_application(context(refused))
     with pytest.raises(ApplicationLostError, match="was stopped, by the cluster"):
         require_application(context(lambda: True))
+
+
+def test_a_submission_to_an_application_that_has_ended() -> None:
+    """Py4J's error is replaced by one that says what to do; an error for another reason stays."""
+
+    def died() -> bool:
+        raise ConnectionRefusedError
+
+    with pytest.raises(JobExecutionError, match=r"its Java process died\. Start the program again"):
+        submit(context(died))
+    with pytest.raises(JobExecutionError, match=r"was stopped\. Call SparkContext\.getOrCreate"):
+        submit(context(lambda: True))
+    with pytest.raises(Py4JError, match="no such method"):
+        submit(context(lambda: False))
+
+
+def submit(application: Any) -> None:
+    with submission_to(application):
+        raise Py4JError("no such method")
 
 
 def test_what_the_program_stops_itself_is_its_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,3 +119,5 @@ def test_a_job_whose_application_ends(tmp_path: Path, end: str, executor: str, s
     assert done.returncode == 1
     assert said in done.stderr
     assert "runs again" not in done.stderr
+    if end == "kill":
+        assert f"{NOT_SUBMITTED} has ended, as its Java process died. Start" in done.stderr

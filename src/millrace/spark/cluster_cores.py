@@ -7,6 +7,8 @@ import time
 
 from pyspark import SparkContext
 
+from millrace.spark.application import running_application
+
 PATIENCE = 15.0
 """Seconds to wait for the first executors."""
 SETTLED = 2.0
@@ -26,7 +28,7 @@ class ClusterCores:
     """Observes the number of cores of all executors."""
 
     def __init__(self, context: SparkContext) -> None:
-        self._application = context._jsc.sc()
+        self._application = running_application(context)
         self._profile = self._application.resourceProfileManager().defaultResourceProfile()
         self._local = in_driver(context)
         self.count = self._now()

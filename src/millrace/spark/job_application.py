@@ -11,6 +11,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.engine.executor import Executor
 from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.spark.application import submission_to
 from millrace.spark.dependencies import Dependencies
 from millrace.spark.executor import SparkExecutor
 from millrace.spark.resident.executor import resident_executor, task_count
@@ -49,11 +50,12 @@ class JobApplication:
         Raises:
             JobExecutionError: there are too few slots for resident tasks.
         """
-        if choice is not None and choice.kind is ExecutorKind.EPOCHS:
-            return note_holder(self.context, choice)
-        spare = 0 if spark_sink is None else 1
-        tasks = task_count(self.context, self.tasks, self.environment, width, spare)
-        return chosen_holder(self.context, tasks, choice, spark_sink)
+        with submission_to(self.context):
+            if choice is not None and choice.kind is ExecutorKind.EPOCHS:
+                return note_holder(self.context, choice)
+            spare = 0 if spark_sink is None else 1
+            tasks = task_count(self.context, self.tasks, self.environment, width, spare)
+            return chosen_holder(self.context, tasks, choice, spark_sink)
 
     def executor(self, kind: ExecutorKind, settings: ResidentSettings) -> Executor:
         """An executor in the application.
@@ -61,9 +63,10 @@ class JobApplication:
         Args:
             settings: settings of resident tasks.
         """
-        if kind is ExecutorKind.EPOCHS:
-            return SparkExecutor(self.context, self.tasks, self.environment)
-        return resident_executor(self.context, self.tasks, self.environment, settings)
+        with submission_to(self.context):
+            if kind is ExecutorKind.EPOCHS:
+                return SparkExecutor(self.context, self.tasks, self.environment)
+            return resident_executor(self.context, self.tasks, self.environment, settings)
 
 
 def job_application(
@@ -84,10 +87,11 @@ def job_application(
         context = create_context(name, parallelism, extra=extra, spare=spare, failures=failures)
         dependencies.add_to_class_loader(context)
     else:
-        dependencies.require_jars(context)
-    return JobApplication(
-        context, dependencies.ship(context), configuration.get(options.SPARK_TASKS)
-    )
+        with submission_to(context):
+            dependencies.require_jars(context)
+    with submission_to(context):
+        environment = dependencies.ship(context)
+    return JobApplication(context, environment, configuration.get(options.SPARK_TASKS))
 
 
 def task_failures(configuration: Configuration, spare: int) -> int:

@@ -229,6 +229,21 @@ def test_the_other_tasks_take_over_if_no_slot_comes_for_a_lost_one(
     assert [len(crew.processes) for crew in starter.crews] == [2]
 
 
+def test_a_job_that_has_lost_all_tasks_comes_back_with_as_many(
+    install: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The slots of ended tasks become free a little later, and one is to stay free beside them."""
+    starter = install(ForkingStarter(slots=3), spare_slots=1)
+
+    def act(client: Any, details: JobDetails) -> None:
+        if details.epochs == 3:
+            starter.slots = 1  # as long as the others count as held
+            starter.running.cancel()
+
+    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    assert [len(crew.processes) for crew in starter.crews] == [2, 2]
+
+
 def test_further_tasks_leave_a_slot_free(install: Callable[..., Any], tmp_path: Path) -> None:
     starter = install(ForkingStarter(slots=4), spare_slots=1)
     changes, alive = Changes([4]), []

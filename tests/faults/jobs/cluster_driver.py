@@ -1,6 +1,6 @@
 """A driver on a Spark cluster; prints a line of JSON after each epoch and one at the end.
 
-Usage: ``cluster_driver.py DIRECTORY COUNT MASTER [KEY=VALUE ...]``.
+Usage: ``cluster_driver.py DIRECTORY COUNT MASTER PAUSE_MS [KEY=VALUE ...]``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def tell(progress: JobDetails, finished: bool = False) -> None:
     print(json.dumps(line), flush=True)
 
 
-def main(directory: Path, count: int, master: str, *settings: str) -> None:
+def main(directory: Path, count: int, master: str, pause_ms: int, *settings: str) -> None:
     logging.basicConfig(level=logging.INFO)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     JobLauncher.install(JobLauncher(resume=True, listeners=[tell]))
@@ -41,7 +41,7 @@ def main(directory: Path, count: int, master: str, *settings: str) -> None:
         configuration.set_string(*setting.split("=", 1))
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
-    pipeline.build(env, str(directory / "out"), count, SPLITS)
+    pipeline.build(env, str(directory / "out"), count, SPLITS, pause_ms=pause_ms)
     client = env.build_client(pipeline.JOB_NAME)
     client.run()
     client.result()
@@ -49,4 +49,4 @@ def main(directory: Path, count: int, master: str, *settings: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), *sys.argv[5:])

@@ -4,7 +4,7 @@ Its source reads differently whenever it is read again: other nonces, other batc
 split positions are honest. So an epoch put together from two readings shows: an index is lost or
 doubled, or two sinks disagree about its nonce. Can be run as a job file::
 
-    millrace run fault_pipeline.py OUT NUMBERS [PARALLELISM [SPLITS]]
+    millrace run fault_pipeline.py OUT NUMBERS [PARALLELISM [SPLITS [PAUSE_MS]]]
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import random
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ KEYS = 61
 WINDOW = 50
 PAUSE = 0.2
 """How probable it is that a reader has nothing to give for the rest of an epoch."""
+PACED_RECORDS = 10
+"""Records at most that a reader with pauses reads at a time."""
 END_OF_TIME = 1 << 50
 PATIENCE = 100
 """So long a number waits for its follower."""
@@ -56,10 +59,16 @@ Value = tuple[int, int, int]
 
 
 class RestlessNumbers(SplitSource[Value]):
-    """The numbers from 0 to ``count``; a second reading of a position gives other nonces."""
+    """The numbers from 0 to ``count``; a second reading of a position gives other nonces.
 
-    def __init__(self, count: int, splits: int) -> None:
+    Args:
+        pause_ms: milliseconds between two reads of a split. On resident tasks no epoch has a limit
+            of records, and without pauses the job is over after a few.
+    """
+
+    def __init__(self, count: int, splits: int, pause_ms: int = 0) -> None:
         self.splits = index_range_splits(0, count, splits)
+        self.pause_ms = pause_ms
 
     def create_enumerator(self) -> SplitEnumerator:
         return StaticEnumerator(self.splits)
@@ -67,16 +76,25 @@ class RestlessNumbers(SplitSource[Value]):
     def create_split_reader(
         self, split: IndexRangeSplit, position: Any, context: ReaderContext
     ) -> RestlessReader:
-        return RestlessReader(split, position)
+        return RestlessReader(split, position, self.pause_ms)
 
 
 class RestlessReader(SplitReader[Value]):
-    def __init__(self, split: IndexRangeSplit, position: int | None) -> None:
+    def __init__(self, split: IndexRangeSplit, position: int | None, pause_ms: int) -> None:
         self.split = split
         self.next = split.start if position is None else position
         self.random = random.SystemRandom()
+        self.pause_ms = pause_ms
+        self.rests_until = 0
+        """Time before which nothing is read, in ms since the epoch of Unix."""
 
     def read(self, max_records: int) -> RowBatch[Value]:
+        if self.pause_ms:
+            now = time.time_ns() // 1_000_000
+            if now < self.rests_until:
+                return RowBatch([])
+            self.rests_until = now + self.pause_ms
+            max_records = min(max_records, PACED_RECORDS)
         if self.random.random() < PAUSE:
             return RowBatch([])
         most = self.random.randint((max_records + 1) // 2, max_records)
@@ -91,7 +109,7 @@ class RestlessReader(SplitReader[Value]):
         return self.next >= self.split.end
 
     def next_wakeup(self, now: int) -> int:
-        return now
+        return max(now, self.rests_until)
 
 
 class Tally(KeyedProcessFunction):
@@ -148,13 +166,18 @@ def unchanged(value: Value) -> Value:
 
 
 def build(
-    env: StreamExecutionEnvironment, out: str, count: int, splits: int, between: Any = unchanged
+    env: StreamExecutionEnvironment,
+    out: str,
+    count: int,
+    splits: int,
+    between: Any = unchanged,
+    pause_ms: int = 0,
 ) -> None:
     """Build the job; ``between`` is a map function in the middle of it."""
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(
         lambda value, _: value[2]
     )
-    source = RestlessNumbers(count, splits)
+    source = RestlessNumbers(count, splits, pause_ms)
     numbers = env.from_source(source, strategy, "numbers").uid("numbers")
     numbers.map(list).sink_to(sink(out, "raw", RollingPolicy.default_rolling_policy(4000)))
     tallied = numbers.rebalance().map(between).name("between").key_by(key_of).process(Tally())
@@ -299,10 +322,12 @@ def small_epochs(
     )
 
 
-def main(out: str, count: str, parallelism: str = "2", splits: str = "3") -> None:
+def main(
+    out: str, count: str, parallelism: str = "2", splits: str = "3", pause_ms: str = "0"
+) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_parallelism(int(parallelism))
-    build(env, out, int(count), int(splits))
+    build(env, out, int(count), int(splits), pause_ms=int(pause_ms))
     env.execute(JOB_NAME)
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,12 +18,19 @@ from fault_pipeline import small_epochs
 
 from millrace.state.checkpoint.directory import complete_checkpoints
 
+PAUSE_MS = 10
+"""Milliseconds between two reads on resident tasks, so that the job has many epochs there, too."""
 PATIENCE = 600.0
 """Seconds that a driver may take on a busy machine."""
 
 
 class SparkDriver:
-    """One driver of the job in ``directory``; resumes whatever it finds there."""
+    """One driver of the job in ``directory``; resumes whatever it finds there.
+
+    Args:
+        executor: value of ``millrace.executor``.
+        arguments: further arguments of the job. None for those of the fault pipeline.
+    """
 
     def __init__(
         self,
@@ -33,17 +40,21 @@ class SparkDriver:
         master: str | None = None,
         settings: dict[str, str] | None = None,
         job: str = "fault_pipeline.py",
+        executor: str = "epochs",
+        arguments: Sequence[str] | None = None,
     ) -> None:
         self.directory = directory
         configuration = small_epochs(directory / "checkpoints", records=60).to_dict()
-        pairs = {**configuration, **(settings or {})}
+        pairs = {**configuration, "millrace.executor": executor, **(settings or {})}
+        if arguments is None:
+            arguments = ("2", "3", str(PAUSE_MS if executor == "resident" else 0))
         where = ["--master", master] if master else []
         self.process = subprocess.Popen(
             [
                 *(sys.executable, "-m", "millrace.cli.main", "run", "--resume", *where),
                 *("--parallelism", "2"),
                 *(word for key, value in pairs.items() for word in ("--conf", f"{key}={value}")),
-                *(str(JOBS / job), str(directory / "out"), str(count)),
+                *(str(JOBS / job), str(directory / "out"), str(count), *arguments),
             ],
             env=environment(MILLRACE_CRASH=trap, XDG_STATE_HOME=str(directory / "state")),
             stdout=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
 """A SQL job to be killed: windows and pairs of a sequence of numbers, in files.
 
-Usage: ``sql_pipeline.py DIRECTORY COUNT``.
+Usage: ``sql_pipeline.py DIRECTORY COUNT [RATE]``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NUMBERS = """CREATE TABLE numbers (
         AS TIMESTAMP(3)),
     WATERMARK FOR ts AS ts - INTERVAL '20' SECOND
 ) WITH ('connector' = 'datagen', 'fields.i.kind' = 'sequence', 'fields.i.start' = '0',
-    'fields.i.end' = '{last}')"""
+    'fields.i.end' = '{last}', 'rows-per-second' = '{rate}')"""
 FILES = "WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{path}')"
 WINDOWS = f"""INSERT INTO windows
     SELECT MOD(i, 3), MIN(i), COUNT(*), SUM(i), COUNT(DISTINCT MOD(i, 7))
@@ -32,10 +32,10 @@ PAIRS = """INSERT INTO pairs SELECT a.i, b.i
     ON a.i + 1 = b.i"""
 
 
-def main(directory: Path, count: int) -> None:
+def main(directory: Path, count: int, rate: int = 10_000) -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("pipeline.name", "faults")
-    t_env.execute_sql(NUMBERS.format(last=count - 1))
+    t_env.execute_sql(NUMBERS.format(last=count - 1, rate=rate))
     for name, columns in (
         ("windows", "k BIGINT, low BIGINT, c BIGINT, total BIGINT, sevenths BIGINT"),
         ("pairs", "a BIGINT, b BIGINT"),
@@ -68,4 +68,4 @@ def committed_rows(directory: Path) -> Counter[tuple[Any, ...]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -1,7 +1,7 @@
 """A SQL job to be killed, of what waits for time: interval, temporal and window joins, sessions and
 MATCH_RECOGNIZE over a sequence of numbers, in files.
 
-Usage: ``sql_times_pipeline.py DIRECTORY COUNT``.
+Usage: ``sql_times_pipeline.py DIRECTORY COUNT [RATE]``.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ QUERIES = {
 }
 
 
-def main(directory: Path, count: int) -> None:
+def main(directory: Path, count: int, rate: int = 10_000) -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("pipeline.name", "faults")
-    for statement in (NUMBERS.format(last=count - 1), VERSIONS, BURSTS, THIRDS):
+    for statement in (NUMBERS.format(last=count - 1, rate=rate), VERSIONS, BURSTS, THIRDS):
         t_env.execute_sql(statement)
     statements = t_env.create_statement_set()
     for name, query in QUERIES.items():
@@ -93,4 +93,4 @@ def check_output(directory: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

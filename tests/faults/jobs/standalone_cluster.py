@@ -21,6 +21,8 @@ from millrace.spark.class_archive import archive_options
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "127.0.0.2")
 """Two addresses are two hosts to Spark, which can tell a subtask's host but not its executor."""
+PAUSE_MS = 50
+"""Milliseconds between two reads on resident tasks, so that the job outlives an executor there."""
 
 
 def quick_start() -> str:
@@ -102,13 +104,21 @@ class StandaloneCluster:
 
 
 class ClusterDriver(ToldDriver):
-    """A driver of the fault pipeline on a cluster."""
+    """A driver of the fault pipeline on a cluster.
 
-    def __init__(self, cluster: StandaloneCluster, directory: Path, count: int) -> None:
+    Args:
+        executor: value of ``millrace.executor``.
+    """
+
+    def __init__(
+        self, cluster: StandaloneCluster, directory: Path, count: int, executor: str = "epochs"
+    ) -> None:
         program = [sys.executable, str(JOBS / "cluster_driver.py"), str(directory), str(count)]
         env = environment()
-        settings = [f"{key}={value}" for key, value in executor_settings(env).items()]
-        super().__init__([*program, cluster.url, *settings], directory, env)
+        pairs = {**executor_settings(env), "millrace.executor": executor}
+        settings = [f"{key}={value}" for key, value in pairs.items()]
+        pause_ms = "0" if executor == "epochs" else str(PAUSE_MS)
+        super().__init__([*program, cluster.url, pause_ms, *settings], directory, env)
 
 
 def executor_settings(env: Mapping[str, str]) -> dict[str, str]:

@@ -1,5 +1,5 @@
 """Several jobs whose workers suffer, one after the other on one local Spark; prints what came of
-each as JSON. Every worker dies with its sixth segment, whatever job it is for."""
+each as JSON. Every worker dies with one of its segments, whatever job it is for."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ from millrace.datastream.job_launcher import JobLauncher
 COUNT = 600
 SPLITS = 3
 NO_SEGMENTS = 1 << 20
+PAUSE_MS = 5
+"""Milliseconds between two reads on resident tasks, so that the jobs have many epochs, too."""
 
 
 def run(
     directory: Path,
+    executor: str,
     between: Callable[[pipeline.Value], pipeline.Value] = pipeline.unchanged,
     attempts: int = 0,
     inline_limit: int = NO_SEGMENTS,
@@ -34,10 +37,12 @@ def run(
     settings = pipeline.small_epochs(
         directory / "checkpoints", records=60, inline_limit=inline_limit
     )
+    settings.set_string("millrace.executor", executor)
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     env.set_parallelism(2)
     env.set_restart_strategy(RestartStrategies.fixed_delay_restart(attempts, 1))
-    pipeline.build(env, str(directory / "out"), COUNT, SPLITS, between)
+    pause_ms = PAUSE_MS if executor == "resident" else 0
+    pipeline.build(env, str(directory / "out"), COUNT, SPLITS, between, pause_ms)
     client = env.build_client(pipeline.JOB_NAME)
     client.run()
     try:
@@ -59,34 +64,36 @@ def prepared(root: Path, name: str) -> Path:
     return root / name
 
 
-def planned(root: Path) -> dict[str, list[dict[str, Any]]]:
+def planned(root: Path, executor: str) -> dict[str, list[dict[str, Any]]]:
     """The jobs of `make test`."""
     outcomes = {}
     place = prepared(root, "worker killed")
     killer = KillsItsProcess(str(place / "tickets"), (40, 333, 560), 2)
-    outcomes["worker killed"] = [run(place, killer)]
+    outcomes["worker killed"] = [run(place, executor, killer)]
     place = prepared(root, "segments")
-    outcomes["segments"] = [run(place, inline_limit=300)]
+    outcomes["segments"] = [run(place, executor, inline_limit=300)]
     place = prepared(root, "enough attempts")
     raises = Raises(str(place / "tickets"), 500, 3)
-    outcomes["enough attempts"] = [run(place, raises, attempts=3)]
+    outcomes["enough attempts"] = [run(place, executor, raises, attempts=3)]
     place = prepared(root, "too few attempts")
     raises = Raises(str(place / "tickets"), 500, 3)
-    outcomes["too few attempts"] = [run(place, raises, attempts=2), run(place, raises, attempts=2)]
+    outcomes["too few attempts"] = [run(place, executor, raises, attempts=2) for _ in range(2)]
     return outcomes
 
 
-def at_random(root: Path, seed: int) -> dict[str, list[dict[str, Any]]]:
+def at_random(root: Path, executor: str, seed: int) -> dict[str, list[dict[str, Any]]]:
     """Workers killed at random records and with every sixth segment."""
     rng = random.Random(seed)
     place = prepared(root, "at random")
     indexes = rng.sample(range(COUNT), rng.randint(3, 8))
     killer = KillsItsProcess(str(place / "tickets"), indexes, rng.randint(1, 3))
-    return {"at random": [run(place, killer, inline_limit=rng.choice((300, NO_SEGMENTS)))]}
+    inline_limit = rng.choice((300, NO_SEGMENTS))
+    return {"at random": [run(place, executor, killer, inline_limit=inline_limit)]}
 
 
-def main(root: Path, seed: str | None = None) -> None:
-    json.dump(planned(root) if seed is None else at_random(root, int(seed)), sys.stdout)
+def main(root: Path, executor: str, seed: str | None = None) -> None:
+    outcomes = planned(root, executor) if seed is None else at_random(root, executor, int(seed))
+    json.dump(outcomes, sys.stdout)
 
 
 if __name__ == "__main__":

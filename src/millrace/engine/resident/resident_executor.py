@@ -325,7 +325,8 @@ class ResidentExecutor:
 
     def _start_missing(self, width: int, may_wait: bool = True) -> None:
         """Start further tasks if there are fewer than ``width``. A job that has run before goes on
-        with fewer if there are too few slots.
+        with fewer if there are too few slots. If it has lost all, it first waits for as many slots
+        as it had: those of tasks that have just ended, or of executors that come back.
 
         Args:
             may_wait: whether to wait for slots that are about to become free.
@@ -338,7 +339,8 @@ class ResidentExecutor:
         leaving = sum(task.is_leaving and not task.is_told_to_return for task in tasks)
         missing = width - self._roster.size + leaving
         goes_on = self._attempt and self._roster.size
-        if missing > 0 and (goes_on or self._settings.spare_slots):
+        is_first = not self._attempt and self._settings.spare_slots
+        if missing > 0 and (goes_on or is_first):
             free = self._starter.free_slots()
             if free is not None:
                 least = 0 if self._roster.size else 1
