@@ -92,6 +92,16 @@ def without_zero(rows: Rows) -> Rows:
     return {row for row in rows if row != (0,) or row[0] is False}
 
 
+def triangles(graph: Any) -> Rows:
+    simple = nx.Graph(graph)
+    simple.remove_edges_from(list(nx.selfloop_edges(simple)))
+    return {(vertex, number) for vertex, number in nx.triangles(simple).items() if number}
+
+
+def triangle_count(graph: Any) -> Rows:
+    return without_zero({(sum(number for _, number in triangles(graph)) // 3,)})
+
+
 EXPECTED: dict[str, Callable[[Any], Rows]] = {
     "degrees": lambda graph: set(graph.degree),
     "in_degrees": lambda graph: set(graph.in_degree),
@@ -101,4 +111,19 @@ EXPECTED: dict[str, Callable[[Any], Rows]] = {
     "components": components,
     "bipartite_sides": sides,
     "is_bipartite": bipartite,
+    "triangles": triangles,
+    "triangle_count": triangle_count,
 }
+
+
+def distances(edges: Iterable[tuple[Any, ...]], source: Any) -> Rows:
+    """Distances from a vertex over edges with their lengths."""
+    graph = nx.MultiDiGraph()
+    graph.add_weighted_edges_from(edges)
+    if source not in graph:
+        return set()
+    return set(nx.single_source_dijkstra_path_length(graph, source).items())
+
+
+def ranks(graph: Any) -> dict[Any, float]:
+    return dict(nx.pagerank(graph, tol=1e-10, max_iter=1000))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from edge_histories import EXPECTED, History, folded, without_zero
+from edge_histories import EXPECTED, History, distances, folded, ranks, without_zero
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.types.typeinfo import Types
@@ -55,7 +55,7 @@ def test_results_at_every_checkpoint(method: str, seed: int) -> None:
             assert without_zero(folded(rows)) == EXPECTED[method](history.graph())
 
 
-@pytest.mark.parametrize("method", ["degrees", "components", "bipartite_sides"])
+@pytest.mark.parametrize("method", ["degrees", "components", "bipartite_sides", "triangles"])
 @pytest.mark.parametrize("before", [1, 2, 3])
 def test_a_job_goes_on_at_another_parallelism(method: str, before: int, tmp_path: Path) -> None:
     dice = random.Random(f"{method} {before}")
@@ -95,6 +95,59 @@ def test_results_on_resident_tasks(parallelism: int) -> None:
             edges = env.from_collection(changes).set_parallelism(1)
             rows = list(getattr(GraphStream(edges), method)().execute_and_collect())
         assert folded(rows) == expected(history.graph()), method
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_shortest_paths_at_every_checkpoint(seed: int) -> None:
+    dice = random.Random(seed)
+    vertices = list(range(dice.choice([5, 12, 30])))
+    history = History(dice, vertices, weights=True)
+    rows: list[Any] = []
+    with MiniJob(dice.choice([1, 2]), workers=2, seed=seed) as job:
+        source = job.source()
+        read = job.collect(source.stream)
+        graph = GraphStream(source.stream, value_type=Types.DOUBLE())
+        results = job.collect(graph.shortest_paths(0))
+        for _ in range(15):
+            changes = history.changes(dice.choice([1, 5, 40]))
+            source.push(*changes)
+            process(job, read, len(changes))
+            rows += results.take()
+            assert folded(rows) == distances(history.edges, 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ranks_at_every_checkpoint(seed: int) -> None:
+    dice = random.Random(seed)
+    history = History(dice, list(range(dice.choice([4, 10, 30]))))
+    rows: list[Any] = []
+    with MiniJob(dice.choice([1, 2]), workers=2, seed=seed) as job:
+        source = job.source()
+        read = job.collect(source.stream)
+        results = job.collect(GraphStream(source.stream).page_rank(tolerance=1e-7))
+        for _ in range(12):
+            changes = history.changes(dice.choice([1, 5, 40]))
+            source.push(*changes)
+            process(job, read, len(changes))
+            rows += results.take()
+            found: dict[Any, float] = dict(folded(rows))  # type: ignore[arg-type]
+            total = sum(found.values())
+            shares = {vertex: rank / total for vertex, rank in found.items()}
+            assert shares == pytest.approx(ranks(history.graph()), abs=1e-5)
+
+
+def test_lengths_and_arguments_are_checked() -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        edges = env.from_collection([(1, 2, -1.0)])
+        paths = GraphStream(edges, value_type=Types.DOUBLE()).shortest_paths(1)
+        with pytest.raises(JobExecutionError, match="the length -1.0: lengths are 0 or more"):
+            list(paths.execute_and_collect())
+        named = GraphStream(env.from_collection([(1, 2, "a")]), value_type=Types.STRING())
+        with pytest.raises(JobDefinitionError, match="lengths of edges are numbers"):
+            named.shortest_paths(1)
+        with pytest.raises(JobDefinitionError, match="damping is between"):
+            named.page_rank(damping=1)
 
 
 def rows_of(graph: Any, method: str) -> set[tuple[Any, ...]]:

@@ -14,7 +14,13 @@ from millrace.graph.streams.edge_columns import CHANGE, SOURCE, TARGET, VALUE
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator import Operator
 
-__all__ = ["EdgeFilterOperator", "EdgeMapOperator", "ReverseOperator", "VertexFilterOperator"]
+__all__ = [
+    "EdgeFilterOperator",
+    "EdgeMapOperator",
+    "LengthsOperator",
+    "ReverseOperator",
+    "VertexFilterOperator",
+]
 
 
 class _FilterOperator(FunctionOperator):
@@ -69,6 +75,29 @@ class EdgeMapOperator(FunctionOperator):
         columns = [data.column(SOURCE), data.column(TARGET), values, data.column(CHANGE)]
         made = pa.RecordBatch.from_arrays(columns, names)
         self.output.emit(ColumnBatch(made, batch.timestamps, None, "dict"))
+
+
+class LengthsOperator(Operator):
+    """Gives edges a number as their value: 1 if they have none.
+
+    Args:
+        weighted: whether values of edges count.
+    """
+
+    takes = BatchForm.COLUMNS
+
+    def __init__(self, weighted: bool) -> None:
+        self._weighted = weighted
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        data = batch.data
+        if self._weighted:
+            lengths = data.column(VALUE).cast(pa.float64()).fill_null(1.0)
+        else:
+            lengths = pa.array(np.ones(len(data)))
+        columns = [data.column(SOURCE), data.column(TARGET), lengths, data.column(CHANGE)]
+        made = pa.RecordBatch.from_arrays(columns, [SOURCE, TARGET, VALUE, CHANGE])
+        self.output.emit(ColumnBatch(made, None, None, "dict"))
 
 
 class ReverseOperator(Operator):

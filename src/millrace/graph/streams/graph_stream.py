@@ -20,6 +20,7 @@ from millrace.graph.streams.components_operator import (
     ComponentsOperator,
     Shown,
 )
+from millrace.graph.streams.distances_operator import DISTANCE, DistancesOperator
 from millrace.graph.streams.edge_columns import (
     CHANGE,
     HIGH,
@@ -31,6 +32,7 @@ from millrace.graph.streams.edge_columns import (
 from millrace.graph.streams.edge_functions import (
     EdgeFilterOperator,
     EdgeMapOperator,
+    LengthsOperator,
     ReverseOperator,
     VertexFilterOperator,
 )
@@ -42,6 +44,8 @@ from millrace.graph.streams.edge_table import (
     EdgesOperator,
 )
 from millrace.graph.streams.forest_operator import ForestOperator
+from millrace.graph.streams.ranks_operator import RANK, RanksOperator
+from millrace.graph.streams.triangles_operator import CELL, CellsOperator, TrianglesOperator
 from millrace.graph.streams.vertex_sums import SumSpec, VertexSumsOperator, WholeSumOperator
 from millrace.runtime.operator import Operator
 
@@ -51,7 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GraphStream"]
 
-_DEGREE, _COUNT = "degree", "count"
+_DEGREE, _COUNT, _TRIANGLES = "degree", "count", "triangles"
 
 
 class GraphStream:
@@ -199,6 +203,26 @@ class GraphStream:
         """A row with the number of vertices."""
         return self._whole(self._sums("Vertices", None), "Vertex Count")
 
+    # -- triangles ---------------------------------------------------------------------
+
+    def triangle_count(self) -> DataStream[Any]:
+        """A row with the number of triangles. Directions and copies of edges do not count."""
+        return self._whole(self._triangles(False), "Triangle Count")
+
+    def triangles(self) -> DataStream[Any]:
+        """Rows (vertex, triangles) of the vertices that are in a triangle. Directions and copies of
+        edges do not count."""
+        spec = SumSpec((CHANGE,), (0,), _TRIANGLES)
+        by_vertex = self._triangles(True).key_by(VERTEX)
+        sums = partial(VertexSumsOperator, self._format.vertex, spec)
+        types = [self._vertex_info, Types.LONG()]
+        return _typed(_then(by_vertex, "Triangles", sums), [VERTEX, _TRIANGLES], types)
+
+    def _triangles(self, by_vertex: bool) -> DataStream[Any]:
+        cells = _beside(_beside(self._changes, "Pairs", PairsOperator), "Cells", CellsOperator)
+        counting = partial(TrianglesOperator, self._format.vertex, by_vertex)
+        return _then(cells.key_by(CELL), "Triangles of Cells", counting)
+
     # -- components --------------------------------------------------------------------
 
     def components(self) -> DataStream[Any]:
@@ -229,6 +253,55 @@ class GraphStream:
         )
         merged = _then(forests.global_(), name, partial(ComponentsOperator, vertex, shown))
         return _in_order(_typed(_single(merged), names, types))
+
+    # -- distances and ranks -------------------------------------------------------------
+
+    def shortest_paths(self, source: Any) -> DataStream[Any]:
+        """Rows (vertex, distance) of the vertices that can be reached from a vertex: the sums of
+        the edges' values along shortest paths. Edges without values have the length 1.
+
+        One subtask keeps all edges.
+
+        Raises:
+            JobDefinitionError: values are no numbers.
+        """
+        return self._solved("Shortest Paths", DISTANCE, DistancesOperator, source)
+
+    def page_rank(self, damping: float = 0.85, tolerance: float = 1e-4) -> DataStream[Any]:
+        """Rows (vertex, rank): PageRank, refreshed around each change. The ranks of a graph without
+        ends have the mean 1; divide them by their sum to have probabilities.
+
+        One subtask keeps all edges.
+
+        Args:
+            damping: probability of following an edge.
+            tolerance: how much a rank may differ before it is given anew.
+
+        Raises:
+            JobDefinitionError: an argument is out of range.
+        """
+        if not 0 < damping < 1 or not tolerance > 0:
+            raise JobDefinitionError(
+                f"damping is between 0 and 1, and tolerance positive, got {damping}, {tolerance}"
+            )
+        plain = self._copy(self._changes)
+        plain._value_info = None  # values do not count
+        return plain._solved("PageRank", RANK, RanksOperator, damping, tolerance)
+
+    def _solved(
+        self, name: str, result: str, operator: Callable[..., Operator], *arguments: Any
+    ) -> DataStream[Any]:
+        weighted = self._value_info is not None
+        kind = self._format.value
+        if weighted and not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+            raise JobDefinitionError(
+                f"lengths of edges are numbers, and this graph has values of the type "
+                f"{self._value_info}: make others with map_edges()"
+            )
+        edges = _beside(self._changes, "Lengths", partial(LengthsOperator, weighted))
+        factory = partial(operator, self._format.vertex, *arguments)
+        solved = _single(_then(edges.global_(), name, factory))
+        return _in_order(_typed(solved, [VERTEX, result], [self._vertex_info, Types.DOUBLE()]))
 
     # -- building ----------------------------------------------------------------------
 

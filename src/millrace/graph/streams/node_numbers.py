@@ -15,30 +15,32 @@ class NodeNumbers:
     """Numbers of the vertices that a subtask knows. It is no state: numbers are given again after
     a restore.
 
+    Args:
+        kinds: types of the ids; several if a vertex is known by several columns.
+
     Example:
         >>> numbers = NodeNumbers(pa.string())
         >>> numbers.of(pa.array(["b", "a", "b"])).tolist(), numbers.count
         ([0, 1, 0], 2)
     """
 
-    def __init__(self, kind: pa.DataType) -> None:
+    def __init__(self, *kinds: pa.DataType) -> None:
         self._table = SlotTable()
-        self._table.bind(ColumnsOf((kind,)))
+        self._table.bind(ColumnsOf(kinds))
 
-    def of(self, ids: pa.Array) -> Positions:
+    def of(self, *ids: pa.Array) -> Positions:
         """Number of each vertex. New ones get numbers."""
-        numbers = self._table.slots_of([ids], create=True)
+        numbers = self._table.slots_of(ids, create=True)
         self._table.seal()
         return numbers
 
-    def find(self, ids: pa.Array) -> Positions:
+    def find(self, *ids: pa.Array) -> Positions:
         """Number of each vertex; -1 for an unknown one."""
-        return self._table.slots_of([ids], create=False)
+        return self._table.slots_of(ids, create=False)
 
     def ids(self, numbers: Positions) -> pa.Array:
-        """Vertices with these numbers."""
-        [found] = self._table.keys_at(numbers)
-        return found
+        """Vertices with these numbers: the last column if there are several."""
+        return self._table.keys_at(numbers)[-1]
 
     @property
     def count(self) -> int:
