@@ -12,8 +12,9 @@ from edge_histories import EXPECTED, History, distances, folded, ranks, without_
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.types.typeinfo import Types
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.window import TumblingEventTimeWindows
 from millrace.engine.resident.tasks import ResidentSettings
-from millrace.graph.streams import GraphStream, added, removed
+from millrace.graph.streams import EdgeDirection, GraphStream, added, removed
 from millrace.table import StreamTableEnvironment
 from millrace.testing import CollectingSink, MiniJob, run_local
 from millrace.testing.resident_tasks import local_resident_executor
@@ -223,3 +224,27 @@ def test_a_record_that_is_no_edge_fails_the_job(record: Any, message: str) -> No
         graph = GraphStream(env.from_collection([record]))
         with pytest.raises(JobExecutionError, match=message):
             list(graph.degrees().execute_and_collect())
+
+
+def test_neighbourhoods_per_window() -> None:
+    with MiniJob(parallelism=2) as job:
+        source = job.source()
+        graph = GraphStream(source.stream, value_type=Types.LONG())
+        minute = TumblingEventTimeWindows.of(60_000)
+        spent = job.collect(graph.slice(minute).reduce_on_edges(lambda one, two: one + two))
+        payers = job.collect(
+            graph.slice(minute, EdgeDirection.IN).fold_neighbors(
+                [], lambda known, vertex, neighbour, value: [*known, neighbour]
+            )
+        )
+        degrees = job.collect(
+            graph.slice(minute, EdgeDirection.ALL).apply_on_neighbors(
+                lambda vertex, near: [(vertex, len(near))] if len(near) > 1 else None
+            )
+        )
+        source.push((1, 2, 10), (1, 3, 5), removed(1, 2, 10), (2, 3, 1), timestamp=1_000)
+        source.push((1, 2, 7), timestamp=61_000)
+        source.push_watermark(59_999)
+        process(job, spent, 2)
+        assert sorted(payers.values()) == [(2, [1]), (3, [1, 2])]
+        assert sorted(degrees.values()) == [(1, 2), (2, 2), (3, 2)]

@@ -1,6 +1,7 @@
 """Streams of edges as graphs, whose results are kept up to date."""
 
 from millrace.graph.streams.edge_columns import added, removed
+from millrace.graph.streams.edge_windows import EdgeDirection, EdgeWindows
 from millrace.graph.streams.graph_stream import GraphStream
 
-__all__ = ["GraphStream", "added", "removed"]
+__all__ = ["EdgeDirection", "EdgeWindows", "GraphStream", "added", "removed"]

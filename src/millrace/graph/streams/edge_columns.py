@@ -6,7 +6,9 @@ it changes the graph: 1 for an addition, -1 for a removal.
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -88,9 +90,10 @@ class EdgeColumnsOperator(Operator):
         self._format = format
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        if values:
-            times = None if timestamps is None else pa.array(timestamps, pa.int64())
-            self._emit(from_records(values), kinds_of(values), times)
+        for start, end in _alike(values):
+            some = values[start:end]
+            times = None if timestamps is None else pa.array(timestamps[start:end], pa.int64())
+            self._emit(from_records(some), kinds_of(some), times)
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         if len(batch):
@@ -133,6 +136,14 @@ class EdgeColumnsOperator(Operator):
                 "records out before"
             )
         return column
+
+
+def _alike(values: list[Any]) -> list[tuple[int, int]]:
+    """Ranges of records with the same form: tuples that add edges may come between rows that remove
+    some."""
+    forms = [(type(value), len(value) if isinstance(value, Sized) else 0) for value in values]
+    bounds = [n for n in range(1, len(forms)) if forms[n] != forms[n - 1]]
+    return list(pairwise([0, *bounds, len(forms)])) if forms else []
 
 
 class PairsOperator(Operator):

@@ -12,6 +12,7 @@ import pyarrow as pa
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.typeinfo import TypeInformation, Types
+from millrace.common.window import WindowAssigner
 from millrace.datastream.stream import DataStream
 from millrace.graph.streams.components_operator import (
     BIPARTITE,
@@ -43,6 +44,7 @@ from millrace.graph.streams.edge_table import (
     DistinctOperator,
     EdgesOperator,
 )
+from millrace.graph.streams.edge_windows import EdgeDirection, EdgeWindows, NeighboursOperator
 from millrace.graph.streams.forest_operator import ForestOperator
 from millrace.graph.streams.ranks_operator import RANK, RanksOperator
 from millrace.graph.streams.triangles_operator import CELL, CellsOperator, TrianglesOperator
@@ -202,6 +204,24 @@ class GraphStream:
     def vertex_count(self) -> DataStream[Any]:
         """A row with the number of vertices."""
         return self._whole(self._sums("Vertices", None), "Vertex Count")
+
+    # -- windows -----------------------------------------------------------------------
+
+    def slice(
+        self,
+        window_assigner: WindowAssigner[Any, Any],
+        direction: EdgeDirection = EdgeDirection.OUT,
+    ) -> EdgeWindows:
+        """The edges that are added in each window, by vertex.
+
+        Args:
+            window_assigner: windows, such as ``TumblingEventTimeWindows.of(60_000)``.
+            direction: edges that belong to a vertex.
+        """
+        near = partial(NeighboursOperator, direction)
+        return EdgeWindows(
+            _beside(self._changes, "Neighbours", near).key_by(0).window(window_assigner)
+        )
 
     # -- triangles ---------------------------------------------------------------------
 

@@ -207,7 +207,8 @@ class TrianglesOperator(PacedOperator):
         first = (two >= 0) & (mine < order.take(one)) & (mine < order.take(two, mode="clip"))
         found = np.stack([near.take(rows)[first], far.take(rows)[first], third[first]], axis=1)
         here = self._weight.take(found).sum(axis=1) == self._wanted.take(found[:, 0])
-        return found[here]
+        kept: _Integers = found[here]
+        return kept
 
     def _edges_between(self, x: _Integers, y: _Integers) -> _Integers:
         """Slot of the edge between nodes. -1 if there is none."""
