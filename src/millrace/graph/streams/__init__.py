@@ -1,7 +1,8 @@
 """Streams of edges as graphs, whose results are kept up to date."""
 
+from millrace.graph.elements import EdgeDirection
 from millrace.graph.streams.edge_columns import added, removed
-from millrace.graph.streams.edge_windows import EdgeDirection, EdgeWindows
+from millrace.graph.streams.edge_windows import EdgeWindows
 from millrace.graph.streams.graph_stream import GraphStream
 
 __all__ = ["EdgeDirection", "EdgeWindows", "GraphStream", "added", "removed"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -16,21 +15,11 @@ from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.stream import DataStream
 from millrace.datastream.windowed_stream import WindowedStream
+from millrace.graph.elements import EdgeDirection
 from millrace.graph.streams.edge_columns import SOURCE, TARGET, VALUE, changes_of
 from millrace.runtime.operator import Operator
 
-__all__ = ["EdgeDirection", "EdgeWindows", "NeighboursOperator"]
-
-
-class EdgeDirection(Enum):
-    """Edges that belong to a vertex. Gelly: ``EdgeDirection``."""
-
-    IN = "IN"
-    """Those that end at it."""
-    OUT = "OUT"
-    """Those that begin at it."""
-    ALL = "ALL"
-    """Both."""
+__all__ = ["EdgeWindows", "NeighboursOperator"]
 
 
 class NeighboursOperator(Operator):

@@ -14,6 +14,7 @@ from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.common.window import WindowAssigner
 from millrace.datastream.stream import DataStream
+from millrace.graph.elements import EdgeDirection
 from millrace.graph.streams.components_operator import (
     BIPARTITE,
     COMPONENT,
@@ -44,7 +45,7 @@ from millrace.graph.streams.edge_table import (
     DistinctOperator,
     EdgesOperator,
 )
-from millrace.graph.streams.edge_windows import EdgeDirection, EdgeWindows, NeighboursOperator
+from millrace.graph.streams.edge_windows import EdgeWindows, NeighboursOperator
 from millrace.graph.streams.forest_operator import ForestOperator
 from millrace.graph.streams.ranks_operator import RANK, RanksOperator
 from millrace.graph.streams.triangles_operator import CELL, CellsOperator, TrianglesOperator
