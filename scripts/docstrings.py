@@ -2,7 +2,8 @@
 
 Docstrings are written to be read in an editor, too: examples stand as sessions (``>>>``) in the
 text, code follows a line that ends with two colons, and single backticks name public classes. Here
-the first two become blocks of code, and the names become links.
+the first two become blocks of code, and the names become links. Arguments that one line describes
+together get a line each: Griffe knows an argument by its name alone.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ EXAMPLE = re.compile(rf"^Example(?P<title>:? .*?)?:(?P<code>:)?\n{BODY}", re.MUL
 LITERAL = re.compile(rf"::\n\n{BODY}")
 SESSION = re.compile(r"^(?P<indent> *)>>> .*\n(?:(?P=indent).*\S.*\n)*", re.MULTILINE)
 FENCED = re.compile(r"(```.*?```)", re.DOTALL)
+ARGUMENTS = re.compile(rf"^Args:\n{BODY}", re.MULTILINE)
+SEVERAL = re.compile(
+    r"^    (?P<names>\w+(?:, \w+)+): (?P<text>.*\n(?:(?:     +.*)?\n)*)", re.MULTILINE
+)
 NAME = re.compile(r"(?<![`\[\w])`(?P<path>[A-Z]\w*(?:\.\w+)?)`(?!`)")
 
 
@@ -35,6 +40,7 @@ class Docstrings(Extension):
 def rendered(text: str, public: Mapping[str, str]) -> str:
     """The docstring as Markdown; ``public`` has the full path of each public name."""
     text = EXAMPLE.sub(_example, text + "\n")
+    text = ARGUMENTS.sub(lambda match: SEVERAL.sub(_line_each, match[0]), text)
     text = LITERAL.sub(lambda match: f":\n\n{_fenced(match['body'], 'text')}", text)
     text = SESSION.sub(lambda match: _fenced(match[0], "pycon"), text)
     outside_and_inside = FENCED.split(text)
@@ -47,6 +53,10 @@ def _example(match: re.Match[str]) -> str:
     if match["code"]:
         return head + _fenced(match["body"], "python")
     return head + dedent(match["body"]).lstrip("\n")
+
+
+def _line_each(match: re.Match[str]) -> str:
+    return "".join(f"    {name}: {match['text']}" for name in match["names"].split(", "))
 
 
 def _fenced(code: str, language: str) -> str:

@@ -96,6 +96,10 @@ def link(path: str, text: str) -> str:
         ("`Row`, ``Row``, `row`, `Col`.", link("common.Row", "Row") + ", ``Row``, `row`, `Col`."),
         ("`Row.get` of it", link("common.Row.get", "Row.get") + " of it"),
         (">>> `Row`\n1", "```pycon\n>>> `Row`\n1\n```"),
+        (
+            "Args:\n    a, b: two\n        lines.\n    c: one.\n\nNot d, e: this.",
+            "Args:\n    a: two\n        lines.\n    b: two\n        lines.\n    c: one.\n\nNot d, e: this.",
+        ),
     ],
 )
 def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
