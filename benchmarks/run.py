@@ -4,6 +4,7 @@
     python benchmarks/run.py --only latency     one bar (may be given more than once)
     python benchmarks/run.py --only resident    all bars of resident tasks but resident_soak
     python benchmarks/run.py --only statefun    all bars of Stateful Functions
+    python benchmarks/run.py --only graphs      all bars of graphs
     python benchmarks/run.py --report           only write the table from what is there
     python benchmarks/run.py --quick            tiny sizes, to see that everything works
 
@@ -26,6 +27,7 @@ import columns_exchanged
 import decoding
 import dynamic_rules
 import epoch_overhead
+import graph_library
 import jdbc_upserts
 import kafka_latency
 import kafka_source
@@ -113,6 +115,7 @@ BARS: dict[str, Bar] = {
             statefun_embedded,
             statefun_ping_pong,
             statefun_checkpoint,
+            graph_library,
             startup,
             sql_first_row,
             memory,
@@ -166,7 +169,7 @@ WHEN_NAMED = frozenset({"soak", "resident_soak"})
 GROUPS = {
     group: [name for name in BARS if name.startswith(f"{group}_") and name not in WHEN_NAMED]
     for group in ("resident", "statefun")
-}
+} | {"graphs": [name for name in BARS if name.startswith("graph_")]}
 """Bars that have a name together."""
 
 

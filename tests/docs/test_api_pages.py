@@ -35,6 +35,7 @@ PUBLIC = (
     "millrace.formats.changes",
     "millrace.formats.protobuf",
     "millrace.formats.registry",
+    "millrace.graph.library",
     "millrace.metrics",
     "millrace.rest",
     "millrace.state_processor",

@@ -3,6 +3,8 @@ before Spark runs."""
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -14,9 +16,11 @@ from millrace.graph.library import (
     ConnectedComponents,
     PageRank,
     SingleSourceShortestPaths,
+    Summarization,
     TriangleListing,
     VertexMetrics,
 )
+from millrace.runtime.supersteps.local_run import run_local
 
 pytestmark = pytest.mark.spark
 
@@ -67,13 +71,43 @@ def test_results_that_are_no_rows(graph: Graph[Any, Any, Any]) -> None:
     assert (metrics.number_of_vertices, metrics.number_of_edges) == (5, 4)
     communities = graph.run(CommunityDetection(5))
     assert communities.number_of_edges() == 4
-    assert len({row.value for row in communities.get_vertices().collect() if row.id in "abc"}) == 1
+    tables = graph.get_vertex_ids().to_arrow(), graph.get_edges().to_arrow()
+    local = run_local(CommunityDetection(5).program, *tables)
+    assert sorted(communities.get_vertices().collect()) == [
+        tuple(row.values()) for row in local.sort_by("id").to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("seed", [2, 9])
+def test_summaries_equal_groups_in_python(spark: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    values: list[Any] = ["red", "blue", None] if seed == 2 else [1, 2, 3]
+    vertices = [(number, rng.choice(values)) for number in range(12)]
+    edges = [(rng.randrange(12), rng.randrange(12), rng.choice("xy")) for _ in range(40)]
+    summary = graph_of(vertices, edges).run(Summarization())
+    value_of = dict(vertices)
+    group = {
+        value: min(v for v, other in vertices if other == value) for value in value_of.values()
+    }
+    assert {v: tuple(value) for v, value in summary.get_vertices().collect()} == {
+        group[value]: (value, count) for value, count in Counter(value_of.values()).items()
+    }
+    counts = Counter((group[value_of[a]], group[value_of[b]], kind) for a, b, kind in edges)
+    assert sorted((edge.source, edge.target, *edge.value) for edge in summary.get_edges()) == [
+        (*ends, count) for ends, count in sorted(counts.items())
+    ]
+
+
+def graph_of(vertices: Any, edges: Any) -> Graph[Any, Any, Any]:
+    return Graph.from_vertices_and_edges(vertices, edges)
 
 
 def test_untyped_values_are_refused(graph: Graph[Any, Any, Any]) -> None:
     untyped = graph.map_vertices(lambda vertex: {vertex.id})
     with pytest.raises(JobDefinitionError, match="give map_vertices a value_type"):
         untyped.run(ConnectedComponents(5))
+    with pytest.raises(JobDefinitionError, match="Summarization groups vertices by their values"):
+        untyped.run(Summarization())
 
 
 def test_parameters_are_checked() -> None:

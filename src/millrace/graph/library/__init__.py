@@ -31,6 +31,7 @@ from millrace.graph.library.shortest_paths import (
     SingleSourceShortestPaths,
 )
 from millrace.graph.library.similarity import AdamicAdar, JaccardIndex
+from millrace.graph.library.summarization import Summarization
 from millrace.graph.library.triangles import TriangleCount, TriangleEnumerator, TriangleListing
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "LocalClusteringCoefficient",
     "PageRank",
     "SingleSourceShortestPaths",
+    "Summarization",
     "TriadicCensus",
     "TriangleCount",
     "TriangleEnumerator",
