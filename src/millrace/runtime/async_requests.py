@@ -29,13 +29,14 @@ class AsyncRequests:
     """Starts requests and reports which ones have ended. Used by one thread.
 
     Args:
+        timeout: seconds that a request may take; None if it limits itself.
         on_end: called in the event loop's thread whenever a request has ended.
     """
 
     def __init__(
         self,
         function: Any,
-        timeout: float,
+        timeout: float | None,
         retry: AsyncRetryStrategy,
         on_end: Callable[[], None] = lambda: None,
     ) -> None:

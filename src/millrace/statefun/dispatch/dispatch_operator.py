@@ -64,8 +64,6 @@ _WAKE_UP_MS = 10
 """
 _TURN = 10_000
 """Most invocations in the worker until the subtask gives way to other work."""
-_YEAR_SECONDS = 365 * 86_400.0
-"""Time limit of invocations: each invoker has its own."""
 
 _CALLER = itemgetter(2)
 """Caller of a message as plain tuples."""
@@ -254,7 +252,8 @@ class DispatchOperator(Operator):
         if self._requests is None:
             wake = self.context.waker.wake
             retry = AsyncRetryStrategy.no_restart()
-            self._requests = AsyncRequests(self._invoke, _YEAR_SECONDS, retry, wake)
+            # no timeout: each invoker has its own
+            self._requests = AsyncRequests(self._invoke, None, retry, wake)
         return self._requests
 
     async def _invoke(self, request: tuple[Invoker, MessageBatch]) -> list[Reply]:
