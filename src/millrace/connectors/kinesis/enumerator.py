@@ -4,7 +4,7 @@ children."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 from millrace.common.source import (
@@ -13,6 +13,7 @@ from millrace.common.source import (
     SourceSplit,
     SplitEnumerator,
 )
+from millrace.connectors.daemon_pool import DaemonPool
 from millrace.connectors.kinesis.client import (
     KinesisError,
     KinesisProperties,
@@ -73,7 +74,7 @@ class KinesisEnumerator(SplitEnumerator):
         self._listed: dict[str, _Shard] = {}
         self._next = 0
         self._client: Any = None
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: DaemonPool | None = None
         self._looking: Future[list[_Shard]] | None = None
         self._context = EnumeratorContext(1)
 
@@ -93,7 +94,7 @@ class KinesisEnumerator(SplitEnumerator):
                 self._context.logger.warning("cannot look for new shards now: %s", error)
         elif now >= self._next:
             if self._looking is None:
-                self._pool = self._pool or ThreadPoolExecutor(1, "kinesis-shards")
+                self._pool = self._pool or DaemonPool(1, "kinesis-shards")
                 self._looking = self._pool.submit(self._list)
             self._next = now + _LOOK_AGAIN
         ready = self._ready()
@@ -199,7 +200,7 @@ class KinesisEnumerator(SplitEnumerator):
 
     def close(self) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool.close()
 
 
 def _shard(stream: str, found: Mapping[str, Any]) -> _Shard:

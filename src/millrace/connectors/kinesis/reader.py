@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 from millrace.common.source import AssignedSplit, ReaderContext, SourceReader, SplitRecords
 from millrace.common.types.batch import RowBatch
+from millrace.connectors.daemon_pool import DaemonPool
 from millrace.connectors.kinesis.aggregation import unpacked
 from millrace.connectors.kinesis.client import (
     KinesisProperties,
@@ -82,7 +83,7 @@ class KinesisReader(SourceReader[Any]):
         self._most = most
         self._context = context
         self._client: Any = None
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: DaemonPool | None = None
         self._open: dict[str, _OpenShard] = {}
         self._metrics = context.metrics.add_group("KinesisReader")
         self._metrics.gauge("millisBehindLatest", self._largest_lag)
@@ -147,7 +148,7 @@ class KinesisReader(SourceReader[Any]):
                 request.set_exception(error)
             return request
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(_REQUESTS, "Kinesis requests")
+            self._threads = DaemonPool(_REQUESTS, "Kinesis requests")
         request = self._threads.submit(self._ask, shard)
         request.add_done_callback(lambda _: wake_up())
         return request
@@ -226,7 +227,7 @@ class KinesisReader(SourceReader[Any]):
 
     def close(self) -> None:
         if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads.close()
         if self._client is not None:
             self._client.close()
 
