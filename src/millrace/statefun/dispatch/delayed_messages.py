@@ -10,6 +10,9 @@ from millrace.statefun.invocation.batch import Delayed, PlainMessage, plain
 
 __all__ = ["DelayedMessages"]
 
+_LONGEST_DELAY_MS = 100 * 365 * 86_400_000
+"""Longest delay of a message: clocks cannot wait for the largest number of the protocol."""
+
 
 class DelayedMessages:
     """Delayed messages of a subtask.
@@ -44,7 +47,7 @@ class DelayedMessages:
                 self._table.remove(sender, number)
             return
         number, self._next_number = self._next_number, self._next_number + 1
-        at = now + delayed.delay_ms
+        at = now + min(delayed.delay_ms, _LONGEST_DELAY_MS)
         self._table.put(sender, number, (at, delayed.token, plain(delayed.message)))
         heappush(self._heap, (at, number, sender))
         if delayed.token:

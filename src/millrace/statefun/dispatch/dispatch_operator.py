@@ -14,12 +14,13 @@ Semantics: Flink docs, "Stateful Functions".
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
-from millrace.common.errors import MillraceError
+from millrace.common.errors import MillraceError, StateError
 from millrace.common.functions.async_functions import AsyncRetryStrategy
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.batch import RowBatch
@@ -212,7 +213,7 @@ class DispatchOperator(Operator):
             if len(self._in_flight) >= self._spec.max_in_flight:
                 break
             target = self._mailboxes.take_ready()
-            invoker = self._functions.invoker(target)
+            invoker = self._invoker(target)
             batch = self._batch(target, invoker)
             if invoker.is_direct(target.function_type):
                 invocations += len(batch.messages)
@@ -229,6 +230,19 @@ class DispatchOperator(Operator):
         if invocations >= _TURN:
             self.context.waker.wake()
         self._emit()
+
+    def _invoker(self, target: Address) -> Invoker:
+        """Invoker of an address with messages.
+
+        Raises:
+            InvocationError: there is none. The text names the sender.
+        """
+        try:
+            return self._functions.invoker(target)
+        except InvocationError as error:
+            sender = self._mailboxes.sender(target)
+            sent = "an ingress" if sender is None else f"function {Address(*sender)}"
+            raise InvocationError(f"{error}; the message is from {sent}") from None
 
     def _batch(self, target: Address, invoker: Invoker) -> MessageBatch:
         function = target.function_type
@@ -274,6 +288,21 @@ class DispatchOperator(Operator):
     # -- effects -----------------------------------------------------------------------------
 
     def _take_reply(self, batch: MessageBatch, reply: Reply) -> None:
+        """Carry out the effects of a batch.
+
+        Raises:
+            StateError, InvocationError: an effect is impossible. The text names function, address
+                and endpoint.
+        """
+        try:
+            self._carry_out(batch, reply)
+        except (StateError, InvocationError) as error:
+            with suppress(InvocationError):  # an update may have taken the endpoint away
+                place = self._functions.invoker(batch.target).place(batch.target.function_type)
+                error = type(error)(f"{error} (function {batch.target} at {place})")
+            raise error from None
+
+    def _carry_out(self, batch: MessageBatch, reply: Reply) -> None:
         target = batch.target
         if isinstance(reply, MissingStates):
             self._states.register(target.function_type, reply.specs)

@@ -93,6 +93,10 @@ class Mailboxes:
         """The address that has been ready longest. There is one."""
         return Address(*self._ready.popleft())
 
+    def sender(self, target: Address) -> PlainAddress | None:
+        """Sender of the first message of an address; None if an ingress sent it."""
+        return self._boxes[target].messages[0][2]
+
     def batch(self, target: Address, most: int, most_bytes: int | None = None) -> list[Message]:
         """The first messages of an address, which are in flight from now on.
 

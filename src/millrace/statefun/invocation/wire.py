@@ -19,7 +19,15 @@ from millrace.statefun.invocation.batch import (
     StateSpec,
     plain_value,
 )
-from millrace.statefun.protocol import DELETE, FromFunction, ToFunction
+from millrace.statefun.protocol import (
+    AFTER_INVOKE,
+    AFTER_WRITE,
+    DELETE,
+    MODIFY,
+    NONE,
+    FromFunction,
+    ToFunction,
+)
 
 __all__ = ["MalformedReply", "read_reply", "request_bytes"]
 
@@ -59,7 +67,7 @@ def read_reply(content: bytes, sender: Address) -> Reply:
     """Reply from its bytes. A reply without content has no effects.
 
     Raises:
-        MalformedReply: the bytes are of something else, or a message has no target.
+        MalformedReply: the bytes are of something else, or a part of them has no meaning.
     """
     try:
         reply = FromFunction.FromString(content)
@@ -71,12 +79,7 @@ def read_reply(content: bytes, sender: Address) -> Reply:
     result = reply.invocation_result
     caller = (*sender,)
     return Effects(
-        {
-            mutation.state_name: None
-            if mutation.mutation_type == DELETE
-            else _value(mutation.state_value)
-            for mutation in result.state_mutations
-        },
+        {mutation.state_name: _mutated(mutation) for mutation in result.state_mutations},
         [_message(sent, caller) for sent in result.outgoing_messages],
         [_delayed(sent, caller) for sent in result.delayed_invocations],
         [
@@ -84,6 +87,17 @@ def read_reply(content: bytes, sender: Address) -> Reply:
             for sent in result.outgoing_egresses
         ],
     )
+
+
+def _mutated(mutation: Any) -> TypedValue | None:
+    if mutation.mutation_type == DELETE:
+        return None
+    if mutation.mutation_type != MODIFY:
+        raise MalformedReply(
+            f"the state '{mutation.state_name}' has a mutation of the unknown type "
+            f"{mutation.mutation_type}"
+        )
+    return _value(mutation.state_value)
 
 
 def _value(value: Any) -> TypedValue:
@@ -111,6 +125,15 @@ def _delayed(sent: Any, caller: PlainAddress) -> Delayed:
 
 def _spec(missing: Any) -> StateSpec:
     expiration = missing.expiration_spec
+    if expiration.mode not in (NONE, AFTER_WRITE, AFTER_INVOKE):
+        raise MalformedReply(
+            f"the state '{missing.state_name}' expires in the unknown mode {expiration.mode}"
+        )
+    if expiration.mode != NONE and expiration.expire_after_millis < 0:
+        raise MalformedReply(
+            f"the state '{missing.state_name}' has the time to live "
+            f"{expiration.expire_after_millis} ms"
+        )
     return StateSpec(
         missing.state_name,
         missing.type_typename,
