@@ -28,6 +28,7 @@ import decoding
 import dynamic_rules
 import epoch_overhead
 import graph_library
+import graph_streams
 import jdbc_upserts
 import kafka_latency
 import kafka_source
@@ -116,6 +117,7 @@ BARS: dict[str, Bar] = {
             statefun_ping_pong,
             statefun_checkpoint,
             graph_library,
+            graph_streams,
             startup,
             sql_first_row,
             memory,

@@ -1,0 +1,167 @@
+"""A graph stream on resident tasks; tells how long it took, and when changes had their effect.
+
+    python graph_stream.py --checkpoint-dir DIR --job components|mixed|paths --edges M
+
+``components``: additions only, as fast as they go. ``mixed``: R-MAT edges of which a tenth is
+removed again, drawn uniformly; as fast as they go. ``paths``: shortest paths in a graph of M edges,
+then single changes, each of which changes a distance. Prints one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from array import array
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.common import Configuration, RowKind, Types, WatermarkStrategy
+from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.types.batch import Batch
+from millrace.connectors import DataGeneratorSource
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.graph.streams import GraphStream, added, removed
+
+PARALLELISM = 2
+SCALE = 17
+"""Binary digits of vertices: R-MAT reaches about 100,000 of 131,072."""
+PROBE = 1 << 40
+"""First of the vertices whose distances tell when a change had its effect."""
+BLOCK = 1 << 16
+
+Edges = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+
+
+@cache
+def rmat(block: int) -> Edges:
+    """A block of R-MAT edges, the same in every process."""
+    dice = np.random.default_rng(block)
+    source, target = np.zeros(BLOCK, np.int64), np.zeros(BLOCK, np.int64)
+    for _ in range(SCALE):
+        drawn = dice.random(BLOCK)
+        source = 2 * source + (drawn >= 0.76)
+        target = 2 * target + (((drawn >= 0.57) & (drawn < 0.76)) | (drawn >= 0.95))
+    return source, target
+
+
+def edge(number: int) -> tuple[int, int]:
+    source, target = rmat(number // BLOCK)
+    return int(source[number % BLOCK]), int(target[number % BLOCK])
+
+
+def addition(number: int) -> Any:
+    return edge(number)
+
+
+def mixed(number: int) -> Any:
+    """Each tenth change removes one of the edges before it, any with the same probability."""
+    if number % 10 != 9 or number < 100:
+        return added(*edge(number))
+    earlier = int(np.random.default_rng(number).integers(number))
+    return removed(*edge(earlier - (earlier % 10 == 9)))
+
+
+class TimesWriter(SinkWriter[Any]):
+    """Counts rows, and notes how long those of `PROBE` were on their way, in ms."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._rows = path, 0
+        self._delays = array("d")
+
+    def write(self, batch: Batch) -> None:
+        now = time.time()
+        self._rows += len(batch)
+        if len(batch) > 10_000:
+            return  # the graph itself
+        for row in batch.to_rows().values:
+            if row[0] >= PROBE and row.get_row_kind() is RowKind.INSERT:
+                self._delays.append(1000 * (now - row[1]))
+
+    def flush(self, end_of_input: bool) -> None:
+        with open(self._path, "a") as file:
+            file.write(json.dumps({"rows": self._rows, "delays": list(self._delays)}) + "\n")
+        self._rows, self._delays = 0, array("d")
+
+
+class TimesSink(Sink[Any]):
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+
+    def create_writer(self, context: WriterContext, state: Any) -> TimesWriter:
+        return TimesWriter(os.path.join(self._directory, f"rows-{context.subtask_index}"))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--checkpoint-dir", required=True)
+    parser.add_argument("--job", choices=("components", "mixed", "paths"), required=True)
+    parser.add_argument("--edges", type=int, required=True)
+    return parser.parse_args()
+
+
+PROBES = 1000
+"""Changes whose effects on shortest paths are timed."""
+PROBE_SECONDS = 0.01
+
+
+class PathChanges:
+    """Edges of a graph, then paced edges that bring further vertices into reach. The length of such
+    an edge is the time."""
+
+    def __init__(self, edges: int) -> None:
+        self._edges = edges
+
+    def __call__(self, number: int) -> Any:
+        if number < self._edges:
+            return (*edge(number), 1.0)
+        time.sleep(PROBE_SECONDS)
+        return (0, PROBE + number, time.time())
+
+
+def source_of(args: argparse.Namespace) -> DataGeneratorSource[Any]:
+    if args.job == "paths":
+        return DataGeneratorSource(PathChanges(args.edges), count=args.edges + PROBES, splits=1)
+    generate = addition if args.job == "components" else mixed
+    return DataGeneratorSource(generate, count=args.edges, splits=1)
+
+
+def start(args: argparse.Namespace, output: Path) -> float:
+    """Run the job to its end; returns the seconds that it took."""
+    config = Configuration()
+    config.set_string("execution.checkpointing.dir", os.path.join(args.checkpoint_dir, "c"))
+    config.set_string("execution.checkpointing.interval", "1 s")
+    config.set_string("millrace.executor", "resident")
+    env = StreamExecutionEnvironment.get_execution_environment(config)
+    env.set_parallelism(PARALLELISM)
+    changes = env.from_source(source_of(args), WatermarkStrategy.no_watermarks(), "changes")
+    changes = changes.set_parallelism(1)
+    if args.job == "paths":
+        graph = GraphStream(changes, value_type=Types.DOUBLE())
+        results = graph.shortest_paths(0)
+    else:
+        results = GraphStream(changes).components()
+    results.sink_to(TimesSink(str(output)))
+    began = time.perf_counter()
+    env.execute(f"graph stream: {args.job}")
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    args = arguments()
+    output = Path(args.checkpoint_dir) / "out"
+    output.mkdir()
+    seconds = start(args, output)
+    lines = [json.loads(line) for path in output.iterdir() for line in path.open()]
+    delays = [delay for line in lines for delay in line["delays"]]
+    rows = sum(line["rows"] for line in lines)
+    print(json.dumps({"seconds": seconds, "edges": args.edges, "rows": rows, "delays": delays}))
+
+
+if __name__ == "__main__":
+    main()

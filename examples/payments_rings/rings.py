@@ -1,0 +1,56 @@
+"""Rings in payments: accounts that are connected by large circles of money, and tell so at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transfers import Transfer, transfers
+
+from millrace.common import Types
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.graph.streams import GraphStream
+from millrace.table import StreamTableEnvironment
+
+MERCHANT = "M"
+TRIANGLES = 3
+"""Triangles of an account from which on its community is suspicious."""
+
+
+def between_accounts(payer: str, payee: str, value: Any) -> bool:
+    """Payments to merchants connect everybody, and mean nothing."""
+    return not payer.startswith(MERCHANT) and not payee.startswith(MERCHANT)
+
+
+def ends(transfer: Transfer) -> tuple[str, str]:
+    return transfer.payer, transfer.payee
+
+
+def main() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    pairs = env.from_collection(list(transfers())).map(
+        ends, Types.TUPLE([Types.STRING(), Types.STRING()])
+    )
+    graph = GraphStream(pairs).filter_edges(between_accounts)
+    for name, result in (
+        ("members", graph.components()),
+        ("triangles", graph.triangles()),
+        ("degrees", graph.distinct().out_degrees()),
+    ):
+        t_env.create_temporary_view(name, t_env.from_changelog_stream(result))
+    t_env.execute_sql(ALERTS).print()
+
+
+ALERTS = f"""
+SELECT m.component AS ring, COUNT(*) AS accounts, SUM(COALESCE(t.triangles, 0)) / 3 AS triangles,
+    CASE WHEN MAX(COALESCE(t.triangles, 0)) >= {TRIANGLES} THEN 'community'
+        ELSE 'ring' END AS kind
+FROM members m LEFT JOIN triangles t ON m.vertex = t.vertex
+    JOIN degrees d ON m.vertex = d.vertex
+GROUP BY m.component
+HAVING COUNT(*) >= 3 AND SUM(d.degree) >= COUNT(*)
+"""
+"""A component is as large as a ring if it has at least as many edges as accounts."""
+
+if __name__ == "__main__":
+    main()
