@@ -29,7 +29,7 @@ _LEFT, _RIGHT, _ODD = range(3)
 
 
 class Shown(Enum):
-    """What an operator of components gives."""
+    """Results of an operator of components."""
 
     COMPONENTS = "components"
     """Each vertex with the smallest vertex of its component."""

@@ -23,7 +23,7 @@ _Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SumSpec:
-    """What is summed by vertex, and what is shown.
+    """Sums by vertex, and those that are shown.
 
     Attributes:
         columns: names of the summed columns. A vertex whose sums are all 0 is forgotten.
