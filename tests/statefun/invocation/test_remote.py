@@ -6,11 +6,13 @@ import asyncio
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from millrace.common.errors import JobDefinitionError
-from millrace.statefun.address import Address, TypedValue
+from millrace.statefun.address import Address, FunctionType, TypedValue
+from millrace.statefun.dispatch.function_table import FunctionTable
 from millrace.statefun.invocation.batch import (
     Delayed,
     Effects,
@@ -360,3 +362,48 @@ def test_an_endpoint_that_is_away_is_waited_for() -> None:
             back.close()
 
     assert asyncio.run(scenario()) == Effects()
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [("", b"/"), ("/{function.name}?v=1", b"/greeter?v=1"), ("/a/b.sock", b"/a/b.sock")],
+)
+def test_a_socket_of_the_host_is_called(tmp_path: Path, path: str, target: bytes) -> None:
+    """The server comes late: until then, there is no socket."""
+    server, socket = Server(answer()), tmp_path / "func tions.sock"
+    url = f"http+unix://{str(socket).replace(' ', '%20')}{path}"
+
+    async def scenario() -> list[Reply]:
+        functions = RemoteFunctions(HttpEndpoint("test", "*", url, 10, ASYNC))
+        first = asyncio.create_task(functions.invoke(BATCH))
+        while not functions.attempts:
+            await asyncio.sleep(0.001)
+        listening = await asyncio.start_unix_server(server.serve, socket)
+        replies = [await first, await functions.invoke(BATCH)]
+        functions.close()
+        listening.close()
+        return replies
+
+    assert asyncio.run(scenario()) == [Effects(), Effects()]
+    assert server.connections == 1
+    assert [head.split(b" ")[:2] for head in server.heads] == [[b"POST", target]] * 2
+    assert b"\r\nHost: localhost\r\n" in server.heads[0]
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_that_would_change_the_path_has_no_url(name: str) -> None:
+    function = FunctionType("test", name)
+    urls = {
+        "http://h/{function.name}": False,
+        "http://h/x-{function.name}": True,
+        "http://h/": True,
+    }
+    for url, is_possible in urls.items():
+        endpoint = HttpEndpoint("test", "*", url)
+        assert endpoint.can_name(function) is is_possible
+        table = FunctionTable((("test", "*", RemoteFunctions(endpoint)),))
+        if is_possible:
+            assert table.invoker(Address("test", name, "1")).place(function)
+        else:
+            with pytest.raises(InvocationError, match="the path of a URL cannot have the name"):
+                table.invoker(Address("test", name, "1"))

@@ -179,6 +179,17 @@ def test_defaults_of_transports() -> None:
     assert endpoint.transport == Transport(True, 60_000, 10_000)
 
 
+@pytest.mark.parametrize("kind", ["io.statefun.endpoints.v1/http", "io.statefun.endpoints/http"])
+def test_endpoints_of_statefun_3_0_are_called_as_okhttp_does(kind: str) -> None:
+    text = ENDPOINT.replace("io.statefun.endpoints.v2/http", kind)
+    (endpoint,) = read_module(text.encode()).endpoints
+    assert endpoint.transport == Transport(False, 60_000, 10_000, 10_000, 10_000)
+    timed = text + "  timeouts: {call: 2m, read: 5s}\n  maxNumBatchRequests: 7\n"
+    (endpoint,) = read_module(timed.encode()).endpoints
+    assert endpoint.transport == Transport(False, 120_000, 10_000, 5_000, 10_000)
+    assert endpoint.max_num_batch_requests == 7
+
+
 def test_secrets_are_not_shown() -> None:
     assert "secret" not in repr(read_module(WHOLE.encode()))
 
@@ -214,7 +225,21 @@ def test_secrets_are_not_shown() -> None:
             ENDPOINT.replace("{function.name}", "{functoin.name}"),
             "its only placeholder is {function.name}",
         ),
-        (ENDPOINT.replace("http:", "http+unix:"), "sockets of Unix domains are not supported"),
+        (ENDPOINT.replace("http:", "http+unix:"), "the URL of a socket has no host"),
+        (
+            ENDPOINT.replace("http://localhost:8000", "http+unix:///run/f"),
+            "a file without placeholders that ends with .sock",
+        ),
+        (
+            ENDPOINT.replace("http://localhost:8000", "http+unix:///run").replace(
+                "{function.name}", "{function.name}.sock"
+            ),
+            "a file without placeholders that ends with .sock",
+        ),
+        (
+            ENDPOINT.replace("endpoints.v2", "endpoints.v1") + "  transport: {call: 1m}",
+            "'spec' has no key 'transport'",
+        ),
         (
             ENDPOINT + "  maxNumBatchRequests: 0",
             "must be a whole number from 1 to 2147483647, got 0",

@@ -6,10 +6,10 @@ import asyncio
 from collections import deque
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from millrace.statefun.invocation.certificates import Certificates
-from millrace.statefun.module.components import Transport
+from millrace.statefun.module.components import UNIX_SCHEMES, Transport
 
 __all__ = ["ConnectionPool", "HttpReply", "ReplyTooLarge"]
 
@@ -177,27 +177,50 @@ class _Connection(asyncio.Protocol):
         self._fail(ConnectionError(str(exc) if exc else "the connection ended before the reply"))
 
 
-class _Place(NamedTuple):
-    """Server of a URL, and the first lines of a request to it."""
+class _Server(NamedTuple):
+    """Address of a server.
+
+    Attributes:
+        socket: path of the socket on which the server listens; None if it listens on a port.
+    """
 
     host: str
     port: int
     is_tls: bool
+    socket: str | None = None
+
+
+class _Place(NamedTuple):
+    """Server of a URL, and the first lines of a request to it."""
+
+    server: _Server
     head: str
 
 
 @lru_cache(1024)
 def _place(url: str, authorization: str | None) -> _Place:
     parts = urlsplit(url)
-    is_tls = parts.scheme == "https"
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    is_tls = parts.scheme.startswith("https")
+    if parts.scheme in UNIX_SCHEMES:
+        socket, path = _divided(parts.path)
+        server, name = _Server("localhost", 0, is_tls, socket), "localhost"
+    else:
+        path, name = parts.path, parts.netloc
+        server = _Server(parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls)
+    target = (path or "/") + (f"?{parts.query}" if parts.query else "")
     head = (
-        f"POST {path} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+        f"POST {target} HTTP/1.1\r\nHost: {name}\r\n"
         "Content-Type: application/octet-stream\r\nAccept: application/octet-stream\r\n"
     )
     if authorization is not None:
         head += f"Authorization: {authorization}\r\n"
-    return _Place(parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls, head)
+    return _Place(server, head)
+
+
+def _divided(path: str) -> tuple[str, str]:
+    """Path of a socket, which ends with the first ``.sock``, and the path that its server gets."""
+    socket, dot, below = path.partition(".sock")
+    return unquote(socket + dot), below
 
 
 class ConnectionPool:
@@ -213,7 +236,7 @@ class ConnectionPool:
         self._certificates = Certificates(settings)
         self._permits = asyncio.Semaphore(settings.pool_size)
         self._ttl = settings.pool_ttl_ms / 1000
-        self._idle: dict[tuple[str, int, bool], deque[tuple[_Connection, float]]] = {}
+        self._idle: dict[_Server, deque[tuple[_Connection, float]]] = {}
         """Idle connections with the times since when they are, the oldest first."""
         self._busy: set[_Connection] = set()
         self._sweep: asyncio.TimerHandle | None = None
@@ -229,7 +252,7 @@ class ConnectionPool:
             ValueError: the reply is not of HTTP.
         """
         place = _place(url, self._authorization)
-        server = place[:3]
+        server = place.server
         request = f"{place.head}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
         async with self._permits:
             kept = self._kept(server)
@@ -241,12 +264,10 @@ class ConnectionPool:
                         raise
                     # The server has closed the connection meanwhile. This attempt goes on over a
                     # new one: further idle connections may be in the same state.
-            connection = await self._connected(*server)
+            connection = await self._connected(server)
             return await self._asked(connection, server, request)
 
-    async def _asked(
-        self, connection: _Connection, server: tuple[str, int, bool], request: bytes
-    ) -> HttpReply:
+    async def _asked(self, connection: _Connection, server: _Server, request: bytes) -> HttpReply:
         self._busy.add(connection)
         try:
             reply = await connection.ask(request)
@@ -261,7 +282,7 @@ class ConnectionPool:
             connection.close()
         return reply
 
-    def _kept(self, server: tuple[str, int, bool]) -> _Connection | None:
+    def _kept(self, server: _Server) -> _Connection | None:
         """The open connection that was used last."""
         idle = self._idle.get(server)
         while idle:
@@ -283,12 +304,23 @@ class ConnectionPool:
             next_end = min(idle[0][1] for idle in self._idle.values()) + self._ttl
             self._sweep = loop.call_at(next_end, self._close_old)
 
-    async def _connected(self, host: str, port: int, is_tls: bool) -> _Connection:
-        tls = self._certificates.context() if is_tls else None
+    async def _connected(self, server: _Server) -> _Connection:
+        tls = self._certificates.context() if server.is_tls else None
+        loop = asyncio.get_running_loop()
+
+        def create() -> _Connection:
+            return _Connection(self._settings)
+
         async with asyncio.timeout(_seconds(self._settings.connect_ms)):
-            _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: _Connection(self._settings), host, port, ssl=tls
-            )
+            if server.socket is not None:
+                name = server.host if server.is_tls else None
+                _, connection = await loop.create_unix_connection(
+                    create, server.socket, ssl=tls, server_hostname=name
+                )
+            else:
+                _, connection = await loop.create_connection(
+                    create, server.host, server.port, ssl=tls
+                )
         return connection
 
     def close(self) -> None:

@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 ANY_NAME = "*"
+UNIX_SCHEMES = ("http+unix", "https+unix")
 FUNCTION_NAME = "{function.name}"
 """Place in a URL template that stands for the function's name."""
 Properties: TypeAlias = tuple[tuple[str, str], ...]
@@ -101,7 +102,8 @@ class HttpEndpoint:
     Attributes:
         name: name of the function, or ``*``.
         url_template: URL, in which ``{function.name}`` stands for the function's name. A user and
-            password in it are sent as Basic authorization.
+            password in it are sent as Basic authorization. ``http+unix:///run/f.sock/path`` is a
+            path of the server that listens on a socket of the worker's host.
 
     Raises:
         JobDefinitionError: no URL can be made of the template, the functions have no name, or a
@@ -134,6 +136,8 @@ class HttpEndpoint:
     def shown_template(self) -> str:
         """The template without user and password."""
         parts = urlsplit(self.url_template)
+        if "@" not in parts.netloc:
+            return self.url_template
         return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
     @property
@@ -174,11 +178,15 @@ def _check_template(text: str) -> None:
             "the URL of the endpoint is malformed: check its host and port, and write special "
             "characters of a password percent-encoded"
         ) from None
-    if url.scheme in ("http+unix", "https+unix"):
-        raise JobDefinitionError(
-            "sockets of Unix domains are not supported yet: give an http or https URL"
-        )
-    if url.scheme not in ("http", "https") or not host:
+    if url.scheme in UNIX_SCHEMES:
+        # a sender's choice of a name must not choose the socket
+        socket, dot, _ = urlsplit(text).path.partition(".sock")
+        if url.netloc or not dot or FUNCTION_NAME in socket:
+            raise JobDefinitionError(
+                "the URL of a socket has no host, and a file without placeholders that ends with "
+                ".sock: write http+unix:///run/functions.sock/{function.name}"
+            )
+    elif url.scheme not in ("http", "https") or not host:
         raise JobDefinitionError(f"the endpoint has no http or https URL: {_without_user(text)!r}")
     if not text.isascii() or any(c.isspace() or not c.isprintable() for c in text):
         raise JobDefinitionError(

@@ -33,6 +33,8 @@ __all__ = ["KINDS", "read_module"]
 T = TypeVar("T")
 _ASYNC = "io.statefun.transports.v1/async"
 _OKHTTP = "io.statefun.transports.v1/okhttp"
+_OKHTTP_CALLS = Transport(False, 60_000, 10_000, 10_000, 10_000)
+"""Calls of the transport ``okhttp`` with its defaults."""
 _MAX_PORT = 65_535
 _MAX_INT = (1 << 31) - 1
 
@@ -129,8 +131,6 @@ def _http_endpoint(spec: Located) -> HttpEndpoint:
     fields = spec.require_known(
         ("functions", "urlPathTemplate", "maxNumBatchRequests", "transport", "timeouts")
     )
-    namespace, name = _required(spec, fields, "functions").converted(split_typename)
-    url = _required(spec, fields, "urlPathTemplate")
     transport = _given(fields, "transport")
     timeouts = _given(fields, "timeouts")
     if transport is not None and timeouts is not None:
@@ -139,13 +139,23 @@ def _http_endpoint(spec: Located) -> HttpEndpoint:
         called = _transport(transport)
     else:
         called = Transport() if timeouts is None else _with_timeouts(Transport(), timeouts)
-    return HttpEndpoint(
-        namespace,
-        name,
-        url.converted(_url_template),
-        _optional(fields, "maxNumBatchRequests", lambda f: f.integer(1, _MAX_INT), 1000),
-        called,
+    return _endpoint(spec, fields, called)
+
+
+def _http_endpoint_v1(spec: Located) -> HttpEndpoint:
+    """Endpoint in the words of StateFun 3.0, which has OkHttp alone."""
+    fields = spec.require_known(("functions", "urlPathTemplate", "maxNumBatchRequests", "timeouts"))
+    called = _optional(
+        fields, "timeouts", lambda f: _with_timeouts(_OKHTTP_CALLS, f), _OKHTTP_CALLS
     )
+    return _endpoint(spec, fields, called)
+
+
+def _endpoint(spec: Located, fields: dict[str, Located], called: Transport) -> HttpEndpoint:
+    namespace, name = _required(spec, fields, "functions").converted(split_typename)
+    url = _required(spec, fields, "urlPathTemplate").converted(_url_template)
+    most = _optional(fields, "maxNumBatchRequests", lambda f: f.integer(1, _MAX_INT), 1000)
+    return HttpEndpoint(namespace, name, url, most, called)
 
 
 def _url_template(text: str) -> str:
@@ -165,8 +175,8 @@ def _transport(field: Located) -> Transport:
     known = ("type", "timeouts", *(_ASYNC_KEYS if kind == _ASYNC else ()))
     field.require_known(known)
     if kind == _OKHTTP:
-        transport = Transport(False, 60_000, 10_000, 10_000, 10_000)
-        return _optional(fields, "timeouts", lambda f: _with_timeouts(transport, f), transport)
+        okhttp = _OKHTTP_CALLS
+        return _optional(fields, "timeouts", lambda f: _with_timeouts(okhttp, f), okhttp)
     default = Transport()
     if ("client_cert" in fields) != ("client_key" in fields):
         raise field.error("'client_cert' and 'client_key' go together: give both or none")
@@ -418,6 +428,8 @@ def _properties(fields: dict[str, Located], name: str) -> Properties:
 
 KINDS: dict[str, Callable[[Located], Component]] = {
     "io.statefun.endpoints.v2/http": _http_endpoint,
+    "io.statefun.endpoints.v1/http": _http_endpoint_v1,
+    "io.statefun.endpoints/http": _http_endpoint_v1,
     "io.statefun.kafka.v1/ingress": _kafka_ingress,
     "io.statefun.kafka.v1/egress": _kafka_egress,
     "io.statefun.kinesis.v1/ingress": _kinesis_ingress,
