@@ -24,6 +24,14 @@ PAGES = (
     "sql/dataframes.md",
     "troubleshooting.md",
 )
+SPARK_PAGES = (
+    "graph/index.md",
+    "graph/creating.md",
+    "graph/transformations.md",
+    "graph/bipartite.md",
+    "graph/bridges.md",
+)
+"""Pages whose programs start a Spark session."""
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?P<printed>\n```text\n.*?```\n)?", re.DOTALL)
 
 
@@ -44,7 +52,7 @@ def filled(page: Path) -> str:
 
 
 def main() -> None:
-    for name in PAGES:
+    for name in PAGES + SPARK_PAGES:
         page = DOCS / name
         page.write_text(filled(page), encoding="utf-8")
 

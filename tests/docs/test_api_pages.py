@@ -35,6 +35,9 @@ PUBLIC = (
     "millrace.formats.changes",
     "millrace.formats.protobuf",
     "millrace.formats.registry",
+    "millrace.graph",
+    "millrace.graph.bipartite",
+    "millrace.graph.generators",
     "millrace.graph.library",
     "millrace.metrics",
     "millrace.rest",
@@ -99,7 +102,8 @@ def link(path: str, text: str) -> str:
         (">>> `Row`\n1", "```pycon\n>>> `Row`\n1\n```"),
         (
             "Args:\n    a, b: two\n        lines.\n    c: one.\n\nNot d, e: this.",
-            "Args:\n    a: two\n        lines.\n    b: two\n        lines.\n    c: one.\n\nNot d, e: this.",
+            "Args:\n    a: two\n        lines.\n    b: two\n        lines.\n    c: one.\n\n"
+            "Not d, e: this.",
         ),
     ],
 )

@@ -28,8 +28,10 @@ def test_edges_and_vertices(spark: Any, tmp_path: Path) -> None:
     assert sorted(graph.get_edges()) == [(1, 2, 0.5), (2, 3, 1.5)]
 
 
-def test_edges_alone(spark: Any, tmp_path: Path) -> None:
-    path = tmp_path / "edges.csv"
+def test_edges_alone(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The path is relative to the directory of the process, not to that of its JVM."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("edges.csv")
     path.write_text("# who knows whom\na,b\nb,c\n")
     graph = Graph.from_csv(
         str(path),

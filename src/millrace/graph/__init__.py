@@ -23,7 +23,6 @@ from millrace.graph.graph import Graph
 from millrace.graph.validation import GraphValidator, InvalidVertexIdsValidator
 
 __all__ = [
-    "GraphCsvFormat",
     "DataSet",
     "Edge",
     "EdgeDirection",
@@ -32,6 +31,7 @@ __all__ = [
     "EdgesFunctionWithVertexValue",
     "Graph",
     "GraphAlgorithm",
+    "GraphCsvFormat",
     "GraphValidator",
     "InvalidVertexIdsValidator",
     "NeighborsFunction",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -36,7 +37,7 @@ def read_csv(
         JobDefinitionError: there is no such file, or its first line has too few fields.
     """
     try:
-        lines = graph_session().read.options(**options).csv(path)
+        lines = graph_session().read.options(**options).csv(_located(path))
     except PySparkException as error:
         first = str(error).partition("\n")[0][:500]
         raise JobDefinitionError(f"cannot read {path}: {first}") from error
@@ -65,3 +66,11 @@ def read_csv(
         columns.append(value.alias(name))
     frame = lines.select(*columns)
     return frame.dropna() if ignore_invalid_lines else frame
+
+
+def _located(path: str) -> str:
+    """The path for Spark, whose JVM keeps the directory in which it was started."""
+    local = Path(path)
+    if "://" in path or local.is_absolute() or not local.exists():
+        return path
+    return local.resolve().as_uri()
