@@ -109,10 +109,10 @@ def _text(data: Data) -> str:
         f"R-MAT, {data['graph']['vertices']:,} vertices, {data['graph']['edges']:,} edges, Spark "
         "`local[2]`; each time begins with the edges in a file and ends with the counted result, "
         "in the second run of a process. GraphX stands for GraphFrames, whose jar was not to be "
-        "had: GraphFrames calls it for PageRank, label propagation and, if asked to, components; for "
-        "triangles it has joins of DataFrames. igraph has "
-        "one core, iterates PageRank and label propagation until they converge, and shares no "
-        "graph among tasks. Numbers of components and triangles are "
+        "had: GraphFrames calls it for PageRank, label propagation and, if asked to, components; "
+        "for triangles it has joins of DataFrames. igraph has one core, iterates PageRank and "
+        "label propagation until they converge, and shares no graph among tasks. Numbers of "
+        "components and triangles are "
         + ("equal" if equal else f"**not equal**: {results}")
         + " on ours and igraph."
     )

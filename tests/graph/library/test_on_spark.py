@@ -52,6 +52,13 @@ def test_rows_have_the_types_of_ids_and_values(graph: Graph[Any, Any, Any]) -> N
     assert listed[0].bitmask == 0b011001
 
 
+def test_a_graph_of_dataframes_without_values(spark: Any) -> None:
+    vertices = spark.createDataFrame([(1,), (2,), (3,)], "id long")
+    edges = spark.createDataFrame([(1, 2)], "source long, target long")
+    components = Graph.from_vertices_and_edges(vertices, edges).run(ConnectedComponents(5))
+    assert sorted(components.collect()) == [(1, 1), (2, 1), (3, 3)]
+
+
 def test_edge_values_are_lengths(graph: Graph[Any, Any, Any]) -> None:
     paths = SingleSourceShortestPaths("a", max_iterations=9).set_parallelism(1)
     assert dict(graph.run(paths).collect()) == {
