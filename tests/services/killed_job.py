@@ -85,7 +85,9 @@ def kill_a_worker(driver: subprocess.Popen[bytes], rng: random.Random) -> None:
         children = psutil.Process(driver.pid).children(recursive=True)
     for process in children:
         with suppress(psutil.Error):  # it has ended meanwhile
-            if "pyspark" in " ".join(process.cmdline()) and not process.children():
+            # not the JVM, which has no children either while it starts
+            is_of_daemon = "pyspark.daemon" in " ".join(process.cmdline())
+            if is_of_daemon and not process.children():
                 workers.append(process)
     if workers:
         with suppress(psutil.Error):
