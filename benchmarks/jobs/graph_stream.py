@@ -14,7 +14,6 @@ import json
 import os
 import time
 from array import array
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +37,17 @@ BLOCK = 1 << 16
 Edges = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
-@cache
+_BLOCKS: dict[int, Edges] = {}
+
+
 def rmat(block: int) -> Edges:
     """A block of R-MAT edges, the same in every process."""
+    if block not in _BLOCKS:
+        _BLOCKS[block] = _drawn(block)
+    return _BLOCKS[block]
+
+
+def _drawn(block: int) -> Edges:
     dice = np.random.default_rng(block)
     source, target = np.zeros(BLOCK, np.int64), np.zeros(BLOCK, np.int64)
     for _ in range(SCALE):
