@@ -16,7 +16,7 @@ from millrace.datastream.window import TumblingEventTimeWindows
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.graph.streams import EdgeDirection, GraphStream, added, removed
 from millrace.table import StreamTableEnvironment
-from millrace.testing import CollectingSink, MiniJob, run_local
+from millrace.testing import CollectingSink, Faults, MiniJob, run_local
 from millrace.testing.resident_tasks import local_resident_executor
 
 TEXTS = [f"v{number}" for number in range(12)]
@@ -81,6 +81,18 @@ def test_a_job_goes_on_at_another_parallelism(method: str, before: int, tmp_path
                 process(job, read, len(more))
                 rows += results.take()
                 assert folded(rows) == EXPECTED[method](history.graph())
+
+
+@pytest.mark.parametrize("method", ["degrees", "components", "is_bipartite", "triangles"])
+def test_lost_workers_and_epochs_change_nothing(method: str) -> None:
+    dice = random.Random(method)
+    history = History(dice, list(range(20)))
+    changes = history.changes(300)
+    with run_local(3, 11, faults=Faults(0.2, 0.3, 0.2), epoch_records=15):
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(3)
+        edges = env.from_collection(changes).set_parallelism(1)
+        rows = list(getattr(GraphStream(edges), method)().execute_and_collect())
+    assert folded(rows) == EXPECTED[method](history.graph())
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
