@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from millrace.common import Configuration, RowKind, Types, WatermarkStrategy
 from millrace.common.sink import Sink, SinkWriter, WriterContext
@@ -33,6 +34,8 @@ SCALE = 17
 PROBE = 1 << 40
 """First of the vertices whose distances tell when a change had its effect."""
 BLOCK = 1 << 16
+PIECE = 1 << 10
+"""Edges that are made together, as columns, when there are only additions."""
 
 Edges = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
@@ -62,8 +65,14 @@ def edge(number: int) -> tuple[int, int]:
     return int(source[number % BLOCK]), int(target[number % BLOCK])
 
 
-def addition(number: int) -> Any:
-    return edge(number)
+def edge_columns(numbers: pa.RecordBatch) -> pa.RecordBatch:
+    """Edges of the pieces with these numbers."""
+    pieces = [number * PIECE for number in numbers.column(0).to_pylist()]
+    ends = [
+        np.concatenate([rmat(at // BLOCK)[end][at % BLOCK : at % BLOCK + PIECE] for at in pieces])
+        for end in range(2)
+    ]
+    return pa.RecordBatch.from_arrays([pa.array(end) for end in ends], ["source", "target"])
 
 
 def mixed(number: int) -> Any:
@@ -77,15 +86,15 @@ def mixed(number: int) -> Any:
 class TimesWriter(SinkWriter[Any]):
     """Counts rows, and notes how long those of `PROBE` were on their way, in ms."""
 
-    def __init__(self, path: str) -> None:
-        self._path, self._rows = path, 0
+    def __init__(self, path: str, timed: bool) -> None:
+        self._path, self._rows, self._timed = path, 0, timed
         self._delays = array("d")
 
     def write(self, batch: Batch) -> None:
         now = time.time()
         self._rows += len(batch)
-        if len(batch) > 10_000:
-            return  # the graph itself
+        if not self._timed or len(batch) > 10_000:
+            return  # large batches are about the graph itself
         for row in batch.to_rows().values:
             if row[0] >= PROBE and row.get_row_kind() is RowKind.INSERT:
                 self._delays.append(1000 * (now - row[1]))
@@ -97,11 +106,12 @@ class TimesWriter(SinkWriter[Any]):
 
 
 class TimesSink(Sink[Any]):
-    def __init__(self, directory: str) -> None:
-        self._directory = directory
+    def __init__(self, directory: str, timed: bool) -> None:
+        self._directory, self._timed = directory, timed
 
     def create_writer(self, context: WriterContext, state: Any) -> TimesWriter:
-        return TimesWriter(os.path.join(self._directory, f"rows-{context.subtask_index}"))
+        path = os.path.join(self._directory, f"rows-{context.subtask_index}")
+        return TimesWriter(path, self._timed)
 
 
 def arguments() -> argparse.Namespace:
@@ -134,8 +144,9 @@ class PathChanges:
 def source_of(args: argparse.Namespace) -> DataGeneratorSource[Any]:
     if args.job == "paths":
         return DataGeneratorSource(PathChanges(args.edges), count=args.edges + PROBES, splits=1)
-    generate = addition if args.job == "components" else mixed
-    return DataGeneratorSource(generate, count=args.edges, splits=1)
+    if args.job == "components":
+        return DataGeneratorSource(int, count=-(-args.edges // PIECE), splits=1)
+    return DataGeneratorSource(mixed, count=args.edges, splits=1)
 
 
 def start(args: argparse.Namespace, output: Path) -> float:
@@ -148,12 +159,14 @@ def start(args: argparse.Namespace, output: Path) -> float:
     env.set_parallelism(PARALLELISM)
     changes = env.from_source(source_of(args), WatermarkStrategy.no_watermarks(), "changes")
     changes = changes.set_parallelism(1)
+    if args.job == "components":
+        changes = changes.map_batches(edge_columns).set_parallelism(1)
     if args.job == "paths":
         graph = GraphStream(changes, value_type=Types.DOUBLE())
         results = graph.shortest_paths(0)
     else:
         results = GraphStream(changes).components()
-    results.sink_to(TimesSink(str(output)))
+    results.sink_to(TimesSink(str(output), args.job == "paths"))
     began = time.perf_counter()
     env.execute(f"graph stream: {args.job}")
     return time.perf_counter() - began
