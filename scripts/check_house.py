@@ -52,10 +52,21 @@ TO_UNTIE = frozenset(
 )
 """Imports inside functions that close a circle and are still to be untied: which module imports
 which. No new ones are added."""
-SAME_NAMES = frozenset({"AggregateFunction", "Edge", "Graph", "Projection", "Table"})
+SAME_NAMES = frozenset(
+    {
+        "AggregateFunction",
+        "BatchGatherFunction",
+        "Edge",
+        "GatherFunction",
+        "Graph",
+        "Projection",
+        "Table",
+    }
+)
 """Classes that share a name: PyFlink's ``Table``, and the tables that state is kept in; what
 PyFlink calls the same in its two APIs; and Gelly's ``Graph``, ``Edge`` and ``Projection``, beside
-those of a job, a pattern and an aggregation."""
+those of a job, a pattern and an aggregation, and its ``GatherFunction`` of two models of
+iteration."""
 TEXT_SUFFIXES = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".txt", ".yml"})
 
 

@@ -13,7 +13,11 @@ import pytest
 import millrace.graph
 import millrace.graph.bipartite
 import millrace.graph.generators
+import millrace.graph.gsa
+import millrace.graph.iterations
 import millrace.graph.library
+import millrace.graph.pregel
+import millrace.graph.spargel
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "graph" / "coming-from-gelly.md"
@@ -26,9 +30,10 @@ getEdges getEdgesAsTuple3 getTriplets getUndirected getVertexIds getVertices get
 groupReduceOnEdges groupReduceOnNeighbors inDegrees intersect joinWithEdges joinWithEdgesOnSource
 joinWithEdgesOnTarget joinWithVertices mapEdges mapVertices numberOfEdges numberOfVertices
 outDegrees reduceOnEdges reduceOnNeighbors removeEdge removeEdges removeVertex removeVertices
-reverse run subgraph translateEdgeValues translateGraphIds translateVertexValues union validate
+reverse run runGatherSumApplyIteration runScatterGatherIteration runVertexCentricIteration
+subgraph translateEdgeValues translateGraphIds translateVertexValues union validate
 """
-"""Gelly's methods of ``Graph``, those of iterations left out."""
+"""Gelly's methods of ``Graph``."""
 OTHERS = frozenset({"RandomGenerableFactory"})
 """Names of Gelly that the explanations mention."""
 

@@ -20,6 +20,7 @@ from millrace.graph.csv_input import GraphCsvFormat
 from millrace.graph.data_set import DataSet
 from millrace.graph.elements import Edge, Vertex
 from millrace.graph.graph_base import EDGE_COLUMNS, VERTEX_COLUMNS
+from millrace.graph.graph_iterations import GraphIterations
 from millrace.graph.inputs import rows_of
 from millrace.graph.neighborhoods import GraphNeighborhoods
 from millrace.graph.set_operations import GraphSetOperations
@@ -46,6 +47,7 @@ class Graph(
     GraphSetOperations[K, VV, EV],
     GraphNeighborhoods[K, VV, EV],
     GraphBridges[K, VV, EV],
+    GraphIterations[K, VV, EV],
 ):
     """A directed graph: vertices with an id and a value, edges with a source, a target and a value.
 

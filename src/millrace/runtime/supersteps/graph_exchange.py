@@ -222,21 +222,35 @@ class GraphExchange(TaskExchange):
         """
         if self.parallelism == 1:
             return [slots, *columns]
+        parts = [
+            [places, *(taken(column, rows) for column in columns)]
+            for rows, places in self.addressed(slots)
+        ]
+        received = self.swap_addressed("send", parts)
+        return [joined(pieces) for pieces in zip(*received, strict=True)]
+
+    def addressed(self, slots: Array) -> list[tuple[Array, Array]]:
+        """The messages to each task: their positions in ``slots``, and the places of their
+        receivers, which `swap_addressed` sends."""
         tasks = np.searchsorted(self._bounds[1:], slots, side="right")
         tasks[slots < self._own] = self.index
         order = np.argsort(tasks, kind="stable")
         bounds = np.searchsorted(tasks[order], np.arange(self.parallelism + 1))
-        parts = []
+        result = []
         for task in range(self.parallelism):
             rows = order[bounds[task] : bounds[task + 1]]
             first = 0 if task == self.index else self._bounds[task]
-            places = (slots[rows] - first).astype(np.int32)
-            parts.append([places, *(taken(column, rows) for column in columns)])
-        received = self.swap_parts("send", parts)
+            result.append((rows, (slots[rows] - first).astype(np.int32)))
+        return result
+
+    def swap_addressed(self, call: str, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Columns for each task, exchanged. The first column has places of receivers (see
+        `addressed`), and own vertices when it has arrived."""
+        received = self.swap_parts(call, parts)
         for task, part in enumerate(received):
             if task != self.index:
                 part[0] = self._mirrors[task][part[0]]
-        return [joined(pieces) for pieces in zip(*received, strict=True)]
+        return received
 
     def _ghosts(self, slots: Array, task: int) -> Array:
         return slots[self._bounds[task] : self._bounds[task + 1]]

@@ -32,7 +32,7 @@ from millrace.spark.graphs.frames import arrow_schema_of, mapped, spark_failure
 from millrace.spark.resident.free_slots import all_slots, busy_slots
 from millrace.spark.worker_death import worker_death
 
-__all__ = ["SuperstepSettings", "run_supersteps_on_spark"]
+__all__ = ["SuperstepSettings", "edges_in_direction", "run_supersteps_on_spark"]
 
 log = logging.getLogger(__name__)
 
@@ -199,6 +199,27 @@ def _rows_by_task(
         edge_columns.append(edge_value.alias("edge_value"))
     rows = vertices.select(*vertex_columns).unionAll(edges.select(*edge_columns))
     return rows.repartitionById(tasks, "owner").drop("owner"), types
+
+
+def edges_in_direction(edges: DataFrame, direction: str) -> DataFrame:
+    """Edges along which messages go: from source to target.
+
+    Args:
+        direction: ``OUT`` for the edges as they are, ``IN`` for reversed ones, ``ALL`` for both:
+            then the value is a struct, which tells which edges are reversed.
+    """
+    value = [] if _value_type(arrow_schema_of(edges)) is None else [edges["value"]]
+    reverse = [edges["target"].alias("source"), edges["source"].alias("target")]
+    if direction == "OUT":
+        return edges
+    if direction == "IN":
+        return edges.select(*reverse, *value)
+
+    def marked(backwards: bool) -> Any:
+        return sf.struct(*value, sf.lit(backwards).alias("backwards")).alias("value")
+
+    there = edges.select("source", "target", marked(False))
+    return there.unionAll(edges.select(*reverse, marked(True)))
 
 
 def _value_type(schema: pa.Schema) -> Any:

@@ -1,0 +1,184 @@
+"""Vertices, edges and messages of a task as columns, for functions on whole batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.common.errors import JobExecutionError
+from millrace.graph.iterations.object_messages import edges_of
+from millrace.runtime.supersteps.graph_exchange import GraphExchange
+from millrace.runtime.supersteps.graph_partition import (
+    Array,
+    Combine,
+    GraphPartition,
+    combining,
+)
+
+__all__ = ["BatchMessages", "EdgeBatch", "CombinedMessages", "VertexBatch"]
+
+Mask = npt.NDArray[np.bool_]
+
+
+class VertexBatch:
+    """The vertices of a task, in the order of their ids.
+
+    Args:
+        partition: vertices and edges of the task.
+        values: value of each vertex.
+    """
+
+    def __init__(self, partition: GraphPartition, values: Array) -> None:
+        self.ids = partition.ids
+        """`pyarrow.Array` of the vertices' ids."""
+        self.values = values
+        """NumPy array of the vertices' values. `set_new_values` changes them, not an assignment to
+        elements."""
+        self.out_degrees = partition.out_degrees
+        """Number of edges of each vertex in the direction of messages."""
+        self.changed: Mask = np.zeros(len(values), bool)
+        """Whether `set_new_values` has set the value of each vertex in this superstep."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def set_new_values(self, values: Array, changed: Mask | None = None) -> None:
+        """Set values of vertices.
+
+        Args:
+            values: a value for each vertex.
+            changed: whether each vertex gets its value; None for all.
+
+        Raises:
+            JobExecutionError: there is another number of values.
+        """
+        values = np.asarray(values)
+        self._require_length("values", values)
+        if changed is None:
+            self.values = values.astype(self.values.dtype)
+            self.changed = np.ones(len(values), bool)
+            return
+        changed = np.asarray(changed, bool)
+        self._require_length("changed", changed)
+        self.values = np.where(changed, values, self.values).astype(self.values.dtype)
+        self.changed = self.changed | changed
+
+    def _require_length(self, name: str, array: Array) -> None:
+        if array.shape[:1] != (len(self.values),):
+            raise JobExecutionError(
+                f"set_new_values got {name} of shape {array.shape} for {len(self.values)} "
+                "vertices: give one for each vertex"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeBatch:
+    """The edges of a task's vertices in the direction of messages, in the order of vertices."""
+
+    sources: npt.NDArray[np.int32]
+    """Position, in the `VertexBatch`, of the vertex from which a message along the edge goes."""
+    values: Array | None
+    """NumPy array of the edges' values; None if edges have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedMessages:
+    """The combined message of each vertex."""
+
+    values: Array
+    """A value for each vertex. It means nothing where ``received`` is False."""
+    received: Mask
+    """Whether each vertex has received messages."""
+
+
+class BatchMessages:
+    """Messages that are sent in a superstep, combined for each receiver.
+
+    Args:
+        partition: vertices and edges of the task.
+        exchange: exchange with the other tasks.
+        combine: how messages for the same vertex become one.
+    """
+
+    def __init__(
+        self, partition: GraphPartition, exchange: GraphExchange, combine: Combine
+    ) -> None:
+        self._partition = partition
+        self._exchange = exchange
+        self._combine = combine
+        self._slots: Array | None = None
+        self._have: Mask = np.zeros(partition.slot_count, bool)
+
+    def to_neighbors(self, values: Array, senders: Mask | None) -> None:
+        """Send the value of each vertex along its edges."""
+        graph = self._partition
+        values = np.asarray(values)
+        _require_count("send_to_all_neighbors", "vertices", values, graph.vertex_count)
+        if senders is None or senders.all():
+            self.to_targets(graph.targets, graph.to_edges(values))
+            return
+        _require_count("send_to_all_neighbors", "vertices", senders, graph.vertex_count)
+        vertices = np.flatnonzero(senders)
+        edges, counts = edges_of(graph, vertices)
+        self.to_targets(graph.targets[edges], np.repeat(values[vertices], counts))
+
+    def along_edges(self, values: Array, chosen: Mask | None) -> None:
+        """Send a value along each edge."""
+        graph = self._partition
+        values = np.asarray(values)
+        _require_count("send_along_edges", "edges", values, graph.edge_count)
+        if chosen is None:
+            self.to_targets(graph.targets, values)
+            return
+        _require_count("send_along_edges", "edges", chosen, graph.edge_count)
+        self.to_targets(graph.targets[chosen], values[chosen])
+
+    def to_targets(self, targets: Array, values: Array) -> None:
+        """Send values to slots."""
+        if not len(targets):
+            return
+        if self._slots is None:
+            initial = _initial(self._combine, values.dtype)
+            self._slots = np.full(self._partition.slot_count, initial, values.dtype)
+        combining(self._combine).at(self._slots, targets, values)
+        self._have[targets] = True
+
+    def deliver(self) -> CombinedMessages | None:
+        """Send all messages. Returns those for the task's vertices, and None if there are none in
+        any task. All tasks call this at the same time."""
+        kinds = self._exchange.all_gather(None if self._slots is None else self._slots.dtype.str)
+        sent = [kind for kind in kinds if kind is not None]
+        if not sent:
+            return None
+        slots, have = self._slots, self._have
+        common = np.result_type(*sent)
+        if slots is None:
+            slots = np.zeros(self._partition.slot_count, common)
+        slots = slots.astype(common, copy=False)
+        self._slots, self._have = None, np.zeros(self._partition.slot_count, bool)
+        values, received = self._exchange.push_changed(slots, have, self._combine)
+        return CombinedMessages(values, received)
+
+
+def _initial(combine: Combine, dtype: Any) -> Any:
+    """Value that changes nothing when others combine with it."""
+    if combine == "sum":
+        return 0
+    kind = np.dtype(dtype).kind
+    if kind == "f":
+        return np.inf if combine == "min" else -np.inf
+    if kind == "b":
+        return combine == "min"
+    limits = np.iinfo(dtype)
+    return limits.max if combine == "min" else limits.min
+
+
+def _require_count(method: str, things: str, array: Array, count: int) -> None:
+    if array.shape != (count,):
+        raise JobExecutionError(
+            f"{method} got an array of shape {array.shape} for {count} {things}: give one value "
+            "for each"
+        )
