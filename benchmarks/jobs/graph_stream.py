@@ -24,7 +24,7 @@ import pyarrow as pa
 from millrace.common import Configuration, RowKind, Types, WatermarkStrategy
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import Batch
-from millrace.connectors import DataGeneratorSource
+from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.graph.streams import GraphStream, added, removed
 
@@ -84,7 +84,7 @@ def mixed(number: int) -> Any:
 
 
 class TimesWriter(SinkWriter[Any]):
-    """Counts rows, and notes how long those of `PROBE` were on their way, in ms."""
+    """Counts rows, and notes when those of `PROBE` were made and how long they took, in ms."""
 
     def __init__(self, path: str, timed: bool) -> None:
         self._path, self._rows, self._timed = path, 0, timed
@@ -97,7 +97,7 @@ class TimesWriter(SinkWriter[Any]):
             return  # large batches are about the graph itself
         for row in batch.to_rows().values:
             if row[0] >= PROBE and row.get_row_kind() is RowKind.INSERT:
-                self._delays.append(1000 * (now - row[1]))
+                self._delays.extend((row[1], 1000 * (now - row[1])))
 
     def flush(self, end_of_input: bool) -> None:
         with open(self._path, "a") as file:
@@ -122,28 +122,24 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-PROBES = 1000
-"""Changes whose effects on shortest paths are timed."""
-PROBE_SECONDS = 0.01
+PROBES = 6000
+PROBES_PER_SECOND = 100
+TIMED = 1000
+"""Last changes, which are timed: the whole graph is there by then."""
 
 
-class PathChanges:
-    """Edges of a graph, then paced edges that bring further vertices into reach. The length of such
-    an edge is the time."""
+def path_edge(number: int) -> Any:
+    return (*edge(number), 1.0)
 
-    def __init__(self, edges: int) -> None:
-        self._edges = edges
 
-    def __call__(self, number: int) -> Any:
-        if number < self._edges:
-            return (*edge(number), 1.0)
-        time.sleep(PROBE_SECONDS)
-        return (0, PROBE + number, time.time())
+def probe(number: int) -> Any:
+    """An edge that brings a further vertex into reach. Its length is the time."""
+    return (0, PROBE + number, time.time())
 
 
 def source_of(args: argparse.Namespace) -> DataGeneratorSource[Any]:
     if args.job == "paths":
-        return DataGeneratorSource(PathChanges(args.edges), count=args.edges + PROBES, splits=1)
+        return DataGeneratorSource(path_edge, count=args.edges, splits=1)
     if args.job == "components":
         return DataGeneratorSource(int, count=-(-args.edges // PIECE), splits=1)
     return DataGeneratorSource(mixed, count=args.edges, splits=1)
@@ -162,6 +158,10 @@ def start(args: argparse.Namespace, output: Path) -> float:
     if args.job == "components":
         changes = changes.map_batches(edge_columns).set_parallelism(1)
     if args.job == "paths":
+        pace = RateLimiterStrategy.per_second(PROBES_PER_SECOND)
+        probes = DataGeneratorSource(probe, count=PROBES, splits=1, rate_limiter_strategy=pace)
+        later = env.from_source(probes, WatermarkStrategy.no_watermarks(), "probes")
+        changes = changes.union(later.set_parallelism(1))
         graph = GraphStream(changes, value_type=Types.DOUBLE())
         results = graph.shortest_paths(0)
     else:
@@ -178,7 +178,12 @@ def main() -> None:
     output.mkdir()
     seconds = start(args, output)
     lines = [json.loads(line) for path in output.iterdir() for line in path.open()]
-    delays = [delay for line in lines for delay in line["delays"]]
+    times = [
+        pair
+        for line in lines
+        for pair in zip(line["delays"][::2], line["delays"][1::2], strict=True)
+    ]
+    delays = [delay for _, delay in sorted(times)[-TIMED:]]
     rows = sum(line["rows"] for line in lines)
     print(json.dumps({"seconds": seconds, "edges": args.edges, "rows": rows, "delays": delays}))
 
