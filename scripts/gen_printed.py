@@ -30,6 +30,7 @@ SPARK_PAGES = (
     "graph/transformations.md",
     "graph/bipartite.md",
     "graph/bridges.md",
+    "graph/iterations.md",
 )
 """Pages whose programs start a Spark session."""
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?P<printed>\n```text\n.*?```\n)?", re.DOTALL)

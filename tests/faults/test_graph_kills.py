@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.fault, pytest.mark.spark, pytest.mark.torture]
 
 KILLS = 20
 LENGTH = 120
-MASTERS = {"worker": "local[2]", "driver": "local[2]", "executor": "local-cluster[2,1,512]"}
+MASTERS = {"worker": "local[2]", "driver": "local[2]", "executor": "local-cluster[2,1,1024]"}
 
 
 @pytest.mark.parametrize("victim", ["worker", "executor", "driver"])

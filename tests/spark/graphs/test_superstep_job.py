@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +25,11 @@ from tests.runtime.supersteps.random_graph import (
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.runtime.supersteps.superstep_checkpoints import CheckpointPolicy
 from millrace.spark.graphs.frames import collected, frame_of
-from millrace.spark.graphs.superstep_job import SuperstepSettings, run_supersteps_on_spark
+from millrace.spark.graphs.superstep_job import (
+    SuperstepSettings,
+    _refuse_dynamic_allocation,
+    run_supersteps_on_spark,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -107,6 +112,13 @@ def test_too_few_slots_are_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     settings = SuperstepSettings(parallelism=3)
     with pytest.raises(JobExecutionError, match="needs 3 slots at the same time, and .* has 2"):
         run_supersteps_on_spark(*frames([], PATH), Components, SCHEMA, settings)
+
+
+def test_dynamic_allocation_is_refused_by_name() -> None:
+    settings = {"spark.dynamicAllocation.enabled": "true"}
+    context: Any = SimpleNamespace(getConf=lambda: settings)
+    with pytest.raises(JobExecutionError, match=r"dynamicAllocation.enabled=true: set it to false"):
+        _refuse_dynamic_allocation(context)
 
 
 def test_ids_that_are_rows_are_refused() -> None:

@@ -40,7 +40,7 @@ def run_gather_sum_apply(
             f"the sum of a BatchGatherFunction is 'sum', 'min' or 'max', not {sum_function!r}"
         )
     settings = configuration or GSAConfiguration()
-    names = f"{type(gather).__qualname__} | {type(apply).__qualname__}"
+    names = f"{type(gather).__name__} | {type(apply).__name__}"
     name = f"Gather-sum-apply iteration ({names})"
     run = IterationRun(graph, settings, max_iterations, vertex_type, name)
     broadcasts = {

@@ -34,7 +34,7 @@ def run_vertex_centric(
             f"{type(function).__qualname__} combines its messages by its attribute `combine`: pass "
             "no combiner"
         )
-    name = f"Vertex-centric iteration ({type(function).__qualname__})"
+    name = f"Vertex-centric iteration ({type(function).__name__})"
     run = IterationRun(graph, configuration, max_iterations, vertex_type, name)
     broadcasts = {"compute": configuration.get_bcast_vars() if configuration else {}}
 

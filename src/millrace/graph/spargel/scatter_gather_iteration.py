@@ -30,7 +30,7 @@ def run_scatter_gather(
     kind: type = BatchGatherFunction if in_batches else GatherFunction
     require_kind(_METHOD, gather_function=(gather, (kind,)))
     settings = configuration or ScatterGatherConfiguration()
-    names = f"{type(scatter).__qualname__} | {type(gather).__qualname__}"
+    names = f"{type(scatter).__name__} | {type(gather).__name__}"
     name = f"Scatter-gather iteration ({names})"
     run = IterationRun(graph, settings, max_iterations, vertex_type, name)
     broadcasts = {
