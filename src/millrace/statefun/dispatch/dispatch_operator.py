@@ -26,7 +26,7 @@ from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.batch import RowBatch
 from millrace.runtime.async_requests import AsyncRequests, Done
 from millrace.runtime.declared_state import DeclaredValue
-from millrace.runtime.epoch import Ack, EpochContext
+from millrace.runtime.epoch import Ack, EpochContext, QueryableState
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.key_groups import KeyMemo, subtask_of
@@ -56,7 +56,11 @@ from millrace.statefun.invocation.batch import (
     plain,
 )
 
-__all__ = ["DispatchOperator", "egress_tag"]
+__all__ = ["QUERYABLE_STATES", "DispatchOperator", "egress_tag"]
+
+QUERYABLE_STATES = "functions"
+"""Name under which clients query the states of all functions of an id."""
+_STATES = "states"
 
 IDLE_WAIT_SECONDS = 0.02
 """Seconds that an epoch without messages waits for a reply, if replies do not wake the loop."""
@@ -104,13 +108,15 @@ class DispatchOperator(Operator):
 
     def open(self) -> None:
         state, uid, clock = self.context.state, self.context.uid, self.context.clock
-        self._states = FunctionStates(state.table(TableId(uid, "states"), MAP), clock)
+        self._states = FunctionStates(state.table(TableId(uid, _STATES), MAP), clock)
         self._mailboxes = Mailboxes(state.table(TableId(uid, "mailboxes"), MAP))
         self._delayed = DelayedMessages(state.table(TableId(uid, "delayed"), MAP))
         self._egresses = {egress: egress_tag(egress) for egress in self._spec.egresses}
         self._functions = FunctionTable(self._spec.functions)
         self._given_endpoints = DeclaredValue(self, _ENDPOINTS)
         self._own_endpoints = encode_endpoints(self._functions.endpoints)
+        self._is_announced = False
+        """Whether the job knows of the queryable states."""
         self._requests: AsyncRequests | None = None
         self._in_flight: dict[int, MessageBatch] = {}
         self._next_request = 0
@@ -199,6 +205,10 @@ class DispatchOperator(Operator):
 
     def contribute(self, ack: Ack) -> None:
         super().contribute(ack)
+        if not self._is_announced:
+            self._is_announced = True
+            table = TableId(self.context.uid, _STATES)
+            ack.queryable.append(QueryableState(table, QUERYABLE_STATES, "map"))
         if self._mailboxes.waiting:
             ack.loops.waits_for_requests = True
 
