@@ -33,10 +33,31 @@ def graph(env: StreamExecutionEnvironment) -> JobGraph:
     return env._graph()
 
 
+def choice(
+    env: StreamExecutionEnvironment, executor: str = "auto", **settings: str
+) -> ExecutorChoice | None:
+    """The executor of a job, as far as it does not depend on slots."""
+    configuration = Configuration({"millrace.executor": executor, **settings})
+    return choice_without_slots(graph(env), configuration)
+
+
+@pytest.mark.parametrize("name", ["max-records-per-split", "min-interval", "target-duration"])
+def test_a_job_that_sets_an_option_of_epochs_runs_on_them(name: str) -> None:
+    """Unless the user has named resident tasks."""
+    key = f"millrace.epoch.{name}"
+    settings = {key: "100 ms" if "records" not in name else "50"}
+    env = environment()
+    env.from_collection([1]).print()
+    assert str(choice(env, **settings)) == (
+        f"epochs: {key} is set, which has an effect on epochs only"
+    )
+    assert str(choice(env, "resident", **settings)) == "resident: millrace.executor is resident"
+
+
 def test_a_streaming_job_depends_on_the_slots() -> None:
     env = environment()
     env.from_collection([1]).print()
-    assert choice_without_slots(graph(env), "auto") is None
+    assert choice(env) is None
     assert "executor: resident, if the Spark application has slots" in env.explain()
 
 
@@ -45,10 +66,10 @@ def test_a_batch_job_runs_on_epochs() -> None:
     env.set_runtime_mode(RuntimeExecutionMode.BATCH)
     env.from_collection([1]).print()
     reason = "the job runs in batch mode"
-    assert choice_without_slots(graph(env), "auto") == ExecutorChoice(ExecutorKind.EPOCHS, reason)
+    assert choice(env) == ExecutorChoice(ExecutorKind.EPOCHS, reason)
     assert env.explain().splitlines()[-1] == f"executor: epochs: {reason}"
     with pytest.raises(JobDefinitionError, match="BATCH mode"):
-        choice_without_slots(graph(env), "resident")
+        choice(env, "resident")
 
 
 def test_a_run_that_ends_with_what_is_there_runs_on_epochs() -> None:
@@ -57,9 +78,8 @@ def test_a_run_that_ends_with_what_is_there_runs_on_epochs() -> None:
         Configuration({"millrace.available-now": "true"})
     )
     env.from_collection([1]).print()
-    choice = choice_without_slots(graph(env), "auto")
-    assert str(choice) == "epochs: the run reads what is there and ends"
-    chosen = choice_without_slots(graph(env), "resident")
+    assert str(choice(env)) == "epochs: the run reads what is there and ends"
+    chosen = choice(env, "resident")
     assert chosen is not None
     assert chosen.kind is ExecutorKind.RESIDENT
 
@@ -67,10 +87,8 @@ def test_a_run_that_ends_with_what_is_there_runs_on_epochs() -> None:
 def test_a_sink_that_runs_spark_jobs_runs_on_epochs_unless_the_user_says_otherwise() -> None:
     env = environment()
     env.from_collection([1]).sink_to(SparkSink(lambda frame, checkpoint: None)).name("lake")
-    choice = choice_without_slots(graph(env), "auto")
-    assert choice is not None
-    assert str(choice) == "epochs: the sink 'lake' runs Spark jobs"
-    chosen = choice_without_slots(graph(env), "resident")
+    assert str(choice(env)) == "epochs: the sink 'lake' runs Spark jobs"
+    chosen = choice(env, "resident")
     assert chosen is not None
     assert str(chosen) == "resident: millrace.executor is resident"
 

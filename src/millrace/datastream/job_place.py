@@ -65,7 +65,7 @@ def spark_place(graph: JobGraph, configuration: Configuration, name: str, width:
     """
     from millrace.spark.job_application import job_application
 
-    choice = choice_without_slots(graph, configuration.get(options.EXECUTOR))
+    choice = choice_without_slots(graph, configuration)
     suits = choice is None or choice.kind is ExecutorKind.RESIDENT
     application = job_application(configuration, name, width, SPARE_SLOTS if suits else 0)
     spark_sink = next((s.name for s in graph.sinks if s.sink.runs_spark_jobs), None)
@@ -78,27 +78,33 @@ def spark_place(graph: JobGraph, configuration: Configuration, name: str, width:
     return JobPlace(executor, holder.choice, (holder,))
 
 
-def choice_without_slots(graph: JobGraph, wanted: str) -> ExecutorChoice | None:
+def choice_without_slots(graph: JobGraph, configuration: Configuration) -> ExecutorChoice | None:
     """The executor of a job, as far as it does not depend on the Spark application; None if it
     depends on its slots.
-
-    Args:
-        wanted: value of ``millrace.executor``.
 
     Raises:
         JobDefinitionError: the user has chosen resident tasks, which cannot run this job.
     """
+    wanted = configuration.get(options.EXECUTOR)
     if wanted == ExecutorKind.RESIDENT:
         require_fit_for_resident_tasks(graph)
     if wanted != AUTO:
         return ExecutorChoice(ExecutorKind(wanted), f"{options.EXECUTOR.key} is {wanted}")
-    reason = epochs_are_needed(graph)
+    reason = epochs_are_needed(graph) or _setting_of_epochs(configuration)
     return None if reason is None else ExecutorChoice(ExecutorKind.EPOCHS, reason)
+
+
+def _setting_of_epochs(configuration: Configuration) -> str | None:
+    """The reason for epochs that a setting is, which would have no effect on resident tasks."""
+    for option in _ONLY_ON_EPOCHS:
+        if configuration.contains_key(option.key):
+            return f"{option.key} is set, which has an effect on epochs only"
+    return None
 
 
 def explained_choice(graph: JobGraph, configuration: Configuration) -> str:
     """The executor that a job would get, and why; nothing is started."""
-    choice = choice_without_slots(graph, configuration.get(options.EXECUTOR))
+    choice = choice_without_slots(graph, configuration)
     if choice is not None:
         return str(choice)
     return "resident, if the Spark application has slots for half of its tasks; else epochs"

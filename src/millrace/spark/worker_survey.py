@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from threading import Thread
@@ -172,7 +172,8 @@ def _by_value() -> Iterator[None]:
     try:
         yield
     finally:
-        cloudpickle.unregister_pickle_by_value(worker_probe)  # type: ignore[no-untyped-call]
+        with suppress(ValueError):  # a survey that was given up may have ended in its thread
+            cloudpickle.unregister_pickle_by_value(worker_probe)  # type: ignore[no-untyped-call]
 
 
 def _within(
