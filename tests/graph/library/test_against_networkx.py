@@ -29,6 +29,7 @@ from millrace.graph.library.clustering import (
 from millrace.graph.library.community_detection import CommunityDetection
 from millrace.graph.library.connected_components import ConnectedComponents
 from millrace.graph.library.degrees import EdgeDegreesPair, VertexDegrees
+from millrace.graph.library.diameter import Diameter
 from millrace.graph.library.hits import HITS
 from millrace.graph.library.label_propagation import LabelPropagation
 from millrace.graph.library.metrics import EdgeMetrics, TriadicCensus, VertexMetrics
@@ -596,6 +597,25 @@ def test_edge_metrics() -> None:
                 result.maximum_triangle_triplets,
                 result.maximum_rectangle_triplets,
             ), seed
+
+
+def test_diameter() -> None:
+    for seed in _graphs():
+        simple = random_graph(seed).simple()
+        if not len(simple):
+            continue
+        place = min(simple, key=lambda vertex: (-simple.degree[vertex], vertex))
+        wanted, component = 0, simple.subgraph(nx.node_connected_component(simple, place))
+        for _ in range(3):
+            distances = nx.single_source_shortest_path_length(component, place)
+            place = min(distances, key=lambda vertex: (-distances[vertex], vertex))
+            wanted = max(wanted, distances[place])
+        for parallelism in PARALLELISM:
+            algorithm = Diameter(sweeps=3)
+            assert algorithm.outcome(run(algorithm, seed, parallelism)) == wanted, seed
+        diameter = nx.diameter(component)
+        assert diameter <= 2 * wanted
+        assert wanted == diameter if nx.is_tree(component) else wanted <= diameter
 
 
 def _degrees(graph: RandomGraph) -> dict[Any, tuple[int, int, int]]:

@@ -16,6 +16,7 @@ from millrace.graph.library.connected_components import (
     VertexCentricConnectedComponents,
 )
 from millrace.graph.library.degrees import EdgeDegreesPair, VertexDegrees
+from millrace.graph.library.diameter import Diameter
 from millrace.graph.library.hits import HITS
 from millrace.graph.library.label_propagation import LabelPropagation
 from millrace.graph.library.metrics import (
@@ -40,6 +41,7 @@ __all__ = [
     "AverageClusteringCoefficientResult",
     "CommunityDetection",
     "ConnectedComponents",
+    "Diameter",
     "EdgeDegreesPair",
     "EdgeMetrics",
     "EdgeMetricsResult",
