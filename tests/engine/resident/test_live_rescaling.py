@@ -105,7 +105,7 @@ def test_tasks_stay_when_a_job_is_rescaled_and_others_join_them(
         seen.append([len(crew.processes) for crew in starter.crews])
         changes(client, details)
 
-    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    assert counted(act, tmp_path, 40_000) == expected(40_000)
     changes.check()
     assert seen[-1] == [2, 2, 2]  # those that were not needed have returned
 

@@ -166,13 +166,35 @@ def values_of(head: Head) -> list[Any]:
     return [event if isinstance(event, int) else event[:3] for event in head.events]
 
 
+def records_of(head: Head) -> list[Any]:
+    return [event for event in values_of(head) if not isinstance(event, int)]
+
+
+def records_before_watermarks(head: Head) -> dict[int, int]:
+    """Number of records that were processed before each watermark."""
+    before: dict[int, int] = {}
+    count = 0
+    for event in head.events:
+        if isinstance(event, int):
+            before[event] = count
+        else:
+            count += 1
+    return before
+
+
 @settings(max_examples=50)
 @given(ARRIVALS, st.lists(st.integers(1, 30), max_size=30))
 def test_pieces_give_the_same_as_all_at_once(arrivals: list[Arrival], limits: list[int]) -> None:
-    """Records of each input, their event times, and the watermarks between them."""
+    """Records of each input and their event times. Watermarks may be joined, but they come no
+    earlier, so that no record is late."""
     head, intake = in_pieces(arrivals, limits)
     expected = naive(arrivals)
-    assert values_of(head) == values_of(expected)
+    assert records_of(head) == records_of(expected)
+    before, earliest = records_before_watermarks(head), records_before_watermarks(expected)
+    assert list(before) == sorted(before)
+    assert before.keys() <= earliest.keys()
+    assert list(before)[-1:] == list(earliest)[-1:]
+    assert all(before[watermark] >= earliest[watermark] for watermark in before)
     assert intake.is_empty
     taken = dict.fromkeys(CHANNELS, 0)
     for arrival in arrivals:
@@ -188,9 +210,10 @@ def test_records_that_may_be_changed_are_never_called_immutable(
     arrivals: list[Arrival], limits: list[int]
 ) -> None:
     head, _ = in_pieces(arrivals, limits)
-    for event, true in zip(head.events, naive(arrivals).events, strict=True):
-        if not isinstance(event, int):
-            assert true[3] or not event[3]
+    records = [event for event in head.events if not isinstance(event, int)]
+    expected = [event for event in naive(arrivals).events if not isinstance(event, int)]
+    for record, true in zip(records, expected, strict=True):
+        assert true[3] or not record[3]
 
 
 def test_small_batches_of_one_input_are_joined() -> None:
@@ -234,15 +257,24 @@ def test_batches_of_two_inputs_are_not_joined() -> None:
     assert in_pieces(arrivals, [10, 10])[0].events == [(0, 1, None, False), (1, 2, None, False)]
 
 
-def test_a_watermark_ends_a_piece() -> None:
-    """Records after it are not joined to those before it."""
-    statuses = [Arrival(channel, 5) for channel in CHANNELS[1:]]
-    arrivals = [*statuses, Arrival((0, 0), 5, rows([1])), Arrival((0, 0), 5, rows([2]))]
-    gate, batches = filled(arrivals)
+def buffers_with_watermarks(count: int) -> tuple[Head, Intake]:
+    """Buffers of one record each, with a new watermark after each."""
+    statuses = [Arrival(channel, 99) for channel in CHANNELS[1:]]
+    gate, batches = filled([*statuses, *(Arrival((0, 0), n, rows([n])) for n in range(count))])
     head = Head(batches)
-    intake = Intake(head, gate)  # type: ignore[arg-type]
-    assert [intake.step(10), intake.step(10), intake.step(10)] == [1, 0, 1]
-    assert values_of(head) == [(0, 1, None), 5, (0, 2, None)]
+    return head, Intake(head, gate)  # type: ignore[arg-type]
+
+
+def test_a_watermark_follows_what_is_joined_with_the_records_before_it() -> None:
+    head, intake = buffers_with_watermarks(3)
+    assert [intake.step(10), intake.step(10), intake.step(10)] == [3, 0, None]
+    assert values_of(head) == [(0, 0, None), (0, 1, None), (0, 2, None), 2]
+
+
+def test_further_input_does_not_put_off_a_watermark() -> None:
+    head, intake = buffers_with_watermarks(3)
+    assert [intake.step(1) for _ in range(7)] == [1, 0, 1, 0, 1, 0, None]
+    assert values_of(head) == [(0, 0, None), 0, (0, 1, None), 1, (0, 2, None), 2]
 
 
 @pytest.mark.parametrize("kind", [rows, columns])

@@ -7,11 +7,20 @@ Tuning": buffer debloating).
 
 from __future__ import annotations
 
+import resource
 import struct
+from collections.abc import Callable
 
 from millrace.runtime.watermark_valve import Channel
 
-__all__ = ["FIRST_CREDIT", "CreditWindow", "Pace", "pack_credit", "unpack_credit"]
+__all__ = [
+    "FIRST_CREDIT",
+    "CreditWindow",
+    "Pace",
+    "Preemptions",
+    "pack_credit",
+    "unpack_credit",
+]
 
 WINDOW = 0.1
 """Seconds of work that may wait before a subtask."""
@@ -20,6 +29,8 @@ FIRST_CREDIT = 64
 MOST_RECORDS = 1 << 17
 """Largest window of a channel."""
 _SMOOTHING = 0.3
+_SLOW = 3
+"""Factor by which a piece is slower than those before, to be looked at."""
 PIECE = 0.005
 """Seconds that one piece of input should take at most."""
 COLUMNS_PIECE = 0.02
@@ -63,6 +74,10 @@ class Pace:
         self.columns = 16
         """Records of the next piece of columns."""
 
+    def is_slow(self, records: int, seconds: float) -> bool:
+        """Whether a piece took much longer than those before."""
+        return 0 < _SLOW * self.seconds * records < seconds
+
     def observe(self, records: int, seconds: float) -> None:
         """Measure: ``records`` took ``seconds``."""
         if not records:
@@ -80,6 +95,41 @@ class Pace:
         first, self._first = self._first, min(2 * self._first, MOST_RECORDS)
         paced = int(PIECE / self.seconds) if self.seconds else records
         return max(1, min(records, paced, first))
+
+
+class Preemptions:
+    """Tells whether a piece took long because another process had the processor. The pace of the
+    subtask is then that of the processor time: otherwise the next pieces would be small, and more
+    so the busier the machine is.
+
+    Args:
+        count: function that returns how often the thread had to give up the processor so far.
+
+    Example:
+        >>> counts = iter([3, 3, 4])
+        >>> preemptions = Preemptions(lambda: next(counts))
+        >>> preemptions.without(0.02, 0.001), preemptions.without(0.02, 0.001)
+        (0.02, 0.001)
+    """
+
+    def __init__(self, count: Callable[[], int] | None = None) -> None:
+        self._count = count or _involuntary_switches
+        self._before = self._count()
+
+    def without(self, seconds: float, used: float) -> float:
+        """Seconds that a piece would have taken without preemption.
+
+        Args:
+            seconds: seconds that it took.
+            used: its processor time.
+        """
+        before, self._before = self._before, self._count()
+        return used if self._before > before and seconds > 2 * used > 0 else seconds
+
+
+def _involuntary_switches() -> int:
+    usage = resource.getrusage(getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF))
+    return usage.ru_nivcsw
 
 
 class CreditWindow:

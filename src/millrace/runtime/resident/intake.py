@@ -2,6 +2,10 @@
 
 Small batches are joined, since a batch costs about as much as ten records in it. Large ones are
 cut, so that the loop of the worker gets its turn, and the subtasks downstream are not flooded.
+
+A watermark comes after all records that are joined with those before it: the piece of a few
+milliseconds delays it, but makes no record late. With one watermark per buffer, which is usual for
+a busy source, nothing would be joined otherwise.
 """
 
 from __future__ import annotations
@@ -49,12 +53,17 @@ class Intake:
     def step(self, limit: int) -> int | None:
         """Process one piece of at most ``limit`` records, or a watermark. Returns the number of
         records; None if there is no input."""
-        if self._batch is None and not self._fill(limit):
-            if not self._is_watermark_due:
-                return None
-            self._is_watermark_due = False
-            self._subtask.pass_watermark()
-            return 0
+        if self._batch is None:
+            # before further input, which would put it off without end
+            is_due = self._is_watermark_due and not self._next
+            if not is_due and not self._fill(limit):
+                is_due = self._is_watermark_due
+                if not is_due:
+                    return None
+            if is_due:
+                self._is_watermark_due = False
+                self._subtask.pass_watermark()
+                return 0
         batch, to = self._batch, self._input
         assert batch is not None
         assert to is not None
@@ -73,12 +82,12 @@ class Intake:
         return count
 
     def _fill(self, limit: int) -> bool:
-        """Take and join buffers until there are ``limit`` records, or the watermark advances.
-        Returns whether there are records."""
+        """Take and join buffers until there are ``limit`` records. Returns whether there are
+        records."""
         if self._next:
             self._input, self._batch = self._next.popleft()
             self._size = len(self._batch)
-        while not (self._next or self._is_watermark_due or (self._batch and self._size >= limit)):
+        while not (self._next or (self._batch and self._size >= limit)):
             taken = self._gate.take()
             if taken is None or not self._take(*taken):
                 break
@@ -90,11 +99,13 @@ class Intake:
         """Take a buffer. Returns False if its batch could not be joined."""
         subtask = self._subtask
         if buffer.kind == BufferKind.STATUS:
-            self._is_watermark_due = subtask.hear(channel, buffer.watermark, ends_idle(buffer))
+            if subtask.hear(channel, buffer.watermark, ends_idle(buffer)):
+                self._is_watermark_due = True
             return True
         to, batch = subtask.decoded(channel, buffer)
         self.taken[channel] = self.taken.get(channel, 0) + buffer.size
-        self._is_watermark_due = subtask.hear(channel, buffer.watermark, idle=False)
+        if subtask.hear(channel, buffer.watermark, idle=False):
+            self._is_watermark_due = True
         if self._batch is None:
             self._input, self._batch, self._size = to, batch, len(batch)
             return True

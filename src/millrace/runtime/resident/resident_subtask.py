@@ -15,7 +15,7 @@ from millrace.runtime.epoch import Ack, EpochPlan, ReadPlan, StateOrigin
 from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_place import LogPlace
 from millrace.runtime.operators.source import SourceOperator
-from millrace.runtime.resident.credits import CreditWindow, Pace
+from millrace.runtime.resident.credits import CreditWindow, Pace, Preemptions
 from millrace.runtime.resident.feedback import Feedback
 from millrace.runtime.resident.frames import MOST_BYTES
 from millrace.runtime.resident.gate import InputGate
@@ -95,6 +95,7 @@ class ResidentSubtask:
         self._consumed = {edge: (attempt,) * count for edge, count in producers.items()}
         self._window = CreditWindow(channels)
         self._pace = Pace()
+        self._preemptions = Preemptions()
         self._attempt = attempt
         self._grant = grant
         self._acknowledge = acknowledge
@@ -302,14 +303,14 @@ class ResidentSubtask:
     def _process(self, until: float) -> None:
         intake, worked = self._intake, False
         while not (self.outbox.is_blocked or self._is_full):
-            started = time.perf_counter()
+            started, used = time.perf_counter(), time.thread_time()
             if started >= until and worked:
                 break
             count = self._step(self._room())
             if count is None:
                 break
             worked = self.has_news = True
-            self._pace.observe(count, time.perf_counter() - started)
+            self._observe(count, started, used)
             self._note_output(count)
             if self._buffer_timeout == 0:
                 self._flush_if_due()
@@ -319,6 +320,18 @@ class ResidentSubtask:
             self._wakeup = self.subtask.next_wakeup()
         if self.gate.is_aligned and intake.is_empty and not self.outbox.is_blocked:
             self._align()
+
+    def _observe(self, records: int, started: float, used: float) -> None:
+        """Measure a piece.
+
+        Args:
+            started: time of its beginning (`time.perf_counter`).
+            used: the thread's processor time at its beginning.
+        """
+        seconds = time.perf_counter() - started
+        if self._pace.is_slow(records, seconds):
+            seconds = self._preemptions.without(seconds, time.thread_time() - used)
+        self._pace.observe(records, seconds)
 
     def _step(self, limit: int) -> int | None:
         """Process a piece of input or of feedback. None if there is nothing to do before the
@@ -414,12 +427,12 @@ class ResidentSubtask:
             else:
                 reading.begin_round(self.subtask.read_available(reading.plan), self._records_read)
         while reading.batches is not None and not (self.outbox.is_blocked or self._is_full):
-            started, before = time.perf_counter(), self._records_read
+            started, used, before = time.perf_counter(), time.thread_time(), self._records_read
             if next(reading.batches, _END) is _END:
                 self._finish_round(reading)
             count = self._records_read - before
             self.has_news = self.has_news or count > 0
-            self._pace.observe(count, time.perf_counter() - started)
+            self._observe(count, started, used)
             self._note_output(count)
             if self._buffer_timeout == 0:
                 self._flush_if_due()
