@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from millrace.cli.main import main
 from millrace.common import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.watermark_strategy import WatermarkStrategy
@@ -67,7 +68,7 @@ def newest(job: Any, client: FunctionStateClient, id: str) -> dict[str, TypedVal
 
 
 def test_states_of_an_address_are_looked_up_while_the_job_runs(
-    running: Any, tmp_path: Path
+    running: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running():
         job = started(tmp_path, "counters")
@@ -84,4 +85,14 @@ def test_states_of_an_address_are_looked_up_while_the_job_runs(
         other = FunctionStateClient.of_job(job.get_job_directory(), None, "other")
         with pytest.raises(QueryableStateError, match="statefun-other"):
             other.get("test/counter", "b")
+        command = ["statefun", "state", str(job.get_job_directory()), "test/counter", "a/ü"]
+        assert main([*command, "--functions", "counters", "--json"]) == 0
+        shown = {row["state"]: row for row in json.loads(capsys.readouterr().out)}
+        assert shown["own"]["typename"] == "test/own"
+        assert json.loads(shown["own"]["value"]) == {"id": "a/ü"}
+        assert int(shown["seen"]["value"]) > 0
+        assert main([*command[:-1], "nobody", "--functions", "counters"]) == 0
+        assert capsys.readouterr().out == ""
+        assert main(command) == 1
+        assert "statefun-module" in capsys.readouterr().err
         job.cancel()

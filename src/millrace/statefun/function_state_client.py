@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
+from millrace.common.errors import SerializationError
 from millrace.rest.client import QueryableStateClient, QueryableStateError
 from millrace.statefun.address import FunctionType, TypedValue
 from millrace.statefun.dispatch.dispatch_operator import QUERYABLE_STATES
 from millrace.statefun.endpoint_update import MODULE_NAME, operator_uid
+from millrace.statefun.types import decoded
 
-__all__ = ["FunctionStateClient"]
+__all__ = ["FunctionStateClient", "states_path", "states_within", "value_text"]
 
 
 class FunctionStateClient:
@@ -73,10 +77,16 @@ class FunctionStateClient:
             if error.unknown == "key":
                 return {}
             raise
-        return _states_within(value, function)
+        return states_within(value, function)
 
 
-def _states_within(value: Mapping[str, Any], function: FunctionType) -> dict[str, TypedValue]:
+def states_path(functions: str, id: str) -> str:
+    """Path of the states of an id, below the states of a job in the REST API. The query is
+    ``json=1``."""
+    return f"{operator_uid(functions)}/{QUERYABLE_STATES}/{quote(json.dumps(id), safe='')}"
+
+
+def states_within(value: Mapping[str, Any], function: FunctionType) -> dict[str, TypedValue]:
     """States of a function by name, among those of all functions of an id in an answer of the REST
     API."""
     return {
@@ -84,3 +94,17 @@ def _states_within(value: Mapping[str, Any], function: FunctionType) -> dict[str
         for (owner, name), (typename, content, _) in value["map"]
         if owner == str(function)
     }
+
+
+def value_text(value: TypedValue) -> str:
+    """Value of a built-in type, or bytes of another type, as people read them."""
+    try:
+        shown = decoded(value)
+    except SerializationError:
+        shown = value.value
+    if isinstance(shown, bytes):
+        try:
+            return shown.decode()
+        except UnicodeDecodeError:
+            return repr(shown)
+    return str(shown)

@@ -68,12 +68,72 @@ def register(commands: Commands) -> None:
     )
     add_job(update)
     update.add_argument("module", metavar="MODULE", type=location, help="path of the module.yaml")
+    _register_state(subcommands)
     update.add_argument(
         "--functions",
         metavar="NAME",
         help="name that the builder of the functions was given, if the job is a program "
         "(default: the functions of a module)",
     )
+
+
+def _register_state(subcommands: Commands) -> None:
+    state = add_command(
+        subcommands,
+        "state",
+        handle_state,
+        "show the states of an address in a running job",
+        "Show the states of an address in a running job, as of its newest checkpoint. The job runs "
+        "on this machine with rest.enabled=true, or on a server.",
+    )
+    add_job(state)
+    state.add_argument("type", metavar="TYPE", help="type of the function: namespace/name")
+    state.add_argument("address", metavar="ID", help="id of the address")
+    state.add_argument(
+        "--functions",
+        metavar="NAME",
+        help="name that the builder of the functions was given, if the job is a program "
+        "(default: the functions of a module)",
+    )
+
+
+def handle_state(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Print the states of an address, each with its type and its value.
+
+    Raises:
+        UsageError: the arguments name no job.
+        JobDefinitionError: the type of the function has no namespace.
+        JobControlError: the server does not answer, or the job has no queryable state.
+        StateError: the job does not run, or has no endpoint.
+    """
+    from millrace.cli.operated_job import DirectoryJob, operated_job
+    from millrace.cli.printing import aligned, print_json, print_lines
+    from millrace.statefun.address import FunctionType
+    from millrace.statefun.endpoint_update import MODULE_NAME
+    from millrace.statefun.function_state_client import (
+        FunctionStateClient,
+        states_path,
+        states_within,
+        value_text,
+    )
+
+    job, functions = operated_job(args), args.functions or MODULE_NAME
+    if isinstance(job, DirectoryJob):
+        client = FunctionStateClient.of_job(job.job.directory, functions=functions)
+        states = client.get(args.type, args.address)
+    else:
+        path = f"/jobs/{job.id}/state/{states_path(functions, args.address)}"
+        answer = server_client(args).get(path, json="1")
+        states = states_within(answer["value"], FunctionType.of(args.type))
+    rows = [
+        {"state": name, "typename": value.typename, "value": value_text(value)}
+        for name, value in sorted(states.items())
+    ]
+    if args.json:
+        print_json(rows)
+    else:
+        print_lines(aligned([list(row.values()) for row in rows]))
+    return 0
 
 
 def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
