@@ -36,6 +36,8 @@ def iterate(
     vertex_table = pa.table({"id": pa.array(ids), "value": pa.array(list(vertices.values()))})
     id_type = vertex_table.schema.field("id").type
     value_type = column_type_of_arrow(vertex_table.schema.field("value").type)
+    if pa.types.is_null(value_type.arrow):
+        vertex_table = vertex_table.drop_columns(["value"])  # as the job on Spark does
     columns = {
         "source": pa.array([edge[0] for edge in edges], id_type),
         "target": pa.array([edge[1] for edge in edges], id_type),

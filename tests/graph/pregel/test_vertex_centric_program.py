@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.graph.iterations.local_iteration import distances, iterate, weighted_graph
+from tests.graph.iterations.local_iteration import (
+    DOUBLE,
+    LONG,
+    distances,
+    iterate,
+    weighted_graph,
+)
 
-from millrace.common.errors import JobExecutionError, UserFunctionError
-from millrace.graph.column_type import PICKLED
+from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.common.types.type_information import BasicTypeInfo
+from millrace.graph.column_type import PICKLED, ColumnType
 from millrace.graph.elements import Vertex
 from millrace.graph.iterations.aggregators import LongSumAggregator
 from millrace.graph.iterations.batch_programs import BatchVertexCentricProgram
@@ -250,3 +257,79 @@ def test_errors_of_functions_on_batches() -> None:
         iterate(program, FAR, CHAIN)
     with pytest.raises(JobExecutionError, match="values of type string"):
         iterate(program, {1: "text"}, [(1, 1, 1.0)])
+
+
+class Halves(BatchComputeFunction):
+    def compute(self, vertices: Any, messages: Any) -> None:
+        vertices.set_new_values(vertices.values / 2, np.asarray(vertices.ids) > 1)
+
+
+def halves(plan: Any) -> BatchVertexCentricProgram:
+    return BatchVertexCentricProgram(plan, Halves())
+
+
+def test_values_on_batches_get_the_type_that_is_named() -> None:
+    assert iterate(halves, {1: 1, 2: 3}, [(1, 2)], values=DOUBLE) == {1: 1.0, 2: 1.5}
+
+
+def test_values_on_batches_that_do_not_fit_the_type_are_refused() -> None:
+    with pytest.raises(UserFunctionError, match=r"value 1.5 \(float64\) of the vertex 2 does not"):
+        iterate(halves, {1: 1, 2: 3}, [(1, 2)])
+    with pytest.raises(JobExecutionError, match="name another in the parameter vertex_type"):
+        iterate(halves, {1: 0.5}, [(1, 1)], values=LONG)
+    with pytest.raises(JobDefinitionError, match="name a type of numbers in the parameter vertex"):
+        iterate(halves, {1: None, 2: None}, [(1, 2)], values=PICKLED)
+
+
+class Wide(BatchComputeFunction):
+    def compute(self, vertices: Any, messages: Any) -> None:
+        vertices.set_new_values(vertices.values.astype(np.int64) + 2**40)
+
+
+def test_a_number_that_is_too_great_for_its_type_is_refused() -> None:
+    with pytest.raises(UserFunctionError, match="1099511627777 .* does not fit .* vertices .int32"):
+        iterate(
+            lambda plan: BatchVertexCentricProgram(plan, Wide()),
+            {1: 1},
+            [(1, 1)],
+            values=ColumnType(BasicTypeInfo("INT")),
+        )
+
+
+class Sending(BatchComputeFunction):
+    """Sends several columns in the first superstep, and keeps the messages combined."""
+
+    def __init__(self, combine: Any, columns: list[Any]) -> None:
+        self.combine = combine
+        self.columns = columns
+
+    def compute(self, vertices: Any, messages: Any) -> None:
+        if self.get_superstep_number() > 1:
+            vertices.set_new_values(messages.values, messages.received)
+            return
+        for column in self.columns:
+            senders = [vertex != 9 for vertex in vertices.ids.to_pylist()]
+            self.send_to_all_neighbors(np.full(len(vertices), column), senders)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("combine", "columns", "expected"),
+    [
+        ("sum", [1, 0.5], 3.0),
+        ("sum", [True], 2.0),
+        ("sum", [np.int8(100)], 200.0),
+        ("min", [5, 1e300], 5.0),
+        ("max", [np.int8(-7), -1e300], -7.0),
+    ],
+)
+def test_messages_of_several_types_on_batches(
+    parallelism: int, combine: Any, columns: list[Any], expected: float
+) -> None:
+    result = iterate(
+        lambda plan: BatchVertexCentricProgram(plan, Sending(combine, columns)),
+        {1: 0.0, 2: 0.0, 3: 0.0, 9: 0.0},
+        [(1, 2), (3, 2), (9, 2)],
+        parallelism,
+    )
+    assert result == {1: 0.0, 2: expected, 3: 0.0, 9: 0.0}

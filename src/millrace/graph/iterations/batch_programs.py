@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from millrace.common.errors import JobExecutionError
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.graph.column_type import ColumnType
 from millrace.graph.elements import EdgeDirection
 from millrace.graph.iterations.iteration_contexts import (
     IterationContexts,
@@ -21,6 +22,7 @@ from millrace.graph.iterations.vertex_batch import (
     CombinedMessages,
     EdgeBatch,
     VertexBatch,
+    fitting,
 )
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import Array, Combine, GraphPartition
@@ -58,9 +60,10 @@ class _BatchProgram(SuperstepProgram):
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
         if partition.vertex_values is None:
-            self.values = np.zeros(partition.vertex_count, self.plan.values.arrow.to_pandas_dtype())
+            self.values = np.zeros(partition.vertex_count, _number_type(self.plan.values))
         else:
-            self.values = _numbers(partition.vertex_values, "vertices").copy()
+            values = _numbers(partition.vertex_values, "vertices")
+            self.values = fitting(values, _number_type(self.plan.values), partition.ids)
         self.changed = np.ones(partition.vertex_count, bool)
         self.edges = EdgeBatch(partition.sources, self._edge_values())
         self.messages = BatchMessages(partition, exchange, self.combine)
@@ -167,6 +170,24 @@ class BatchGatherSumApplyProgram(_BatchProgram):
             self._update(lambda batch: self._call(number, _APPLY, "apply", batch, sums))
         self.contexts.aggregate(self.exchange)
         return bool(self.changed.any()) and number < self.plan.max_iterations
+
+
+def _number_type(column_type: ColumnType) -> Any:
+    """NumPy type of the vertices' values after the iteration.
+
+    Raises:
+        JobDefinitionError: values of the type are no numbers.
+    """
+    import pyarrow as pa
+
+    kind = column_type.arrow
+    if not pa.types.is_primitive(kind):
+        raise JobDefinitionError(
+            "functions on whole batches set values of vertices that are numbers, and these would "
+            f"be of type {column_type}: name a type of numbers in the parameter vertex_type, for "
+            "example vertex_type=float"
+        )
+    return pa.array([], kind).to_numpy(zero_copy_only=False).dtype
 
 
 def _numbers(column: Any, things: str) -> Array:

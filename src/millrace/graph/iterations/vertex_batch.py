@@ -18,7 +18,7 @@ from millrace.runtime.supersteps.graph_partition import (
     combining,
 )
 
-__all__ = ["BatchMessages", "EdgeBatch", "CombinedMessages", "VertexBatch"]
+__all__ = ["BatchMessages", "CombinedMessages", "EdgeBatch", "VertexBatch", "fitting"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -53,17 +53,20 @@ class VertexBatch:
             changed: whether each vertex gets its value; None for all.
 
         Raises:
-            JobExecutionError: there is another number of values.
+            JobExecutionError: there is another number of values, or they do not fit the type of
+                the graph's vertices, for example fractions among whole numbers.
         """
         values = np.asarray(values)
         self._require_length("values", values)
         if changed is None:
-            self.values = values.astype(self.values.dtype)
+            self.values = fitting(values, self.values.dtype, self.ids)
             self.changed = np.ones(len(values), bool)
             return
         changed = np.asarray(changed, bool)
         self._require_length("changed", changed)
-        self.values = np.where(changed, values, self.values).astype(self.values.dtype)
+        new = self.values.copy()
+        new[changed] = fitting(values[changed], new.dtype, self.ids, changed)
+        self.values = new
         self.changed = self.changed | changed
 
     def _require_length(self, name: str, array: Array) -> None:
@@ -116,6 +119,7 @@ class BatchMessages:
         """Send the value of each vertex along its edges."""
         graph = self._partition
         values = np.asarray(values)
+        senders = None if senders is None else np.asarray(senders, bool)
         _require_count("send_to_all_neighbors", "vertices", values, graph.vertex_count)
         if senders is None or senders.all():
             self.to_targets(graph.targets, graph.to_edges(values))
@@ -133,6 +137,7 @@ class BatchMessages:
         if chosen is None:
             self.to_targets(graph.targets, values)
             return
+        chosen = np.asarray(chosen, bool)
         _require_count("send_along_edges", "edges", chosen, graph.edge_count)
         self.to_targets(graph.targets[chosen], values[chosen])
 
@@ -140,11 +145,22 @@ class BatchMessages:
         """Send values to slots."""
         if not len(targets):
             return
-        if self._slots is None:
-            initial = _initial(self._combine, values.dtype)
-            self._slots = np.full(self._partition.slot_count, initial, values.dtype)
-        combining(self._combine).at(self._slots, targets, values)
+        combining(self._combine).at(self._slots_for(values.dtype), targets, values)
         self._have[targets] = True
+
+    def _slots_for(self, dtype: Any) -> Array:
+        """Combined messages by slot, in a type that holds the earlier ones and those to come."""
+        dtype = _combined_type(self._combine, dtype)
+        earlier = self._slots
+        if earlier is not None:
+            dtype = np.result_type(earlier.dtype, dtype)
+            if earlier.dtype == dtype:
+                return earlier
+        slots = np.full(self._partition.slot_count, _initial(self._combine, dtype), dtype)
+        if earlier is not None:
+            slots[self._have] = earlier[self._have]
+        self._slots = slots
+        return slots
 
     def deliver(self) -> CombinedMessages | None:
         """Send all messages. Returns those for the task's vertices, and None if there are none in
@@ -161,6 +177,42 @@ class BatchMessages:
         self._slots, self._have = None, np.zeros(self._partition.slot_count, bool)
         values, received = self._exchange.push_changed(slots, have, self._combine)
         return CombinedMessages(values, received)
+
+
+def fitting(values: Array, dtype: Any, ids: Any, chosen: Mask | None = None) -> Array:
+    """Values of vertices in the type of the graph's vertices.
+
+    Args:
+        ids: `pyarrow.Array` of the vertices' ids.
+        chosen: whether ``values`` has one for each vertex; None if it has one for all.
+
+    Raises:
+        JobExecutionError: a value does not fit the type.
+    """
+    if np.can_cast(values.dtype, dtype, "safe"):
+        return values.astype(dtype)
+    if np.can_cast(values.dtype, dtype, "same_kind"):
+        cast: Array = values.astype(dtype)
+        if dtype.kind not in "iu" or np.array_equal(cast, values):
+            return cast
+        first = int(np.argmax(cast != values))
+    elif not len(values):
+        return values.astype(dtype)
+    else:
+        first = 0
+    place = first if chosen is None else int(np.flatnonzero(chosen)[first])
+    raise JobExecutionError(
+        f"the value {values[first]} ({values.dtype}) of the vertex {ids[place].as_py()!r} does not "
+        f"fit the type of the graph's vertices ({dtype}): set values of this type, or name another "
+        "in the parameter vertex_type"
+    )
+
+
+def _combined_type(combine: Combine, dtype: Any) -> Any:
+    """Type of combined messages: sums of truth values and small integers need a wider one."""
+    if combine == "sum" and dtype.kind in "biu":
+        return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    return dtype
 
 
 def _initial(combine: Combine, dtype: Any) -> Any:
