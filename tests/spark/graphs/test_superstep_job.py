@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -105,6 +106,21 @@ def test_an_error_of_a_program() -> None:
     settings = SuperstepSettings("failing", 2)
     with pytest.raises(JobExecutionError, match="(?s)failing failed\n.*ZeroDivisionError: of a"):
         run_supersteps_on_spark(*frames([], PATH), Failing, SCHEMA, settings)
+
+
+def test_a_module_that_workers_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run is not repeated, though a barrier stage fails as if a process was lost."""
+    module = ModuleType("only_in_the_driver")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    def made() -> Components:
+        return Components()
+
+    made.__module__, made.__qualname__ = module.__name__, "made"
+    module.made = made  # type: ignore[attr-defined]
+    settings = SuperstepSettings("imports", 2, None, 0)
+    with pytest.raises(JobExecutionError, match="No module named 'only_in_the_driver'. Install"):
+        run_supersteps_on_spark(*frames([], PATH), made, SCHEMA, settings)
 
 
 def test_too_few_slots_are_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

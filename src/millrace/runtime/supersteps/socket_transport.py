@@ -3,6 +3,9 @@
 A swap sends and receives at the same time, as much as the kernel takes and gives: two tasks that
 send each other more than sockets hold do not wait for each other. Messages go from the memory of
 arrays into that of arrays where their lengths are known.
+
+A task that fails tells the others and closes its connections. The others may be about to send to
+it: a send that breaks is no proof that the process died, so what has arrived is read first.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ _PURPOSE = "supersteps"
 WIRING_PATIENCE = 60.0
 """Seconds in which all tasks must have connected."""
 _ABORT_PATIENCE = 1.0
-"""Seconds for telling the other tasks of a failure."""
+"""Seconds for telling the other tasks of a failure, and for hearing of one."""
 
 
 class SocketTransport:
@@ -68,36 +71,48 @@ class SocketTransport:
         self, call: str, outgoing: Sequence[Parts], incoming: Sequence[Any] | None = None
     ) -> list[memoryview]:
         """Send a message to each other task, and receive one from each."""
-        messages = [memoryview(b"")] * self.parallelism
         sending: dict[int, _Sending] = {}
         receiving: dict[int, _Receiving] = {}
-        for task in self._links:
+        poll = select.poll()
+        for task, link in self._links.items():
             sending[task] = _Sending(call, outgoing[task])
             target = None if incoming is None else memoryview(incoming[task]).cast("B")
             receiving[task] = _Receiving(target)
-        poll = select.poll()
-        try:
-            for task, link in self._links.items():
+            with suppress(OSError):  # what is lost is seen when the link is polled
                 if sending[task].send(link):
                     del sending[task]
-                poll.register(link, self._events(task, sending, receiving))
-            while sending or receiving:
-                for descriptor, _ in poll.poll():
-                    task = self._by_descriptor[descriptor]
-                    link = self._links[task]
+            poll.register(link, self._events(task, sending, receiving))
+        messages = [memoryview(b"")] * self.parallelism
+        loss: _Loss | None = None
+        while sending or receiving:
+            ready = poll.poll(None if loss is None else loss.remaining_milliseconds())
+            if not ready:
+                break
+            for descriptor, _ in ready:
+                task = self._by_descriptor[descriptor]
+                link = self._links[task]
+                try:
                     if task in sending and sending[task].send(link):
                         del sending[task]
+                except OSError as error:
+                    del sending[task]
+                    loss = loss or _Loss(error)
+                try:
                     if task in receiving and receiving[task].receive(link):
                         messages[task] = self._checked(call, task, receiving.pop(task))
-                    events = self._events(task, sending, receiving)
-                    if events:
-                        poll.modify(link, events)
-                    else:
-                        poll.unregister(link)
-        except OSError as error:
+                except (OSError, PeerLostError) as error:
+                    sending.pop(task, None)
+                    del receiving[task]
+                    loss = loss or _Loss(error)
+                events = self._events(task, sending, receiving)
+                if events:
+                    poll.modify(link, events)
+                else:
+                    poll.unregister(link)
+        if loss is not None:
             raise PeerLostError(
-                f"the connection to a task of the graph job broke: {error}"
-            ) from error
+                f"the connection to a task of the graph job broke: {loss.error}"
+            ) from loss.error
         return messages
 
     def _events(
@@ -125,6 +140,23 @@ class SocketTransport:
         for link in self._links.values():
             with suppress(OSError):
                 link.close()
+
+
+class _Loss:
+    """A broken connection. The task at its other end may have failed, not died: then its last
+    message, or that of a task which it has told, arrives soon.
+
+    Args:
+        error: how the loss was seen.
+    """
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+        self._until = time.monotonic() + _ABORT_PATIENCE
+
+    def remaining_milliseconds(self) -> float:
+        """Time for which messages of failures are awaited."""
+        return max(0.0, 1000 * (self._until - time.monotonic()))
 
 
 class _Sending:

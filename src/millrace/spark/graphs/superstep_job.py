@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -50,6 +51,12 @@ _LOSSES = (
     "EOFException",
 )
 """Texts in Spark's messages that tell of a lost process, and not of an error of the program."""
+_NOT_LOADED = re.compile(
+    r"^(?:\w+\.)*(?:ModuleNotFoundError|ImportError|AttributeError): "
+    r"(?P<reason>(?:No module named|cannot import name|Can't get attribute|module)[^\n]*)",
+    re.MULTILINE,
+)
+"""Last line of a worker's traceback if it cannot load what the driver has pickled."""
 _FIRST_PATIENCE = 5.0
 """Seconds in which slots must become free for the first run: other jobs may be ending."""
 _PATIENCE = 120.0
@@ -274,6 +281,13 @@ def _require_loss(
 ) -> None:
     """Raise unless a repeated run may succeed."""
     text = str(error)
+    missing = _NOT_LOADED.search(text)
+    if missing is not None:
+        raise JobExecutionError(
+            f"{settings.name}: a worker cannot load the program: {missing['reason']}. Install "
+            "the module for the workers' Python, or hand it to Spark (--py-files, "
+            "SparkContext.addPyFile)"
+        ) from error
     if isinstance(error, PySparkException):
         failure = spark_failure(error)
         if isinstance(failure, UserFunctionError):
