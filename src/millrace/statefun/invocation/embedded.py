@@ -100,7 +100,7 @@ class EmbeddedFunctions:
         function = self._function(batch.target.function_type)
         context = self._context(function, batch)
         began = perf_counter()
-        for message in self._messages(context, batch):
+        for message in self._messages(context, batch, may_wait=True):
             await function.fun(context, message)
         taken = (perf_counter() - began) * 1000
         self.attempts.append(CallAttempt(batch.target, taken, False))
@@ -126,14 +126,21 @@ class EmbeddedFunctions:
         address = sdk.addresses[target]
         return sdk.context(address, spec.make_instance(cells, address.typename))
 
-    def _messages(self, context: Any, batch: MessageBatch) -> Iterator[Any]:
-        """Messages of the SDK, each with the caller in the context."""
+    def _messages(self, context: Any, batch: MessageBatch, may_wait: bool = False) -> Iterator[Any]:
+        """Messages of the SDK, each with the caller in the context.
+
+        Args:
+            may_wait: whether an epoch can end during the invocation. Its mailbox is written then,
+                so what the function does to a value must not reach the mailbox.
+        """
         sdk, id, typename = self._sdk, batch.target.id, context._self_address.typename
         addresses, new, typed_value = sdk.addresses, sdk.message, sdk.typed_value
         for _, argument, caller in batch.messages:
             context._caller = None if caller is None else addresses[caller]
-            # an SDK's value is shared by its sender and the receivers: its API never changes one
-            value = typed_value(*argument) if isinstance(argument, tuple) else argument
+            if isinstance(argument, tuple):
+                value = typed_value(*argument)
+            else:
+                value = _copy(argument) if may_wait else argument
             yield new(typename, id, value)
 
 
@@ -204,9 +211,17 @@ def _names(typename: str) -> tuple[str, str]:
     return namespace, name
 
 
+def _copy(value: Any) -> Any:
+    """Copy of a value of the SDK, as the request to another process would have one: a function may
+    fill a value anew after it sent it, or change one that it received."""
+    copy = value.__class__()
+    copy.CopyFrom(value)
+    return copy
+
+
 def _message(message: Any, caller: PlainAddress) -> Message:
     namespace, name = _names(message.target_typename)
-    return (namespace, name, message.target_id), message.typed_value, caller
+    return (namespace, name, message.target_id), _copy(message.typed_value), caller
 
 
 def _effects(context: Any, sender: Address) -> Effects:
