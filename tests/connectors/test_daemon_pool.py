@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from concurrent.futures import CancelledError
-from threading import Event, Lock
+from concurrent.futures import CancelledError, Future
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, Thread
+from typing import Any
 
 import pytest
 
+from millrace.connectors import daemon_pool
 from millrace.connectors.daemon_pool import DaemonPool
 
 PATIENCE = 60.0
@@ -62,6 +65,30 @@ def test_errors_go_to_their_callers_and_waiting_calls_are_cancelled() -> None:
     assert running.result(PATIENCE)
     with pytest.raises(RuntimeError, match="'test' are closed"):
         pool.submit(divmod, 1, 1)
+
+
+class TakenQueue(SimpleQueue[Any]):
+    """Queue of calls, the last of which an idle thread takes just after `close` has seen it."""
+
+    def empty(self) -> bool:
+        is_empty = super().empty()
+        try:
+            self.get_nowait()
+        except Empty:
+            return is_empty
+        return False
+
+
+def test_a_pool_closes_while_an_idle_thread_takes_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon_pool, "SimpleQueue", TakenQueue)
+    pool, began, free = DaemonPool(1, "test"), Event(), Event()
+    pool.submit(lambda: (began.set(), free.wait(PATIENCE)))
+    assert began.wait(PATIENCE)
+    pool.submit(divmod, 1, 1)
+    closed: Future[None] = Future()
+    Thread(target=lambda: closed.set_result(pool.close()), daemon=True).start()
+    closed.result(PATIENCE)
+    free.set()
 
 
 def test_a_process_ends_while_a_call_runs() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
@@ -72,9 +73,10 @@ class DaemonPool:
         """Cancel the calls that have not begun. Those that run go on, and nobody waits for them."""
         with self._lock:
             self._is_closed = True
-            while not self._calls.empty():
-                call = self._calls.get()
-                if call is not None:
-                    call[0].cancel()
+            with suppress(Empty):
+                while True:  # idle threads may take calls meanwhile
+                    call = self._calls.get_nowait()
+                    if call is not None:
+                        call[0].cancel()
             for _ in range(self._threads):
                 self._calls.put(None)
