@@ -370,7 +370,8 @@ def test_an_endpoint_that_is_away_is_waited_for() -> None:
 )
 def test_a_socket_of_the_host_is_called(tmp_path: Path, path: str, target: bytes) -> None:
     """The server comes late: until then, there is no socket."""
-    server, socket = Server(answer()), tmp_path / "func tions.sock"
+    server, socket = Server(answer()), tmp_path / "my.sockets" / "f n.sock"
+    socket.parent.mkdir()
     url = f"http+unix://{str(socket).replace(' ', '%20')}{path}"
 
     async def scenario() -> list[Reply]:

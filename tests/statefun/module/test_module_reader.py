@@ -237,6 +237,12 @@ def test_secrets_are_not_shown() -> None:
             "a file without placeholders that ends with .sock",
         ),
         (
+            ENDPOINT.replace("http://localhost:8000", "http+unix:///run/my.sockets").replace(
+                "{function.name}", "{function.name}.sock/call"
+            ),
+            "a file without placeholders that ends with .sock",
+        ),
+        (
             ENDPOINT.replace("endpoints.v2", "endpoints.v1") + "  transport: {call: 1m}",
             "'spec' has no key 'transport'",
         ),

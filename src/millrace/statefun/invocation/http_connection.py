@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from millrace.statefun.invocation.certificates import Certificates
-from millrace.statefun.module.components import UNIX_SCHEMES, Transport
+from millrace.statefun.module.components import UNIX_SCHEMES, Transport, socket_and_path
 
 __all__ = ["ConnectionPool", "HttpReply", "ReplyTooLarge"]
 
@@ -202,8 +202,8 @@ def _place(url: str, authorization: str | None) -> _Place:
     parts = urlsplit(url)
     is_tls = parts.scheme.startswith("https")
     if parts.scheme in UNIX_SCHEMES:
-        socket, path = _divided(parts.path)
-        server, name = _Server("localhost", 0, is_tls, socket), "localhost"
+        socket, path = socket_and_path(parts.path)
+        server, name = _Server("localhost", 0, is_tls, unquote(socket)), "localhost"
     else:
         path, name = parts.path, parts.netloc
         server = _Server(parts.hostname or "", parts.port or (443 if is_tls else 80), is_tls)
@@ -215,12 +215,6 @@ def _place(url: str, authorization: str | None) -> _Place:
     if authorization is not None:
         head += f"Authorization: {authorization}\r\n"
     return _Place(server, head)
-
-
-def _divided(path: str) -> tuple[str, str]:
-    """Path of a socket, which ends with the first ``.sock``, and the path that its server gets."""
-    socket, dot, below = path.partition(".sock")
-    return unquote(socket + dot), below
 
 
 class ConnectionPool:

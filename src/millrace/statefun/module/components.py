@@ -180,8 +180,8 @@ def _check_template(text: str) -> None:
         ) from None
     if url.scheme in UNIX_SCHEMES:
         # a sender's choice of a name must not choose the socket
-        socket, dot, _ = urlsplit(text).path.partition(".sock")
-        if url.netloc or not dot or FUNCTION_NAME in socket:
+        socket, _ = socket_and_path(urlsplit(text).path)
+        if url.netloc or not socket or FUNCTION_NAME in socket:
             raise JobDefinitionError(
                 "the URL of a socket has no host, and a file without placeholders that ends with "
                 ".sock: write http+unix:///run/functions.sock/{function.name}"
@@ -197,6 +197,16 @@ def _check_template(text: str) -> None:
         raise JobDefinitionError(
             f"{_without_user(text)!r} is no URL: its only placeholder is {FUNCTION_NAME}"
         )
+
+
+def socket_and_path(path: str) -> tuple[str, str]:
+    """File of a socket and the path that its server gets, in the path of a URL. The file is what
+    ends with the first segment that ends with ``.sock``; it is empty if there is none."""
+    segments = path.split("/")
+    for end, segment in enumerate(segments, 1):
+        if segment.endswith(".sock"):
+            return "/".join(segments[:end]), "".join(f"/{below}" for below in segments[end:])
+    return "", path
 
 
 def _without_user(text: str) -> str:
