@@ -238,6 +238,20 @@ def test_who_may_send_how_much(ingress: Any, headers: dict[str, str], status: in
     assert len(reader.read(10).values) == (status == 200)
 
 
+def test_a_message_that_ends_early_is_refused(ingress: Any) -> None:
+    port, reader = ingress
+    with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(
+            b"PUT /test/f/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nhalf"
+        )
+        connection.shutdown(socket.SHUT_WR)
+        with connection.makefile("rb") as reply:
+            answer = reply.read()  # to the end: the server closes the connection
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b"fewer bytes than announced\n")
+    assert not reader.read(10).values
+
+
 def test_a_page_of_another_site_takes_no_payload() -> None:
     (port,) = free_ports(1)
     writer = PlaygroundSink(port, ["t"]).create_writer(WriterContext(0, 1, "run"), None)

@@ -131,8 +131,11 @@ class _Handler(BaseHTTPRequestHandler):
         elif len(length) > 18 or int(length) > _MOST_BYTES:
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             text = f"a message has at most {_MOST_BYTES} bytes\n"
+        elif len(body := self.rfile.read(int(length))) < int(length):
+            # the client has gone, or closed its half of the connection
+            status, text = HTTPStatus.BAD_REQUEST, "the body has fewer bytes than announced\n"
         else:
-            return self.rfile.read(int(length))
+            return body
         self.close_connection = True
         self.answer(status, text)
         return None
