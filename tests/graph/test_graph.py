@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from millrace.common import WatermarkStrategy
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.data_generator import DataGeneratorSource
+from millrace.datastream import StreamExecutionEnvironment
 from millrace.graph import Edge, Graph, Vertex
 
 pytestmark = pytest.mark.spark
@@ -48,3 +53,30 @@ def test_dataframes_are_taken_by_name_or_position(spark: Any) -> None:
     assert graph.get_edges().collect() == [(1, 7, 2.5)]
     assert sorted(graph.get_vertex_ids()) == [1, 7, 8]
     assert str(graph.id_type) == "LONG"
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1), (2, 1, 0)])
+def test_known_names_count_wherever_the_columns_stand(spark: Any, order: tuple[int, ...]) -> None:
+    columns = [("src", 1), ("dst", 7), ("weight", 2.5)]
+    table = pa.table({columns[place][0]: [columns[place][1]] for place in order})
+    assert Graph.from_edges(table).get_edges().collect() == [(1, 7, 2.5)]
+    people = pa.table({"name": ["Ada", "Bob"], "id": [1, 7]})
+    graph = Graph.from_vertices_and_edges(people, table)
+    assert sorted(graph.get_vertices()) == [(1, "Ada"), (7, "Bob")]
+
+
+def test_positions_count_if_no_name_is_known(spark: Any) -> None:
+    for names in (["a", "b", "c"], ["a", "b", "value"], ["src", "b", "c"], ["a", "dst", "value"]):
+        table = pa.table([[1], [7], [2.5]], names)
+        assert Graph.from_edges(table).get_edges().collect() == [(1, 7, 2.5)]
+    for names in (["value", "a", "b"], ["a", "src", "c"]):
+        with pytest.raises(JobDefinitionError, match=f"got the columns {', '.join(names)}: sel"):
+            Graph.from_edges(pa.table([[2.5], [1], [7]], names))
+
+
+def test_a_stream_without_an_end_is_refused(spark: Any) -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    endless = DataGeneratorSource(lambda index: (index, index + 1), None)
+    numbers = env.from_source(endless, WatermarkStrategy.no_watermarks(), "numbers")
+    with pytest.raises(JobDefinitionError, match="the source 'numbers' of this one never ends"):
+        Graph.from_edges(numbers.filter(bool))

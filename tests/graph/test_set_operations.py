@@ -89,3 +89,45 @@ def test_other_types_are_refused(spark: Any) -> None:
         numbers.union(texts)
     with pytest.raises(JobDefinitionError, match="column id is of type LONG"):
         numbers.add_vertices(texts.get_vertices())
+
+
+NULLS = "a collection", "a DataFrame"
+"""Where the values of a graph without values come from; their types differ."""
+
+
+def without_values(spark: Any, source: str) -> Graph[Any, Any, Any]:
+    if source == "a collection":
+        return Graph.from_edges([(1, 2)])
+    vertices = spark.sql("select explode(array(1L, 2L)) as id, null as value")
+    edges = spark.sql("select 1L as source, 2L as target, null as value")
+    return Graph.from_vertices_and_edges(vertices, edges)
+
+
+@pytest.mark.parametrize("source", NULLS)
+def test_the_type_of_values_is_that_of_the_graph_that_has_some(spark: Any, source: str) -> None:
+    bare = without_values(spark, source)
+    named = Graph.from_vertices_and_edges([(1, "a"), (3, "c")], [(1, 3, 0.5)])
+    for both in (bare.union(named), named.union(bare)):
+        assert str(both) == "Graph(id: LONG, vertex: STRING, edge: DOUBLE)"
+        assert sorted(both.get_vertices()) == [(1, "a"), (2, None), (3, "c")]
+        assert Counter(both.get_edges()) == {(1, 3, 0.5): 1, (1, 2, None): 1}
+    assert str(bare.intersect(named).edge_type) == "DOUBLE"
+    more = bare.add_vertices([(2, "b"), (3, "c")]).add_edges([(2, 3, 0.5), (3, 9, 1.0)])
+    assert sorted(more.get_vertices()) == [(1, None), (2, None), (3, "c")]
+    assert Counter(more.get_edges()) == {(1, 2, None): 1, (2, 3, 0.5): 1}
+    assert content(more.remove_vertices([3]))[0] == [(1, None), (2, None)]
+
+
+def test_an_empty_graph_takes_the_ids_of_what_is_added(spark: Any) -> None:
+    empty = Graph.from_edges([])
+    grown = empty.add_edge(("a", 1), ("b", 2), 0.5)
+    assert content(grown) == ([("a", 1), ("b", 2)], [("a", "b", 0.5)])
+    assert content(empty.union(grown)) == content(grown)
+    assert content(empty.remove_vertices([1]).remove_edges([(1, 2)])) == ([], [])
+
+
+def test_pickled_values_are_no_bytes(spark: Any) -> None:
+    pickled = Graph.from_vertices_and_edges([(1, 1), (2, "x")], [(1, 2)])
+    of_bytes = Graph.from_vertices_and_edges([(1, b"1"), (2, b"2")], [(1, 2)])
+    with pytest.raises(JobDefinitionError, match="values of vertices of the graph are of type PI"):
+        pickled.union(of_bytes)

@@ -87,6 +87,11 @@ class ColumnType:
         """Whether the values have no type, and are pickled one by one."""
         return isinstance(self.kind, PickledBytesTypeInfo)
 
+    @property
+    def is_null(self) -> bool:
+        """Whether all values are None: `NULL`, or the type of a DataFrame's column of NULLs."""
+        return str(self.logical_type.with_nullable(True)) == _NULL_NAME
+
     def encode(self, values: Sequence[Any]) -> pyarrow.Array:
         """Column of Python values.
 
@@ -145,7 +150,9 @@ def _pickled(value: Any) -> bytes:
 
 _PICKLE = RawCodec(_pickled, pickle.loads)
 NULL = ColumnType(BasicTypeInfo("NONE"))
-"""Type of the values of a graph without values. Gelly: ``NullValue``."""
+"""Type of the values of a graph without values. Gelly: ``NullValue``. A column of a DataFrame has
+another one with the same meaning: ask `ColumnType.is_null`."""
+_NULL_NAME = str(NULL.logical_type.with_nullable(True))
 PICKLED = ColumnType(PickledBytesTypeInfo())
 
 

@@ -6,7 +6,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.type_information import BasicTypeInfo
-from millrace.graph.column_type import NULL, ColumnType
+from millrace.graph.column_type import ColumnType
 from millrace.graph.data_set import DataSet
 from millrace.graph.elements import Edge, EdgeDirection, Triplet, Vertex
 
@@ -165,9 +165,9 @@ def _with_equal_ids(
     kinds = (of_vertices.logical_type, source.logical_type, target.logical_type)
     if len({str(kind.with_nullable(True)) for kind in kinds}) == 1:
         return vertices, edges
-    if of_vertices == NULL:
+    if of_vertices.is_null:
         return _cast(vertices, ("id",), source, cast_ids), edges
-    if source == target == NULL:
+    if source.is_null and target.is_null:
         return vertices, _cast(edges, ("source", "target"), of_vertices, cast_ids)
     integers = ("TINYINT", "SMALLINT", "INT", "BIGINT")
     if all(str(kind.with_nullable(True)) in integers for kind in kinds):

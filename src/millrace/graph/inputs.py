@@ -32,7 +32,8 @@ def rows_of(
     """Rows with these columns.
 
     Columns of a DataFrame or table are found by their names (``src`` and ``dst`` of GraphFrames
-    among them), else by their positions. The last column may be missing; it is NULL then.
+    among them). If one name is not there, the one column that is left has its values. If no name
+    is there, the columns' positions count. The last column may be missing; it is NULL then.
 
     Args:
         what: name of the rows in messages, such as "edges".
@@ -70,6 +71,7 @@ def _arrow_table(data: Any) -> Any:
 
 def _collected(data: Any, what: str) -> list[Any]:
     if hasattr(data, "execute_and_collect"):
+        _require_end(data, what)
         with data.execute_and_collect(f"{what} of a graph") as rows:
             return list(rows)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
@@ -78,6 +80,24 @@ def _collected(data: Any, what: str) -> list[Any]:
             f"Table or a bounded DataStream, got {data!r}"[:500]
         )
     return list(data)
+
+
+def _require_end(stream: Any, what: str) -> None:
+    """Refuse a stream that never ends, for whose rows a graph would wait for ever."""
+    from millrace.common.config import options
+    from millrace.common.source import Boundedness
+    from millrace.plan.stages import inputs_first
+
+    if stream.get_execution_environment()._configuration.get(options.AVAILABLE_NOW):
+        return
+    ends = [stream_input.transformation for stream_input in stream._inputs]
+    for transformation in inputs_first(ends):
+        source = transformation.source
+        if source is not None and source.boundedness is not Boundedness.BOUNDED:
+            raise JobDefinitionError(
+                f"{what} come from a bounded DataStream, and the source '{transformation.name}' of "
+                "this one never ends: give the source an end, or make a GraphStream"
+            )
 
 
 def _of_frame(
@@ -109,23 +129,32 @@ def _of_frame(
 
 def _chosen(columns: list[str], names: Sequence[str], what: str) -> list[str]:
     """Columns of a frame for the names; the last one may be missing."""
-    lower = {column.lower(): column for column in columns}
-    by_name = [
-        next((lower[known] for known in _SYNONYMS.get(name, (name,)) if known in lower), None)
-        for name in names
-    ]
-    named = [column for column in by_name if column is not None]
-    if len(named) == len(names):
-        return named
-    if by_name[-1] is None and len(named) == len(columns) == len(names) - 1:
-        return named
-    if len(columns) in (len(names), len(names) - 1):
+    wanted = names[:-1] if len(columns) == len(names) - 1 else names
+    by_name = _columns_by_name(columns, wanted)
+    missing = [place for place, column in enumerate(by_name) if column is None]
+    others = [column for column in columns if column not in by_name]
+    if len(missing) == len(others) == 1:
+        by_name[missing[0]] = others[0]
+        return [column for column in by_name if column is not None]
+    if not missing:
+        return [column for column in by_name if column is not None]
+    in_place = all(column in (None, given) for column, given in zip(by_name, columns, strict=False))
+    if len(columns) == len(wanted) and in_place:
         return columns
     raise JobDefinitionError(
         f"{what} have the columns {', '.join(names)} (the last one may be missing), got the "
-        f"columns {', '.join(columns)}: select these columns, and make one of all values with "
-        "struct()"
+        f"columns {', '.join(columns)}: select these columns under these names, and make one of "
+        "all values with struct()"
     )
+
+
+def _columns_by_name(columns: list[str], names: Sequence[str]) -> list[str | None]:
+    """The column that has each name or a synonym of it; None if there is none."""
+    lower = {column.lower(): column for column in columns}
+    return [
+        next((lower[known] for known in _SYNONYMS.get(name, (name,)) if known in lower), None)
+        for name in names
+    ]
 
 
 def _of_collection(

@@ -24,15 +24,24 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
 
     def union(self, graph: GraphBase[K, VV, EV]) -> Self:
         """The vertices and edges of both graphs. Equal vertices occur once; edges stay as often as
-        they are.
+        they are. If the vertices of one graph have no values, a vertex of both graphs has the other
+        one's value.
 
         Raises:
             JobDefinitionError: ids or values of the graphs have different types.
         """
+        from millrace.spark.graphs.relations import without_vertices
+
         _require_equal("union", self, graph)
-        vertices = self.vertices.union(graph.vertices).distinct()
-        merged: Self = self._with(vertices, self.edges.union(graph.edges))
-        return merged
+        one, other = self.get_vertices(), graph.get_vertices()
+        if one.types[1].is_null:
+            one, other = other, one
+        if other.types[1].is_null and not one.types[1].is_null:
+            rest = without_vertices(other.to_dataframe(), one.to_dataframe())
+            other = DataSet(rest, Vertex, other.types)
+        both = _union(one, other)
+        vertices = DataSet(both.to_dataframe().distinct(), Vertex, both.types)
+        return type(self)(vertices, _union(self.get_edges(), graph.get_edges()))
 
     def difference(self, graph: GraphBase[K, Any, Any]) -> Self:
         """The vertices whose ids the other graph does not have, and the edges between them."""
@@ -53,7 +62,14 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
 
         _require_equal("intersect", self, graph, values_of_vertices=False)
         edges = common_edges(self.edges, graph.edges, distinct)
-        return self._with(with_nulls(ids_of_edges(edges)), edges, vertex_type=NULL)
+        id_type, _, value_type = _common_types(self.get_edges(), graph.get_edges())
+        return self._with(
+            with_nulls(ids_of_edges(edges)),
+            edges,
+            vertex_type=NULL,
+            edge_type=value_type,
+            id_type=id_type,
+        )
 
     def add_vertex(self, vertex: Vertex[K, VV] | tuple[K, VV]) -> Self:
         """The graph with a vertex; it is unchanged if it has a vertex with this id."""
@@ -69,9 +85,9 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         from millrace.spark.graphs.relations import first_of_each, without_vertices
 
         rows = self._new_vertices(vertices)
-        added = without_vertices(first_of_each(rows, ["id"]), self.vertices)
-        graph: Self = self._with(vertices=self.vertices.union(added))
-        return graph
+        frame = first_of_each(rows.to_dataframe(), ["id"])
+        added = DataSet(without_vertices(frame, self.vertices), Vertex, rows.types)
+        return type(self)(_union(self.get_vertices(), added), self.get_edges())
 
     def add_edge(self, source: Any, target: Any, edge_value: EV | None = None) -> Self:
         """The graph with an edge, and with its vertices if it does not have them.
@@ -83,8 +99,7 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         first, second = Vertex(*source), Vertex(*target)
         graph = self.add_vertices([first, second])
         edges = graph._new_edges([(first.id, second.id, edge_value)])
-        added: Self = graph._with(edges=graph.edges.union(edges))
-        return added
+        return type(self)(graph.get_vertices(), _union(graph.get_edges(), edges))
 
     def add_edges(self, edges: Any) -> Self:
         """The graph with further edges; those with an end that is no vertex are left out.
@@ -94,9 +109,9 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         """
         from millrace.spark.graphs.relations import edges_within
 
-        added = edges_within(self._new_edges(edges), self.vertices)
-        graph: Self = self._with(edges=self.edges.union(added))
-        return graph
+        rows = self._new_edges(edges)
+        added = DataSet(edges_within(rows.to_dataframe(), self.vertices), Edge, rows.types)
+        return type(self)(self.get_vertices(), _union(self.get_edges(), added))
 
     def remove_vertex(self, vertex: Vertex[K, Any] | tuple[K, Any] | K) -> Self:
         """The graph without a vertex and its edges. Only the vertex's id counts."""
@@ -136,30 +151,51 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         return graph
 
     def _given_id(self, rows: Any) -> ColumnType | None:
-        """Type of the ids of a collection."""
-        return self.id_type if isinstance(rows, list | tuple | set) else None
+        """Type of the ids of a collection; None if it follows from the collection."""
+        return _declared(self.id_type) if isinstance(rows, list | tuple | set) else None
 
-    def _new_vertices(self, vertices: Any) -> Any:
-        """DataFrame of further vertices, of the types of the present ones."""
-        declared = (self.id_type, self.vertex_type)
-        rows = rows_of(vertices, VERTEX_COLUMNS, Vertex, "vertices", declared)
-        return _require_types("add_vertices", rows, declared)
+    def _new_vertices(self, vertices: Any) -> DataSet[Vertex[K, VV]]:
+        """Further vertices, of the types of the present ones."""
+        present = self.get_vertices().types
+        rows = rows_of(vertices, VERTEX_COLUMNS, Vertex, "vertices", list(map(_declared, present)))
+        return _of_types("add_vertices", rows, present)
 
-    def _new_edges(self, edges: Any) -> Any:
-        declared = (self.id_type, self.id_type, self.edge_type)
-        rows = rows_of(edges, EDGE_COLUMNS, Edge, "edges", declared)
-        return _require_types("add_edges", rows, declared)
+    def _new_edges(self, edges: Any) -> DataSet[Edge[K, EV]]:
+        present = self.get_edges().types
+        rows = rows_of(edges, EDGE_COLUMNS, Edge, "edges", list(map(_declared, present)))
+        return _of_types("add_edges", rows, present)
 
 
-def _require_types(method: str, rows: DataSet[Any], declared: tuple[ColumnType, ...]) -> Any:
-    frame = rows.to_dataframe()
-    for name, given, wanted in zip(frame.columns, rows.types, declared, strict=True):
+def _declared(present: ColumnType) -> ColumnType | None:
+    """Type of further values; None, so that it follows from them, if there are none so far."""
+    return None if present.is_null else present
+
+
+def _union(one: DataSet[Any], other: DataSet[Any]) -> DataSet[Any]:
+    frame = one.to_dataframe().union(other.to_dataframe())
+    return DataSet(frame, one.row, _common_types(one, other))
+
+
+def _common_types(one: DataSet[Any], other: DataSet[Any]) -> tuple[ColumnType, ...]:
+    """Types of columns that have the rows of both."""
+    return tuple(
+        second if first.is_null else first
+        for first, second in zip(one.types, other.types, strict=True)
+    )
+
+
+def _of_types(
+    method: str, rows: DataSet[Any], wanted_types: tuple[ColumnType, ...]
+) -> DataSet[Any]:
+    """The rows, if they can be rows of the graph."""
+    names = rows.to_dataframe().columns
+    for name, given, wanted in zip(names, rows.types, wanted_types, strict=True):
         if not _is_same(given, wanted):
             raise JobDefinitionError(
                 f"{method}(): the graph's column {name} is of type {wanted}, and that of the new "
                 f"rows of type {given}: convert the values"
             )
-    return frame
+    return rows
 
 
 def _require_equal(method: str, one: Any, other: Any, *, values_of_vertices: bool = True) -> None:
@@ -179,5 +215,7 @@ def _require_equal(method: str, one: Any, other: Any, *, values_of_vertices: boo
 
 def _is_same(one: ColumnType, other: ColumnType) -> bool:
     """Whether columns of both types can be columns of one DataFrame. NULL is of each type."""
+    if one.is_null or other.is_null:
+        return True
     kinds = {str(kind.logical_type.with_nullable(True)) for kind in (one, other)}
-    return len(kinds) == 1 or NULL in (one, other)
+    return len(kinds) == 1 and one.is_pickled == other.is_pickled

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.graph.column_type import NULL, PICKLED, declared_column_type
+from millrace.graph.column_type import PICKLED, declared_column_type
 from millrace.graph.elements import EdgeDirection
 from millrace.graph.graph_base import GraphBase
 from millrace.graph.iterations.iteration_configuration import (
@@ -52,7 +52,7 @@ class IterationRun:
             self._type = declared_column_type(vertex_type)
         else:
             # vertices without values may get any
-            self._type = PICKLED if graph.vertex_type == NULL else graph.vertex_type
+            self._type = PICKLED if graph.vertex_type.is_null else graph.vertex_type
 
     def result(
         self,

@@ -70,7 +70,7 @@ class SuperstepAlgorithm(ABC, Generic[R]):
         from millrace.spark.graphs.superstep_job import SuperstepSettings, run_supersteps_on_spark
 
         name = type(self).__name__
-        has_values = self.compares_vertex_values and not pa.types.is_null(graph.vertex_type.arrow)
+        has_values = self.compares_vertex_values and not graph.vertex_type.is_null
         if has_values and graph.vertex_type.is_pickled:
             raise JobDefinitionError(
                 f"{name} compares the values of vertices, and these have no type: give map_vertices"
@@ -79,7 +79,7 @@ class SuperstepAlgorithm(ABC, Generic[R]):
         vertices, edges = graph.vertices, graph.edges
         if not has_values:
             vertices = vertices.select("id")
-        if not self.reads_edge_values or pa.types.is_null(graph.edge_type.arrow):
+        if not self.reads_edge_values or graph.edge_type.is_null:
             edges = edges.select("source", "target")
         ids, values = graph.id_type.arrow, graph.vertex_type.arrow if has_values else None
         columns = self.columns(ids, values)
