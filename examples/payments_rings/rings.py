@@ -17,8 +17,8 @@ TRIANGLES = 3
 
 
 def between_accounts(payer: str, payee: str, value: Any) -> bool:
-    """Payments to merchants connect everybody, and mean nothing."""
-    return not payer.startswith(MERCHANT) and not payee.startswith(MERCHANT)
+    """Payments to merchants connect everybody, and those to oneself nobody: they mean nothing."""
+    return payer != payee and not payer.startswith(MERCHANT) and not payee.startswith(MERCHANT)
 
 
 def ends(transfer: Transfer) -> tuple[str, str]:
@@ -35,7 +35,7 @@ def main() -> None:
     for name, result in (
         ("members", graph.components()),
         ("triangles", graph.triangles()),
-        ("degrees", graph.distinct().out_degrees()),
+        ("degrees", graph.undirected().distinct().out_degrees()),
     ):
         t_env.create_temporary_view(name, t_env.from_changelog_stream(result))
     t_env.execute_sql(ALERTS).print()
@@ -48,9 +48,10 @@ SELECT m.component AS ring, COUNT(*) AS accounts, SUM(COALESCE(t.triangles, 0)) 
 FROM members m LEFT JOIN triangles t ON m.vertex = t.vertex
     JOIN degrees d ON m.vertex = d.vertex
 GROUP BY m.component
-HAVING COUNT(*) >= 3 AND SUM(d.degree) >= COUNT(*)
+HAVING COUNT(*) >= 3 AND SUM(d.degree) >= 2 * COUNT(*)
 """
-"""A component is as large as a ring if it has at least as many edges as accounts."""
+"""A component has a ring if at least as many pairs of accounts pay each other as it has accounts.
+A degree is the number of such pairs of an account, so their sum counts each pair twice."""
 
 if __name__ == "__main__":
     main()
