@@ -10,6 +10,7 @@ import pytest
 from edge_histories import EXPECTED, History, distances, folded, ranks, without_zero
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import Types
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.window import TumblingEventTimeWindows
@@ -211,6 +212,47 @@ def test_sql_makes_a_graph_and_reads_its_results() -> None:
         query = t_env.sql_query("SELECT component, COUNT(*) AS n FROM members GROUP BY component")
         rows = folded(t_env.to_changelog_stream(query).execute_and_collect())
     assert rows == {("a", 3), ("x", 2)}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a AS source, b AS target, w AS weight FROM e",
+        "SELECT a AS target, b AS source, w AS v FROM e",
+        "SELECT a, b, w AS source FROM e",
+    ],
+)
+def test_columns_of_a_table_count_in_their_order(query: str) -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        t_env = StreamTableEnvironment.create(env)
+        rows = t_env.from_elements([(1, 2, 5.0), (2, 3, 7.0)], ["a", "b", "w"])
+        t_env.create_temporary_view("e", rows)
+        paths = GraphStream.from_table(t_env, t_env.sql_query(query)).shortest_paths(1)
+        assert folded(paths.execute_and_collect()) == {(1, 0.0), (2, 5.0), (3, 12.0)}
+
+
+@pytest.mark.parametrize(
+    "names", [["source", "target", "km"], ["km", "target", "source"], ["at", "target", "source"]]
+)
+@pytest.mark.parametrize("declared", [False, True])
+def test_fields_that_are_called_source_and_target_count_by_name(
+    names: list[str], declared: bool
+) -> None:
+    edge: dict[str, Any] = {"source": 1, "target": 2, "km": 5.0}
+    if "at" in names:
+        names, edge = [*names, "value"], {**edge, "at": "noon", "value": 5.0}
+    record = Row(**{name: edge[name] for name in names})
+    types = {int: Types.LONG(), float: Types.DOUBLE(), str: Types.STRING()}
+    kind = Types.ROW_NAMED(names, [types[type(edge[name])] for name in names])
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        if declared:
+            graph = GraphStream(env.from_collection([record], kind))
+        else:
+            edges = env.from_collection([record.as_dict()])
+            graph = GraphStream(edges, value_type=Types.DOUBLE())
+        assert folded(graph.shortest_paths(1).execute_and_collect()) == {(1, 0.0), (2, 5.0)}
 
 
 def test_a_graph_that_cannot_be_is_refused() -> None:

@@ -6,7 +6,7 @@ it changes the graph: 1 for an addition, -1 for a removal.
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -35,6 +35,7 @@ __all__ = [
     "PairsOperator",
     "added",
     "changes_of",
+    "edge_fields",
     "numbers_of",
     "removed",
 ]
@@ -77,17 +78,39 @@ class EdgeFormat:
     value: pa.DataType | None = None
 
 
+def edge_fields(names: Sequence[str], by_position: bool = False) -> list[int]:
+    """Positions of the fields that are an edge's source, target and, if there is one, value.
+
+    Fields that are called source and target count by their names, and beside them the field called
+    value, or else the first other one. Fields with other names count in their order.
+
+    Args:
+        names: names of a record's fields.
+        by_position: whether fields count in their order in any case.
+
+    >>> edge_fields(["weight", "target", "source"]), edge_fields(["payer", "payee", "cents", "at"])
+    ([2, 1, 0], [0, 1, 2])
+    """
+    if by_position or SOURCE not in names or TARGET not in names:
+        return list(range(min(len(names), 3)))
+    ends = [names.index(SOURCE), names.index(TARGET)]
+    others = [position for position in range(len(names)) if position not in ends]
+    value = [names.index(VALUE)] if VALUE in names else others[:1]
+    return ends + value
+
+
 class EdgeColumnsOperator(Operator):
     """Makes columns of edge changes from records of any form.
 
     Args:
         format: types of the columns.
+        by_position: whether the order of the fields counts, whatever their names are.
     """
 
     takes = BatchForm.EITHER
 
-    def __init__(self, format: EdgeFormat) -> None:
-        self._format = format
+    def __init__(self, format: EdgeFormat, by_position: bool = False) -> None:
+        self._format, self._by_position = format, by_position
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         for start, end in _alike(values):
@@ -100,10 +123,22 @@ class EdgeColumnsOperator(Operator):
             self._emit(batch.data, batch.row_kinds, batch.timestamps)
 
     def _emit(self, data: pa.RecordBatch, kinds: Any, times: Any) -> None:
-        columns = [self._column(data, 0, SOURCE), self._column(data, 1, TARGET)]
+        fields = edge_fields(data.schema.names, self._by_position)
+        if len(fields) < 2:
+            raise JobExecutionError(
+                f"operator '{self.context.name}' makes edges of records with the fields "
+                f"{', '.join(data.schema.names)}: an edge has at least a source and a target"
+            )
+        value = self._format.value
+        columns = [
+            self._vertices(data.column(field), name)
+            for field, name in zip(fields, (SOURCE, TARGET), strict=False)
+        ]
         names = [SOURCE, TARGET]
-        if self._format.value is not None:
-            columns.append(self._column(data, 2, VALUE))
+        if value is not None:
+            has_value = len(fields) > 2
+            given = data.column(fields[2]) if has_value else pa.nulls(data.num_rows, value)
+            columns.append(self._cast(given, VALUE, value))
             names.append(VALUE)
         change = np.ones(data.num_rows, np.int64)
         if kinds is not None:
@@ -111,31 +146,23 @@ class EdgeColumnsOperator(Operator):
         made = pa.RecordBatch.from_arrays([*columns, pa.array(change)], [*names, CHANGE])
         self.output.emit(ColumnBatch(made, times, None, "dict"))
 
-    def _column(self, data: pa.RecordBatch, position: int, name: str) -> pa.Array:
-        kind = self._format.vertex if position < 2 else self._format.value
-        names = data.schema.names
-        found: int | str = name if SOURCE in names and TARGET in names else position
-        if (found == VALUE and VALUE not in names) or (found == 2 and len(names) < 3):
-            return pa.nulls(data.num_rows, kind)
-        try:
-            column = data.column(found)
-            column = column.cast(kind)
-        except (IndexError, KeyError):
+    def _vertices(self, column: pa.Array, name: str) -> pa.Array:
+        vertices = self._cast(column, name, self._format.vertex)
+        if vertices.null_count:
             raise JobExecutionError(
-                f"operator '{self.context.name}' makes edges of records with the fields "
-                f"{', '.join(names)}: an edge has at least a source and a target"
-            ) from None
+                f"operator '{self.context.name}' got an edge whose {name} is null; leave such "
+                "records out before"
+            )
+        return vertices
+
+    def _cast(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
+        try:
+            return column.cast(kind)
         except pa.ArrowException as error:
             raise JobExecutionError(
                 f"operator '{self.context.name}' takes {name}s of the type {kind} ({error}); give "
                 "GraphStream the right vertex_type or value_type"
             ) from error
-        if position < 2 and column.null_count:
-            raise JobExecutionError(
-                f"operator '{self.context.name}' got an edge whose {name} is null; leave such "
-                "records out before"
-            )
-        return column
 
 
 def _alike(values: list[Any]) -> list[tuple[int, int]]:

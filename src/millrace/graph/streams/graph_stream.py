@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.record_fields import positions
 from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.common.window import WindowAssigner
 from millrace.datastream.stream import DataStream
@@ -30,6 +31,7 @@ from millrace.graph.streams.edge_columns import (
     EdgeColumnsOperator,
     EdgeFormat,
     PairsOperator,
+    edge_fields,
 )
 from millrace.graph.streams.edge_functions import (
     EdgeFilterOperator,
@@ -65,10 +67,11 @@ class GraphStream:
     """A graph whose edges come and go in a stream.
 
     A record is an edge: a tuple ``(source, target)`` or ``(source, target, value)``, a row, or a
-    dict with these fields. Rows of the kinds DELETE and UPDATE_BEFORE remove an edge (`removed`),
-    all other records add one (`added`). An edge that is added twice is there twice, and has to be
-    removed twice. A removal of an edge that is not there has no effect. A vertex is in the graph
-    as long as it has an edge.
+    dict. Fields called source and target count by their names, and beside them the field called
+    value, or else the first other one; fields with other names count in their order. Rows of the
+    kinds DELETE and UPDATE_BEFORE remove an edge (`removed`), all other records add one (`added`).
+    An edge that is added twice is there twice, and has to be removed twice. A removal of an edge
+    that is not there has no effect. A vertex is in the graph as long as it has an edge.
 
     Results are streams of rows with their kinds, which ``from_changelog_stream()`` makes a table.
 
@@ -96,15 +99,25 @@ class GraphStream:
         if not isinstance(edges, DataStream):
             raise JobDefinitionError(f"GraphStream takes a DataStream of edges, got {edges!r}")
         vertex, value = _declared(edges, vertex_type, value_type)
+        self._begin(edges, vertex, value, by_position=False)
+
+    def _begin(
+        self,
+        edges: DataStream[Any],
+        vertex: TypeInformation[Any],
+        value: TypeInformation[Any] | None,
+        by_position: bool,
+    ) -> None:
         self._vertex_info, self._value_info = vertex, value
         kind = None if value is None else arrow_type(value.logical_type)
         self._format = EdgeFormat(arrow_type(vertex.logical_type), kind)
-        self._changes = _beside(edges, "Edges", partial(EdgeColumnsOperator, self._format))
+        columns = partial(EdgeColumnsOperator, self._format, by_position)
+        self._changes = _beside(edges, "Edges", columns)
 
     @staticmethod
     def from_table(t_env: StreamTableEnvironment, table: Table) -> GraphStream:
         """The graph of a query's rows, whose first columns are source and target; a third one is
-        the value.
+        the value. Names of columns do not count.
 
         Example:
             >>> from millrace.table import StreamTableEnvironment
@@ -122,7 +135,9 @@ class GraphStream:
         if len(kinds) < 2:
             raise JobDefinitionError("a graph needs a table with columns of sources and targets")
         vertex, *others = (_info_of(arrow_type(kind)) for kind in [kinds[0], *kinds[2:3]])
-        return GraphStream(rows, vertex, others[0] if others else None)
+        made = object.__new__(GraphStream)
+        made._begin(rows, vertex, others[0] if others else None, by_position=True)
+        return made
 
     # -- edges -------------------------------------------------------------------------
 
@@ -408,6 +423,8 @@ def _declared(
     """Types of vertices and values, from the type of the stream where they are not given."""
     declared = edges.declared_type()
     fields = list(getattr(declared, "types", None) or getattr(declared, "field_types", None) or ())
+    names = getattr(declared, "field_names", None) or positions(len(fields))
+    fields = [fields[position] for position in edge_fields(names)]
     if vertex is None:
         vertex = fields[0] if fields else Types.LONG()
     if value is None and len(fields) > 2:
