@@ -74,7 +74,7 @@ class GraphBase(Generic[K, VV, EV]):
     def get_edge_ids(self) -> DataSet[tuple[K, K]]:
         """Source and target of each edge."""
         frame = self.edges.select("source", "target")
-        return DataSet(frame, _pair, (self.id_type, self.id_type))
+        return DataSet(frame, pair_of, (self.id_type, self.id_type))
 
     def get_triplets(self) -> DataSet[Triplet[K, VV, EV]]:
         """The edges, each with the values of both its vertices."""
@@ -107,7 +107,7 @@ class GraphBase(Generic[K, VV, EV]):
         from millrace.spark.graphs.relations import degrees
 
         counts = degrees(self.vertices, self.edges, direction.value)
-        return DataSet(counts, _pair, (self.id_type, ColumnType(BasicTypeInfo("LONG"))))
+        return DataSet(counts, pair_of, (self.id_type, ColumnType(BasicTypeInfo("LONG"))))
 
     def persist(self) -> Self:
         """The graph itself; Spark keeps its vertices and edges from their first use on, in memory
@@ -150,7 +150,8 @@ class GraphBase(Generic[K, VV, EV]):
         return f"Graph(id: {self.id_type}, vertex: {self.vertex_type}, edge: {self.edge_type})"
 
 
-def _pair(*values: Any) -> tuple[Any, ...]:
+def pair_of(*values: Any) -> tuple[Any, ...]:
+    """A row of two columns as a tuple."""
     return values
 
 

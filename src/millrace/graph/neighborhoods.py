@@ -17,7 +17,7 @@ from millrace.graph.functions import (
     ReduceEdgesFunction,
     ReduceNeighborsFunction,
 )
-from millrace.graph.graph_base import GraphBase
+from millrace.graph.graph_base import GraphBase, pair_of
 from millrace.graph.row_functions import FlatMapGroups, GroupVertex, ReduceValues, RowReader
 
 __all__ = ["GraphNeighborhoods"]
@@ -82,11 +82,11 @@ class GraphNeighborhoods(GraphBase[K, VV, EV], Generic[K, VV, EV]):
                 )
             frame = aggregated(rows, "value", function)
             of_frame = column_type_of_arrow(arrow_schema_of(frame).field("value").type)
-            return DataSet(frame, _pair, (self.id_type, of_frame))
+            return DataSet(frame, pair_of, (self.id_type, of_frame))
         schema = arrow_schema_of(rows)
         run = ReduceValues(method, function, self.id_type, kind)
         combined = repartitioned(mapped(rows, run, schema))
-        return DataSet(mapped(combined, run, schema), _pair, (self.id_type, kind))
+        return DataSet(mapped(combined, run, schema), pair_of, (self.id_type, kind))
 
     def group_reduce_on_edges(
         self,
@@ -187,10 +187,6 @@ def _direction(direction: Any) -> str:
             f"the direction is EdgeDirection.IN, OUT or ALL, got {direction!r}"
         )
     return direction.value
-
-
-def _pair(*values: Any) -> tuple[Any, ...]:
-    return values
 
 
 def _edge_and_neighbor(

@@ -3,6 +3,7 @@ parts, pairs in rounds."""
 
 from __future__ import annotations
 
+import math
 import random
 from itertools import combinations
 from typing import Any
@@ -11,13 +12,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.graph.kernels import triangles
 from millrace.graph.kernels.components import components
 from millrace.graph.kernels.labels import OrderedLabels
 from millrace.graph.kernels.segments import expanded, first_of_greatest
 from millrace.graph.library import similarity
-from millrace.graph.library.similarity import JaccardIndex
+from millrace.graph.library.community_detection import CommunityDetection
+from millrace.graph.library.hits import HITS
+from millrace.graph.library.page_rank import PageRank, WeightedPageRank
+from millrace.graph.library.shortest_paths import SingleSourceShortestPaths
+from millrace.graph.library.similarity import AdamicAdar, JaccardIndex
 from millrace.graph.library.triangles import TriangleListing
 from millrace.runtime.supersteps.graph_exchange import TaskExchange
 from millrace.runtime.supersteps.local_run import graph_tables, run_local, run_tasks
@@ -59,6 +64,24 @@ def test_labels_have_ranks_in_their_order(parallelism: int, labels: list[Any]) -
     for of_task, (ranks, decoded) in zip(of_tasks, results, strict=True):
         assert [distinct[rank] for rank in ranks] == of_task
         assert decoded == distinct[::-1]
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3, 4])
+def test_nan_is_the_greatest_label(parallelism: int) -> None:
+    nan = math.nan
+    of_tasks = [[nan, float(task), nan, 0.5, nan] for task in range(parallelism)]
+
+    def task(transport: Any) -> tuple[list[int], list[Any]]:
+        column = pa.array(of_tasks[transport.index])
+        ordered = OrderedLabels(column, TaskExchange(transport), "labels")
+        return ordered.ranks.tolist(), ordered.decoded(ordered.ranks).to_pylist()
+
+    distinct = sorted({0.5, *map(float, range(parallelism))})
+    results = run_tasks(task, LocalTransport.of_tasks(parallelism))
+    for number, (ranks, decoded) in enumerate(results):
+        wanted = [len(distinct), distinct.index(number), len(distinct), distinct.index(0.5)]
+        assert ranks == [*wanted, len(distinct)]
+        assert repr(decoded) == repr(of_tasks[number])
 
 
 def test_labels_without_an_order_are_refused() -> None:
@@ -105,3 +128,50 @@ def test_pairs_in_many_rounds(
     in_rounds = run_local(JaccardIndex().program, vertices, edges, parallelism)
     keys = [("vertex_id_0", "ascending"), ("vertex_id_1", "ascending")]
     assert in_rounds.sort_by(keys).equals(at_once.sort_by(keys))
+
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("algorithm", "refused"),
+    [
+        (SingleSourceShortestPaths(1, 9), [NAN, -INF]),
+        (HITS(9, weighted=True), [NAN, INF]),
+        (CommunityDetection(9), [NAN, INF]),
+        (PageRank(0.85, 9, weighted=True), [NAN, INF, -1.0]),
+        (WeightedPageRank(0.85, 9), [NAN, INF, -1.0]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_values_of_edges_that_cannot_be_added_up_are_refused(
+    algorithm: Any, refused: list[float], parallelism: int
+) -> None:
+    vertices = pa.table({"id": [1, 2, 3]})
+    for value in refused:
+        edges = pa.table({"source": [1, 1, 2], "target": [2, 3, 1], "value": [1.0, 1.0, value]})
+        reason = f"{type(algorithm).__name__} cannot work with the value {value} of the edge from 2"
+        with pytest.raises(JobDefinitionError, match=reason):
+            run_local(algorithm.program, vertices, edges, parallelism)
+
+
+def test_an_edge_of_infinite_length_is_no_path() -> None:
+    vertices = pa.table({"id": [1, 2, 3]})
+    edges = pa.table({"source": [1, 1], "target": [2, 3], "value": [INF, -2.0]})
+    result = run_local(SingleSourceShortestPaths(1, 9).program, vertices, edges)
+    assert dict(zip(*result.to_pydict().values(), strict=True)) == {1: 0.0, 2: INF, 3: -2.0}
+
+
+@pytest.mark.parametrize("source", [2**70, "x", [1], 1.5, {"a": 1}])
+def test_a_source_that_cannot_be_an_id(source: Any) -> None:
+    tables = pa.table({"id": [1, 2]}), pa.table({"source": [1], "target": [2]})
+    with pytest.raises(JobExecutionError, match="no vertex has the id"):
+        run_local(SingleSourceShortestPaths(source, 9).program, *tables)
+
+
+@pytest.mark.parametrize("algorithm", [JaccardIndex(), AdamicAdar()])
+def test_pairs_of_no_vertices(algorithm: Any) -> None:
+    nothing = pa.array([], pa.null())
+    empty = pa.table({"id": nothing}), pa.table({"source": nothing, "target": nothing})
+    assert run_local(algorithm.program, *empty, 2).num_rows == 0

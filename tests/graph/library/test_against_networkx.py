@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from millrace.graph.column_type import column_type_of_arrow
 from millrace.graph.library.clustering import (
     AverageClusteringCoefficient,
     GlobalClusteringCoefficient,
@@ -149,7 +150,7 @@ def check(
             if hasattr(running, "outcome"):
                 actual = running.outcome(table)
             else:
-                kinds = running.columns(pa.int64(), None)
+                kinds = running.columns(column_type_of_arrow(pa.int64()), None)
                 assert table.column_names == list(kinds)
                 actual = sorted(_rows(table))
             wanted = expected(graph)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -103,6 +104,17 @@ def test_summaries_equal_groups_in_python(spark: Any, seed: int) -> None:
     assert sorted((edge.source, edge.target, *edge.value) for edge in summary.get_edges()) == [
         (*ends, count) for ends, count in sorted(counts.items())
     ]
+
+
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+def test_values_and_ids_of_the_same_arrow_type(spark: Any) -> None:
+    vertices = [("a", Colour.RED), ("b", Colour.BLUE)]
+    components = graph_of(vertices, [("a", "b", None)]).run(ConnectedComponents(5))
+    assert sorted(components.collect()) == [("a", Colour.BLUE), ("b", Colour.BLUE)]
 
 
 def graph_of(vertices: Any, edges: Any) -> Graph[Any, Any, Any]:

@@ -12,8 +12,9 @@ from millrace.graph.gsa.apply_function import ApplyFunction
 from millrace.graph.gsa.gather_function import GatherFunction, Neighbor
 from millrace.graph.gsa.sum_function import SumFunction
 from millrace.graph.iterations.iteration_contexts import IterationPlan, user_failure
-from millrace.graph.iterations.object_messages import Inbox, edges_of
+from millrace.graph.iterations.object_messages import Inbox
 from millrace.graph.iterations.vertex_program import VertexProgram
+from millrace.graph.kernels.segments import entries
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 
@@ -54,7 +55,7 @@ class GatherSumApplyProgram(VertexProgram):
     def _gather(self, number: int) -> None:
         function: Any = self.functions[_GATHER]
         gather, values = function.gather, self.values
-        edges, counts = edges_of(self.partition, np.array(self.changed, np.int64))
+        edges, counts = entries(self.partition.offsets, np.array(self.changed, np.int64))
         sources = [own for own, n in zip(self.changed, counts.tolist(), strict=True) if n]
         edge_values = self.edge_values()
         neighbor: Neighbor[Any, Any] | None = None

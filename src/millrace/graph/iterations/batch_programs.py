@@ -16,7 +16,6 @@ from millrace.graph.iterations.iteration_contexts import (
     user_failure,
 )
 from millrace.graph.iterations.iteration_function import IterationFunction
-from millrace.graph.iterations.object_messages import edges_of
 from millrace.graph.iterations.vertex_batch import (
     BatchMessages,
     CombinedMessages,
@@ -24,6 +23,7 @@ from millrace.graph.iterations.vertex_batch import (
     VertexBatch,
     fitting,
 )
+from millrace.graph.kernels.segments import entries
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import Array, Combine, GraphPartition
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
@@ -152,7 +152,7 @@ class BatchGatherSumApplyProgram(_BatchProgram):
         if self.changed.all():
             chosen: Any = slice(None)
         else:
-            chosen, _ = edges_of(self.partition, np.flatnonzero(self.changed))
+            chosen, _ = entries(self.partition.offsets, np.flatnonzero(self.changed))
         neighbors = self.values[self.edges.sources[chosen]]
         weights = None if edge_values is None else edge_values[chosen]
         gathered = np.asarray(self._call(number, _GATHER, "gather", neighbors, weights))

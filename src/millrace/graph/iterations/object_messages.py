@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.common.errors import JobExecutionError
+from millrace.graph.kernels.segments import entries
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import Array, GraphPartition
 
-__all__ = ["Inbox", "ObjectMessages", "edges_of"]
+__all__ = ["Inbox", "ObjectMessages"]
 
 Combining = Callable[[list[Any]], Any]
 """Function that makes one message of several ones for the same vertex."""
@@ -91,7 +92,7 @@ class ObjectMessages:
             self.to_slots = None
             return slots.astype(np.int64), np.arange(len(messages)), messages
         senders = np.array(self.senders, np.int64)
-        edges, counts = edges_of(self._partition, senders)
+        edges, counts = entries(self._partition.offsets, senders)
         slots = self._partition.targets[edges].astype(np.int64)
         positions = np.repeat(np.arange(len(senders)), counts)
         messages = self.to_neighbors
@@ -153,16 +154,6 @@ class ObjectMessages:
             (part[0], part[1], messages if task == own else pickle.loads(part[2]))
             for task, part in enumerate(received)
         ]
-
-
-def edges_of(partition: GraphPartition, vertices: Array) -> tuple[Array, Array]:
-    """Positions of the out-edges of own vertices, one vertex after the other, and the number of
-    each vertex's edges."""
-    firsts = partition.offsets[vertices]
-    counts = partition.offsets[vertices + 1] - firsts
-    total = int(counts.sum())
-    before = np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(firsts, counts) + np.arange(total) - before, counts
 
 
 def _combined(

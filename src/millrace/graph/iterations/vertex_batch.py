@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from millrace.common.errors import JobExecutionError
-from millrace.graph.iterations.object_messages import edges_of
+from millrace.graph.kernels.segments import entries
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import (
     Array,
@@ -126,7 +126,7 @@ class BatchMessages:
             return
         _require_count("send_to_all_neighbors", "vertices", senders, graph.vertex_count)
         vertices = np.flatnonzero(senders)
-        edges, counts = edges_of(graph, vertices)
+        edges, counts = entries(graph.offsets, vertices)
         self.to_targets(graph.targets[edges], np.repeat(values[vertices], counts))
 
     def along_edges(self, values: Array, chosen: Mask | None) -> None:

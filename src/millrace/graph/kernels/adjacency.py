@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.errors import JobDefinitionError
-from millrace.graph.kernels.segments import Array, expanded, offsets_of, runs
-from millrace.runtime.supersteps.graph_exchange import GraphExchange
+from millrace.graph.kernels.segments import Array, offsets_of, runs
+from millrace.runtime.supersteps.graph_exchange import GraphExchange, taken
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 
 OUT, IN = 1, 2
@@ -128,11 +128,18 @@ def distinct_neighbours(partition: GraphPartition, exchange: GraphExchange) -> V
     return View(partition, exchange, keys >> _BITS, keys & (1 << _BITS) - 1, bits)
 
 
-def edge_weights(partition: GraphPartition, algorithm: str) -> npt.NDArray[np.float64]:
+def edge_weights(
+    partition: GraphPartition, algorithm: str, *, negative: bool = True, infinite: bool = False
+) -> npt.NDArray[np.float64]:
     """Values of edges as numbers; 1 for each if edges have none.
 
+    Args:
+        algorithm: name of the algorithm in messages.
+        negative: whether numbers below 0 are allowed.
+        infinite: whether a value may be infinite.
+
     Raises:
-        JobDefinitionError: values are no numbers, or one of them is missing.
+        JobDefinitionError: values are no numbers, or one of them is missing, NaN or not allowed.
     """
     column = partition.edge_values
     if column is None or pa.types.is_null(column.type):
@@ -147,7 +154,21 @@ def edge_weights(partition: GraphPartition, algorithm: str) -> npt.NDArray[np.fl
         raise JobDefinitionError(
             f"{algorithm} adds up the values of edges, and one of them is None: fill it in first"
         )
-    return np.asarray(pc.cast(column, pa.float64()), dtype=np.float64)
+    weights = np.asarray(pc.cast(column, pa.float64()), dtype=np.float64)
+    is_refused = np.isnan(weights) | np.isneginf(weights)
+    if not infinite:
+        is_refused |= np.isposinf(weights)
+    if not negative:
+        is_refused |= weights < 0
+    if is_refused.any():
+        edge = int(np.argmax(is_refused))
+        source = partition.ids[int(partition.sources[edge])].as_py()
+        target = partition.slot_ids[int(partition.targets[edge])].as_py()
+        raise JobDefinitionError(
+            f"{algorithm} cannot work with the value {weights[edge]} of the edge from {source!r} "
+            f"to {target!r}: filter such edges, or map them to other values (`graph.map_edges`)"
+        )
+    return weights
 
 
 def fetch(numbers: Array, columns: list[Any], exchange: GraphExchange) -> list[Any]:
@@ -170,21 +191,11 @@ def fetch(numbers: Array, columns: list[Any], exchange: GraphExchange) -> list[A
         [[asked[low:high] // parallelism] for low, high in itertools.pairwise(bounds)],
     )
     replies = exchange.swap_columns(
-        "fetched", [[_taken(column, indexes) for column in columns] for (indexes,) in requests]
+        "fetched", [[taken(column, indexes) for column in columns] for (indexes,) in requests]
     )
     back = np.empty(len(order), dtype=np.int64)
     back[order] = np.arange(len(order))
-    return [_taken(column, back[places]) for column in replies]
-
-
-def entries(offsets: Array, vertices: Array) -> tuple[npt.NDArray[np.int64], Array]:
-    """Places of the entries of some vertices, and the number of entries of each."""
-    counts = offsets[vertices + 1] - offsets[vertices]
-    return expanded(offsets[vertices], counts), counts
-
-
-def _taken(column: Any, places: Array) -> Any:
-    return column[places] if isinstance(column, np.ndarray) else column.take(pa.array(places))
+    return [taken(column, back[places]) for column in replies]
 
 
 def _ghosts(numbers: Array, index: int, parallelism: int) -> tuple[list[Array], Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class OrderedLabels:
 
 
 def vertex_labels(partition: GraphPartition, exchange: GraphExchange) -> OrderedLabels:
-    """The values of vertices as labels; their ids if they have no values."""
+    """The values of vertices as labels; their ids if they have no values. NaN is the greatest."""
     values = partition.vertex_values
     if values is None or pa.types.is_null(values.type):
         return OrderedLabels(partition.ids, exchange, "ids of vertices")
@@ -100,5 +101,8 @@ def _spread(length: int, count: int) -> list[int]:
 
 
 def _first_from(ordered: Any, bound: Any) -> int:
-    """First place in an ordered column whose entry is not below the bound."""
+    """First place in an ordered column whose entry is not below the bound. NaN is the last entry,
+    though no comparison says so."""
+    if isinstance(bound, float) and isnan(bound):
+        return len(ordered) - (pc.sum(pc.is_nan(ordered)).as_py() or 0)
     return bisect_left(range(len(ordered)), bound, key=lambda place: ordered[place].as_py())

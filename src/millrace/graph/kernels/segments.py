@@ -32,18 +32,15 @@ def expanded(starts: Array, counts: Array) -> npt.NDArray[np.int64]:
     )
 
 
-def reduced(values: Array, offsets: Array, reduction: Reduction, empty: float) -> Array:
-    """Each segment's entries combined.
+def entries(offsets: Array, segments: Array) -> tuple[npt.NDArray[np.int64], Array]:
+    """Indexes of the entries of some segments, one segment after the other, and the number of
+    entries of each.
 
-    Args:
-        empty: result of a segment without entries.
+    >>> entries(np.array([0, 2, 2, 5]), np.array([2, 0]))[0].tolist()
+    [2, 3, 4, 0, 1]
     """
-    counts = np.diff(offsets)
-    result = np.full(len(counts), empty, dtype=values.dtype)
-    is_filled = counts > 0
-    if is_filled.any():
-        result[is_filled] = _REDUCE[reduction].reduceat(values, offsets[:-1][is_filled])
-    return result
+    counts = offsets[segments + 1] - offsets[segments]
+    return expanded(offsets[segments], counts), counts
 
 
 def runs(sorted_keys: Array) -> npt.NDArray[np.int64]:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from millrace.graph.kernels.adjacency import View, entries
-from millrace.graph.kernels.segments import Array, expanded, offsets_of
+from millrace.graph.kernels.adjacency import View
+from millrace.graph.kernels.segments import Array, entries, expanded, offsets_of
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 

@@ -89,7 +89,9 @@ class _PageRankProgram(SuperstepProgram):
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
-        self._weights = edge_weights(partition, "PageRank") if self._algorithm.weighted else None
+        self._weights = None
+        if self._algorithm.weighted:
+            self._weights = edge_weights(partition, "PageRank", negative=False)
         if self._weights is None:
             leaving = partition.out_degrees.astype(np.float64)
         else:
@@ -168,7 +170,7 @@ class _WeightedPageRankProgram(SuperstepProgram):
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
-        weights = edge_weights(partition, "WeightedPageRank")
+        weights = edge_weights(partition, "WeightedPageRank", negative=False)
         self._shares = weights / partition.to_edges(partition.out_degrees)
         self.ranks = np.full(partition.vertex_count, 1 / max(partition.total_vertices, 1))
 

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
-from millrace.graph.kernels.adjacency import edge_weights, entries
+from millrace.graph.kernels.adjacency import edge_weights
+from millrace.graph.kernels.segments import entries
 from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm, at_least_one
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
@@ -68,7 +69,7 @@ class _ShortestPathsProgram(SuperstepProgram):
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
-        self._lengths = edge_weights(partition, "SingleSourceShortestPaths")
+        self._lengths = edge_weights(partition, "SingleSourceShortestPaths", infinite=True)
         self.has_changed = self._place_of_source()
         self.distances = np.where(self.has_changed, 0.0, np.inf)
         self._slots = np.full(partition.slot_count, np.inf)
@@ -96,8 +97,11 @@ class _ShortestPathsProgram(SuperstepProgram):
         """Whether each own vertex is the source."""
         ids = self.partition.ids
         try:
-            is_source = np.asarray(pc.equal(ids, pa.scalar(self._source, ids.type)), dtype=bool)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            source = pa.scalar(self._source, ids.type)
+            if pa.types.is_integer(ids.type) and source.as_py() != self._source:
+                raise ValueError(f"{self._source} would be truncated")
+            is_source = np.asarray(pc.equal(ids, source), dtype=bool)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
             is_source = np.zeros(len(ids), dtype=bool)
         if not self.exchange.all_reduce(int(is_source.any())):
             raise JobExecutionError(

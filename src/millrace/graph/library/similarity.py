@@ -149,6 +149,8 @@ class _PairProgram(SuperstepProgram):
         """Ids of pairs, the lesser one first."""
         one = self.partition.ids.take(pa.array(first // self.partition.parallelism))
         (other,) = fetch(second, [self.partition.ids], self.exchange)
+        if not len(one):  # an empty graph's ids may be of a type that cannot be compared
+            return one, other
         is_less = pc.less(one, other)
         return pc.if_else(is_less, one, other), pc.if_else(is_less, other, one)
 

@@ -18,8 +18,8 @@ __all__ = ["RowsAlgorithm", "SuperstepAlgorithm"]
 
 R = TypeVar("R")
 
-Columns = dict[str, Any]
-"""Columns of a result by name: their Arrow type, or its name."""
+Columns = dict[str, ColumnType | str]
+"""Columns of a result by name: a `ColumnType`, or the name of an Arrow type."""
 
 
 class SuperstepAlgorithm(ABC, Generic[R]):
@@ -43,8 +43,9 @@ class SuperstepAlgorithm(ABC, Generic[R]):
         """Columns of the program's result.
 
         Args:
-            ids: Arrow type of ids.
-            values: Arrow type of vertices' values; None if they have none.
+            ids: type of ids.
+            values: type of vertices' values; None if they have none, or if the program does not
+                read them.
         """
 
     @abstractmethod
@@ -81,16 +82,15 @@ class SuperstepAlgorithm(ABC, Generic[R]):
             vertices = vertices.select("id")
         if not self.reads_edge_values or graph.edge_type.is_null:
             edges = edges.select("source", "target")
-        ids, values = graph.id_type.arrow, graph.vertex_type.arrow if has_values else None
-        columns = self.columns(ids, values)
+        columns = self.columns(graph.id_type, graph.vertex_type if has_values else None)
+        types = tuple(map(_column_type, columns.values()))
         frame = run_supersteps_on_spark(
             vertices,
             edges,
             self.program,
-            pa.schema(list(columns.items())),
+            pa.schema([(name, kind.arrow) for name, kind in zip(columns, types, strict=True)]),
             SuperstepSettings(name, self.parallelism),
         )
-        types = tuple(_column_type(kind, ids, values, graph) for kind in columns.values())
         return self.finished(graph, DataSet(frame, _row(name, tuple(columns)), types))
 
 
@@ -102,13 +102,11 @@ class RowsAlgorithm(SuperstepAlgorithm[DataSet[Any]]):
         return rows
 
 
-def _column_type(kind: Any, ids: Any, values: Any, graph: Graph[Any, Any, Any]) -> ColumnType:
+def _column_type(kind: ColumnType | str) -> ColumnType:
     import pyarrow as pa
 
-    if kind is ids:
-        return graph.id_type
-    if kind is values:
-        return graph.vertex_type
+    if isinstance(kind, ColumnType):
+        return kind
     return column_type_of_arrow(pa.type_for_alias(kind))
 
 
