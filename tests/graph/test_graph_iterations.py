@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import signal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,29 @@ def test_a_vertex_centric_iteration_survives_the_loss_of_a_worker(tmp_path: Path
     assert killed.exists()
     assert dict(result.get_vertices().collect()) == DISTANCES
     assert result.number_of_edges() == 5
+
+
+def test_messages_of_a_class_of_the_users_script() -> None:
+    """Another process's message is of the class that the function knows."""
+
+    @dataclass(frozen=True)
+    class Offer:
+        distance: float
+
+    class ShortestPaths(ComputeFunction[str, float, float, Offer]):
+        def compute(self, vertex: Any, messages: Any) -> None:
+            offers = list(messages)
+            assert all(isinstance(offer, Offer) for offer in offers)
+            best = min([offer.distance for offer in offers], default=math.inf)
+            if self.get_superstep_number() == 1 and vertex.id == "a":
+                best = 0.0
+            if best < vertex.value:
+                self.set_new_vertex_value(best)
+                for edge in self.get_edges():
+                    self.send_message_to(edge.target, Offer(best + edge.value))
+
+    result = paths_graph().run_vertex_centric_iteration(ShortestPaths(), None, 10)
+    assert dict(result.get_vertices().collect()) == DISTANCES
 
 
 def test_a_scatter_gather_iteration_in_both_directions() -> None:

@@ -157,6 +157,7 @@ def test_calls_that_differ_are_refused() -> None:
     [
         ([1, 2, 2], [(1, 2)], "vertex 2 occurs more than once"),
         ([1, None], [(1, 1)], "the id of a vertex is null"),
+        ([1, 2], [(1, 2), (1, None)], "the target of an edge is null"),
         ([1, 2], [(1, 3)], "3 is the target of an edge, but no vertex"),
         ([1, 2], [(4, 1)], "4 is the source of an edge, but no vertex"),
     ],

@@ -50,12 +50,13 @@ def run(
     tables: tuple[Any, Any] = TABLES,
     parallelism: int = 2,
     name: str = "components",
+    run_id: str = "",
 ) -> Any:
     def task(transport: TaskTransport) -> Any:
         partition = local_partition(transport, *tables)
         running, exchange = made(), GraphExchange(transport, partition)
         policy = CheckpointPolicy(str(directory), every, None)
-        checkpoints = SuperstepCheckpoints(policy, name, partition)
+        checkpoints = SuperstepCheckpoints(policy, name, partition, run_id)
         run_supersteps(running, partition, exchange, checkpoints)
         return result_table(running)
 
@@ -98,6 +99,81 @@ def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:
         run(program([]), tmp_path, tables=shifted)
     delete_checkpoints(str(tmp_path))
     assert not list(tmp_path.iterdir())
+
+
+def valued(vertex_value: Any, edge_values: list[Any], path: list[Any] = PATH) -> tuple[Any, Any]:
+    vertices, edges = graph_tables([*path, *((b, a) for a, b in path)])
+    values = pa.array([vertex_value] * vertices.num_rows)
+    return (
+        vertices.append_column("value", values),
+        edges.append_column("value", pa.array(edge_values)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [(1, 2), (0.5, 1.5), ("a", "b"), ({"a": 1}, {"a": 2}), ([1], [2]), (True, False), (1, None)],
+)
+def test_checkpoints_of_other_values_are_refused(tmp_path: Path, first: Any, other: Any) -> None:
+    edges = [first] * 24
+    with pytest.raises(Lost):
+        run(program([], dies_at=5), tmp_path, tables=valued(first, edges), run_id="a")
+    for tables in (valued(other, edges), valued(first, [*edges[1:], other])):
+        if tables[0].schema != valued(first, edges)[0].schema:
+            continue
+        with pytest.raises(JobExecutionError, match="other values of vertices or edges"):
+            run(program([]), tmp_path, tables=tables, run_id="b")
+    started: list[int] = []
+    with pytest.raises(Lost):
+        run(program(started, 5), tmp_path, tables=valued(first, edges), run_id="b")
+    assert started == [4, 5]
+
+
+def test_a_repetition_goes_on_though_values_differ(tmp_path: Path) -> None:
+    """Spark may compute an average of floats a little differently the next time."""
+    with pytest.raises(Lost):
+        run(program([], dies_at=5), tmp_path, tables=valued(0.1, [0.5] * 24), run_id="a")
+    started: list[int] = []
+    run(program(started), tmp_path, tables=valued(0.2, [0.6] * 24), run_id="a")
+    assert started[0] == 4
+
+
+def test_the_order_of_parallel_edges_does_not_matter(tmp_path: Path) -> None:
+    twice = [*PATH, PATH[3]]
+    values = [float(number) for number in range(2 * len(twice))]
+    with pytest.raises(Lost):
+        run(program([], dies_at=5), tmp_path, tables=valued(1, values, twice), run_id="a")
+    values[3], values[12] = values[12], values[3]
+    started: list[int] = []
+    run(program(started), tmp_path, tables=valued(1, values, twice), run_id="b")
+    assert started[0] == 4
+
+
+def test_values_of_a_class_that_cannot_be_imported(tmp_path: Path) -> None:
+    class Local:
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+    class Holding(Components):
+        state = (*Components.state, "held")
+        held = Local(0)
+
+        def superstep(self, number: int) -> bool:
+            assert isinstance(self.held, Local)
+            if number == 5 and not again:
+                raise Lost
+            if again:
+                restored.append(self.held.number)
+            self.held = Local(number)
+            return super().superstep(number)
+
+    restored: list[int] = []
+    again = False
+    with pytest.raises(Lost):
+        run(Holding, tmp_path, parallelism=1)
+    again = True
+    run(Holding, tmp_path, parallelism=1)
+    assert restored[0] == 3
 
 
 def test_seconds_make_a_checkpoint_due(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import cloudpickle
 import pyarrow as pa
 import pytest
-from pyspark import cloudpickle
+from py4j.protocol import Py4JError
 from tests.runtime.supersteps import component_program
 from tests.runtime.supersteps.component_program import Components
 from tests.runtime.supersteps.random_graph import (
@@ -29,6 +30,7 @@ from millrace.spark.graphs.frames import collected, frame_of
 from millrace.spark.graphs.superstep_job import (
     SuperstepSettings,
     _refuse_dynamic_allocation,
+    _require_loss,
     run_supersteps_on_spark,
 )
 
@@ -119,8 +121,14 @@ def test_a_module_that_workers_lack(monkeypatch: pytest.MonkeyPatch) -> None:
     made.__module__, made.__qualname__ = module.__name__, "made"
     module.made = made  # type: ignore[attr-defined]
     settings = SuperstepSettings("imports", 2, None, 0)
-    with pytest.raises(JobExecutionError, match="No module named 'only_in_the_driver'. Install"):
+    with pytest.raises(
+        JobExecutionError, match="(?s)imports failed.*No module named 'only_in_the_driver'"
+    ):
         run_supersteps_on_spark(*frames([], PATH), made, SCHEMA, settings)
+
+    text = "barrier task\nTraceback (most recent call last):\nImportError: cannot import name 'x'\n"
+    with pytest.raises(JobExecutionError, match="a worker cannot load the program: .*'x'. Install"):
+        _require_loss(Py4JError(text), 1, settings)
 
 
 def test_too_few_slots_are_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

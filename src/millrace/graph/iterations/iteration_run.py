@@ -69,6 +69,7 @@ class IterationRun:
         """
         import pyarrow as pa
 
+        from millrace.filesystem.registry import resolved
         from millrace.runtime.supersteps.superstep_checkpoints import CheckpointPolicy
         from millrace.spark.graphs.frames import arrow_schema_of
         from millrace.spark.graphs.superstep_job import (
@@ -93,7 +94,7 @@ class IterationRun:
             settings.is_opt_num_vertices(),
             degrees,
         )
-        checkpoints = settings.get_checkpoints()
+        place = settings.get_checkpoints()
         parallelism = settings.get_parallelism()
         frame = run_supersteps_on_spark(
             graph.vertices,
@@ -105,7 +106,8 @@ class IterationRun:
             SuperstepSettings(
                 self._name,
                 parallelism if parallelism > 0 else None,
-                None if checkpoints is None else CheckpointPolicy(*checkpoints),
+                # a relative directory is the driver's: workers may have another one
+                None if place is None else CheckpointPolicy(resolved(place[0]), *place[1:]),
                 settings.get_restarts(),
             ),
         )

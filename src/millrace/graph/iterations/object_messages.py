@@ -19,6 +19,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.graph.kernels.segments import entries
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import Array, GraphPartition
+from millrace.state.serialization.payload import dump_pickle
 
 __all__ = ["Inbox", "ObjectMessages"]
 
@@ -147,7 +148,7 @@ class ObjectMessages:
                 parts.append([places, wanted, np.empty(0, np.uint8)])
                 continue
             distinct, wanted = np.unique(wanted, return_inverse=True)
-            data = pickle.dumps([messages[position] for position in distinct.tolist()], 5)
+            data = dump_pickle([messages[position] for position in distinct.tolist()])
             parts.append([places, wanted.astype(np.int32), np.frombuffer(data, np.uint8)])
         received = self._exchange.swap_addressed("messages", parts)
         return [

@@ -16,8 +16,9 @@ class Summarization:
     """A smaller graph: each vertex stands for all vertices with the same value, and each edge for
     all edges with the same value between the same two groups.
 
-    The values of vertices and edges are rows of the common ``value`` and the ``count`` of what they
-    stand for. The id of a group is the least of its vertices' ids (Gelly: any of them).
+    The values of vertices and edges are rows of the common ``value`` and of ``count``, the number
+    of vertices or edges that the row stands for. The id of a group is the least of its vertices'
+    ids (Gelly: any of them).
 
     Spark computes it by two joins and two groupings when it is asked for.
 

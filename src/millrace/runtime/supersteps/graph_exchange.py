@@ -16,6 +16,7 @@ import numpy as np
 from millrace.runtime.supersteps.graph_partition import Array, Combine, GraphPartition, combining
 from millrace.runtime.supersteps.packed_columns import array_bytes, pack_columns, unpack_columns
 from millrace.runtime.supersteps.task_transport import TaskTransport
+from millrace.state.serialization.payload import dump_pickle
 
 __all__ = ["GraphExchange", "TaskExchange"]
 
@@ -54,7 +55,7 @@ class TaskExchange:
 
     def all_gather(self, value: Any) -> list[Any]:
         """The objects of all tasks, in their order. They are pickled, so keep them small."""
-        data = pickle.dumps(value, 5)
+        data = dump_pickle(value)
         received = self._transport.swap("all_gather", self._to_all([data]))
         received[self.index] = memoryview(data)
         return [pickle.loads(part) for part in received]

@@ -84,6 +84,8 @@ class PartitionBuilder:
         ids, vertex_values = self._sorted_vertices()
         sources = _indexes(_taken_chunks(self._sources, self._id_type), ids, "source")
         target_ids = _taken_chunks(self._targets, self._id_type)
+        if target_ids.null_count:
+            raise JobExecutionError("the target of an edge is null: filter the edges")
         owners = np.concatenate(self._owners) if self._owners else np.empty(0, np.int32)
         self._owners.clear()
         targets, ghost_ids, ghost_offsets = self._targets_of(target_ids, owners, ids)

@@ -13,9 +13,12 @@ import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from millrace.common.errors import JobExecutionError
 from millrace.filesystem.file_system import FileSystem
@@ -24,11 +27,13 @@ from millrace.filesystem.registry import file_system_of, resolved
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.packed_columns import array_bytes
+from millrace.state.serialization.payload import dump_pickle
 
 __all__ = ["CheckpointPolicy", "SuperstepCheckpoints", "delete_checkpoints"]
 
 _PREFIX = "superstep-"
 _COMPLETE = "complete"
+_CONTENTS = {"content": "other ids or edges", "values": "other values of vertices or edges"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +59,17 @@ class SuperstepCheckpoints:
         policy: place and times.
         name: name of the program.
         partition: the task's part of the graph.
+        run: name of this run and its repetitions. They alone may go on from a checkpoint if values
+            differ: Spark may compute an average of floats a little differently the next time.
     """
 
-    def __init__(self, policy: CheckpointPolicy, name: str, partition: GraphPartition) -> None:
+    def __init__(
+        self, policy: CheckpointPolicy, name: str, partition: GraphPartition, run: str = ""
+    ) -> None:
         self._policy = policy
         self._name = name
         self._partition = partition
+        self._run = run
         self._directory = resolved(policy.directory)
         self._files: FileSystem = file_system_of(policy.directory)
         self._last = time.monotonic()
@@ -74,7 +84,7 @@ class SuperstepCheckpoints:
     def write(self, number: int, snapshot: Mapping[str, Any], exchange: GraphExchange) -> None:
         """Write a checkpoint; older ones are deleted."""
         place = located(self._directory, f"{_PREFIX}{number:08}")
-        data = pickle.dumps(dict(snapshot), 5)
+        data = dump_pickle(dict(snapshot))
         self._files.publish(located(place, f"task-{exchange.index}"), [data])
         identity = self._identity(exchange)  # a reduction: all tasks have written their files
         if exchange.index == 0:
@@ -96,7 +106,7 @@ class SuperstepCheckpoints:
         number, stored = exchange.all_gather(seen)[0] or (0, None)
         if stored is None:
             return None
-        if stored != identity:
+        if not _is_same_run(stored, identity):
             raise JobExecutionError(
                 f"the checkpoints in {self._directory!r} are those of another run "
                 f"({_differences(stored, identity)}): give each run a directory of its own, or "
@@ -120,17 +130,27 @@ class SuperstepCheckpoints:
         """Properties of the run that a checkpoint belongs to. All tasks call this at the same
         time."""
         partition = self._partition
-        own = zlib.crc32(array_bytes(partition.targets))
-        for buffer in partition.ids.buffers():
-            if buffer is not None:
-                own = zlib.crc32(memoryview(buffer), own)
+        contents = exchange.all_reduce(self._checksums, "sum")
         return {
+            "run": self._run,
             "program": self._name,
             "parallelism": exchange.parallelism,
             "vertices": partition.total_vertices,
             "edges": partition.total_edges,
-            "content": int(exchange.all_reduce(np.uint64(own), "sum")),
+            "content": int(contents[0]),
+            "values": int(contents[1]),
         }
+
+    @cached_property
+    def _checksums(self) -> npt.NDArray[np.uint64]:
+        """Checksums of the task's ids and edges, and of their values."""
+        partition = self._partition
+        content = _crc_of(partition.ids, zlib.crc32(array_bytes(partition.targets)))
+        values = _crc_of(partition.vertex_values)
+        if partition.edge_values is not None:
+            single = pa.array(_single_edges(partition))
+            values = _crc_of(partition.edge_values.filter(single), values)
+        return np.array([content, values], np.uint64)
 
 
 def delete_checkpoints(directory: str) -> None:
@@ -143,7 +163,49 @@ def delete_checkpoints(directory: str) -> None:
 
 def _differences(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> str:
     return ", ".join(
-        "other ids or edges" if key == "content" else f"{key}: {stored.get(key)}, now {value}"
+        _CONTENTS.get(key) or f"{key}: {stored.get(key)}, now {value}"
         for key, value in identity.items()
-        if stored.get(key) != value
+        if key != "run" and stored.get(key) != value
     )
+
+
+def _is_same_run(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:
+    same = {key for key, value in identity.items() if stored.get(key) == value}
+    return not identity.keys() - same - ({"values", "run"} if "run" in same else {"run"})
+
+
+def _single_edges(partition: GraphPartition) -> npt.NDArray[np.bool_]:
+    """Whether each edge is the only one between its ends: parallel ones are in no certain
+    order."""
+    targets, single = partition.targets, np.ones(partition.edge_count, np.bool_)
+    twins = targets[1:] == targets[:-1]
+    firsts = partition.offsets[1:-1]
+    twins[firsts[(firsts > 0) & (firsts < len(targets))] - 1] = False
+    single[1:] &= ~twins
+    single[:-1] &= ~twins
+    return single
+
+
+def _crc_of(column: Any, before: int = 0) -> int:
+    """Checksum of the values of an Arrow array, whichever memory null values have."""
+    if column is None:
+        return before
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    before = zlib.crc32(valid.tobytes(), before)
+    column = column.drop_null()
+    kind = column.type
+    if pa.types.is_struct(kind):
+        for field in column.flatten():
+            before = _crc_of(field, before)
+        return before
+    if pa.types.is_map(kind):
+        column, kind = column.cast(pa.list_(kind.field(0))), pa.list_(kind.field(0))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        before = zlib.crc32(array_bytes(np.diff(column.offsets.to_numpy())), before)
+        return _crc_of(column.flatten(), before)
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.uint8())
+    for buffer in column.take(pa.array(np.arange(len(column)))).buffers()[1:]:
+        if buffer is not None:
+            before = zlib.crc32(memoryview(buffer), before)
+    return before

@@ -56,6 +56,7 @@ class SuperstepTask:
         token: secret of the job.
         name: name of the job.
         checkpoints: place and times of checkpoints; None for none.
+        run_id: name of the run and its repetitions.
     """
 
     program: Callable[[], SuperstepProgram]
@@ -64,6 +65,7 @@ class SuperstepTask:
     token: bytes
     name: str
     checkpoints: CheckpointPolicy | None = None
+    run_id: str = ""
 
     def run(
         self,
@@ -73,8 +75,7 @@ class SuperstepTask:
         host: str,
         gather: Callable[[str], Sequence[str]],
     ) -> Iterator[Any]:
-        """The result as record batches. A column more than those of the result has the report of
-        an error.
+        """The result as record batches. The column ``_error`` has reports of errors.
 
         Args:
             batches: the task's vertices and edges.
@@ -117,7 +118,7 @@ class SuperstepTask:
         program, exchange = self.program(), GraphExchange(transport, partition)
         checkpoints = None
         if self.checkpoints is not None:
-            checkpoints = SuperstepCheckpoints(self.checkpoints, self.name, partition)
+            checkpoints = SuperstepCheckpoints(self.checkpoints, self.name, partition, self.run_id)
         run_supersteps(program, partition, exchange, checkpoints)
         table = result_table(program)
         exchange.all_reduce(0)  # all have their results: no task fails the others any more

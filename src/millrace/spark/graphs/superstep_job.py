@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import pickle
 import re
 import secrets
 import time
@@ -32,6 +33,7 @@ from millrace.spark.cluster_cores import ClusterCores, in_driver
 from millrace.spark.graphs.frames import arrow_schema_of, mapped, spark_failure
 from millrace.spark.resident.free_slots import all_slots, busy_slots
 from millrace.spark.worker_death import worker_death
+from millrace.state.serialization.payload import dump_code
 
 __all__ = ["SuperstepSettings", "edges_in_direction", "run_supersteps_on_spark"]
 
@@ -103,7 +105,9 @@ def run_supersteps_on_spark(
     context = vertices.sparkSession.sparkContext
     _refuse_dynamic_allocation(context)
     tasks = settings.parallelism or _cores(context)
-    job = _Job(context, program, schema, settings, tasks)
+    pickled = dump_code(program, lambda: f"the program of {settings.name}")
+    loading = _PickledProgram(pickled)
+    job = _Job(context, loading, schema, settings, tasks, secrets.token_hex(8))
     rows, types = _rows_by_task(vertices, edges, tasks)
     losses = 0
     while True:
@@ -121,6 +125,19 @@ def run_supersteps_on_spark(
 
 
 @dataclass(frozen=True, slots=True)
+class _PickledProgram:
+    """Maker of programs, pickled by the library that also pickles their messages. It knows a class
+    of the user's script again, so that it is the same class wherever a message comes from; Spark's
+    own copy of that library would not tell it."""
+
+    data: bytes
+
+    def __call__(self) -> SuperstepProgram:
+        program: SuperstepProgram = pickle.loads(self.data)()
+        return program
+
+
+@dataclass(frozen=True, slots=True)
 class _Job:
     """The Spark jobs of a run."""
 
@@ -129,6 +146,7 @@ class _Job:
     schema: pa.Schema
     settings: SuperstepSettings
     tasks: int
+    run_id: str
 
     def run(self, rows: DataFrame, types: GraphTypes, losses: int) -> DataFrame:
         """Run the program once. Returns the result, which Spark keeps."""
@@ -139,6 +157,7 @@ class _Job:
             secrets.token_hex(16).encode(),
             self.settings.name,
             self.settings.checkpoints,
+            self.run_id,
         )
         fields = [field.with_nullable(True) for field in self.schema]
         schema = pa.schema([*fields, pa.field(_ERROR, pa.string())])
