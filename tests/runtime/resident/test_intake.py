@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -202,6 +203,134 @@ def test_pieces_give_the_same_as_all_at_once(arrivals: list[Arrival], limits: li
     assert {channel: count for channel, count in taken.items() if count} == {
         channel: count for channel, count in intake.taken.items() if count
     }
+
+
+@dataclass
+class Live:
+    """A subtask whose input arrives between its steps, and what it did.
+
+    Args:
+        limit: records of a piece.
+    """
+
+    limit: int
+
+    def __post_init__(self) -> None:
+        self.batches: dict[Channel, deque[Batch]] = {channel: deque() for channel in CHANNELS}
+        self.gate = InputGate(CHANNELS)
+        self.gate.open()
+        self.model = Model(Head(deque()))
+        self.head = Head(deque())
+        take = self.gate.take
+
+        def noted() -> tuple[Channel, Buffer] | None:
+            taken = take()
+            if taken is not None:
+                channel, buffer = taken
+                if buffer.kind == BufferKind.RECORDS:
+                    batch = self.batches[channel].popleft()
+                    self.head.batches.append(copied(batch))
+                    self.model.take(channel, buffer, batch)
+                else:
+                    self.model.take(channel, buffer, None)
+            return taken
+
+        self.gate.take = noted  # type: ignore[method-assign]
+        self.intake = Intake(self.head, self.gate)  # type: ignore[arg-type]
+
+    def put(self, arrival: Arrival) -> None:
+        edge, producer = arrival.channel
+        if arrival.batch is None:
+            buffer = status_of(0, edge, producer, 1, arrival.watermark, arrival.idle)
+        else:
+            self.batches[arrival.channel].append(arrival.batch)
+            kind, size = BufferKind.RECORDS, len(arrival.batch)
+            buffer = Buffer(0, edge, producer, 1, 0, kind, arrival.watermark, size, b"")
+        self.gate.put(arrival.channel, buffer)
+
+    def step(self) -> bool:
+        """Do one step. Returns whether there was input."""
+        return self.intake.step(self.limit) is not None
+
+
+@dataclass
+class Model:
+    """The watermark that is due after each number of records, if nothing is joined."""
+
+    head: Head
+    records: int = 0
+    due: list[tuple[int, int]] = field(default_factory=list)
+    """Each watermark, with the records before it."""
+
+    def take(self, channel: Channel, buffer: Buffer, batch: Batch | None) -> None:
+        if batch is not None:
+            self.records += len(batch)
+        idle = batch is None and buffer.payload[0] == 1
+        if self.head.hear(channel, buffer.watermark, idle):
+            self.due.append((self.head.valve.watermark, self.records))
+
+
+TURNS = st.lists(st.one_of(ARRIVALS, st.integers(1, 4)), max_size=12)
+"""What arrives before the next steps, and numbers of steps."""
+
+
+@settings(max_examples=60)
+@given(TURNS, st.integers(1, 15))
+def test_no_order_puts_off_a_watermark_by_more_than_one_piece(
+    turns: list[list[Arrival] | int], limit: int
+) -> None:
+    """A due watermark passes after the piece that is being filled, and after no record more."""
+    live = Live(limit)
+    for turn in turns:
+        if isinstance(turn, list):
+            for arrival in turn:
+                live.put(arrival)
+        else:
+            for _ in range(turn):
+                live.step()
+    while live.step():
+        pass
+    before = records_before_watermarks(live.head)
+    for watermark, earliest in live.model.due:
+        passed = [count for other, count in before.items() if other >= watermark]
+        assert passed, f"the watermark {watermark} never passed"
+        assert earliest <= min(passed) <= earliest + limit
+    assert len(records_of(live.head)) == live.model.records
+    assert live.intake.is_empty
+
+
+@pytest.mark.parametrize(
+    "unlike",
+    [
+        pytest.param(lambda n: Arrival((n % 2, 0), n, rows([n])), id="two inputs"),
+        pytest.param(lambda n: Arrival((0, 0), n, rows([n], timed=n % 2 == 0)), id="timestamps"),
+        pytest.param(lambda n: Arrival((0, 0), n, (rows, columns)[n % 2]([n])), id="columns"),
+    ],
+)
+def test_a_watermark_passes_between_buffers_that_are_not_joined(
+    unlike: Callable[[int], Arrival],
+) -> None:
+    """Although the gate is never empty, as under load."""
+    arrivals = [unlike(n) for n in range(1, 41)]
+    others = {*CHANNELS} - {arrival.channel for arrival in arrivals}
+    arrivals = [*(Arrival(other, 99) for other in sorted(others)), *arrivals]
+    head, _ = in_pieces(arrivals, [10] * 90)
+    assert len(records_before_watermarks(head)) >= 39
+    assert values_of(head) == values_of(naive(arrivals))
+
+
+def test_a_large_batch_does_not_put_off_a_watermark_that_is_due() -> None:
+    """Neither one after a small batch nor one of a status."""
+    statuses = [Arrival(channel, 99) for channel in CHANNELS[1:]]
+    arrivals = [
+        *statuses,
+        Arrival((0, 0), 1, rows([0])),
+        Arrival((0, 0), 2, rows(list(range(50)))),
+        Arrival((0, 0), 3),
+        Arrival((0, 0), 4, rows(list(range(50)))),
+    ]
+    head, _ = in_pieces(arrivals, [10] * 30)
+    assert records_before_watermarks(head) == {1: 1, 2: 51, 3: 51, 4: 101}
 
 
 @settings(max_examples=50)

@@ -5,12 +5,14 @@ cut, so that the loop of the worker gets its turn, and the subtasks downstream a
 
 A watermark comes after all records that are joined with those before it: the piece of a few
 milliseconds delays it, but makes no record late. With one watermark per buffer, which is usual for
-a busy source, nothing would be joined otherwise.
+a busy source, nothing would be joined otherwise. Nothing else delays it: a batch that does not
+belong to the piece waits, and the watermark after that batch has not been heard yet.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 from millrace.common.types.batch import Batch, ColumnBatch, ImmutableRows, RowBatch
 from millrace.runtime.buffer import Buffer, BufferKind, ends_idle
@@ -36,8 +38,10 @@ class Intake:
         """Columnar batches that are joined to the waiting one before it is processed."""
         self._size = 0
         """Records of the waiting batch and of those that are joined to it."""
-        self._next: deque[tuple[Output, Batch]] = deque()
-        """Batches that could not be joined."""
+        self._rest: deque[Batch] = deque()
+        """Batches of the current piece that fit into no common batch with the waiting one."""
+        self._next: _Arrived | None = None
+        """Batch that begins the next piece, as it did not fit into the current one."""
         self._is_watermark_due = False
         """Whether the watermark advances after the records that were taken."""
         self.takes_columns = False
@@ -48,24 +52,23 @@ class Intake:
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits here. Buffers may wait in the gate."""
-        return self._batch is None and not self._next and not self._is_watermark_due
+        return not (self._batch is not None or self._rest or self._next or self._is_watermark_due)
 
     def step(self, limit: int) -> int | None:
         """Process one piece of at most ``limit`` records, or a watermark. Returns the number of
         records; None if there is no input."""
         if self._batch is None:
-            # before further input, which would put it off without end
-            is_due = self._is_watermark_due and not self._next
-            if not is_due and not self._fill(limit):
-                is_due = self._is_watermark_due
-                if not is_due:
-                    return None
-            if is_due:
-                self._is_watermark_due = False
-                self._subtask.pass_watermark()
-                return 0
+            if self._rest:
+                self._batch = self._rest.popleft()
+            elif not self._is_watermark_due:  # further input would put it off without end
+                self._fill(limit)
         batch, to = self._batch, self._input
-        assert batch is not None
+        if batch is None:
+            if not self._is_watermark_due:
+                return None
+            self._is_watermark_due = False
+            self._subtask.pass_watermark()
+            return 0
         assert to is not None
         self.takes_columns = isinstance(batch, ColumnBatch)
         left = len(batch) - self._at
@@ -81,39 +84,47 @@ class Intake:
         to.emit(piece)
         return count
 
-    def _fill(self, limit: int) -> bool:
-        """Take and join buffers until there are ``limit`` records. Returns whether there are
-        records."""
-        if self._next:
-            self._input, self._batch = self._next.popleft()
-            self._size = len(self._batch)
+    def _fill(self, limit: int) -> None:
+        """Take and join buffers until there are ``limit`` records, or one does not fit."""
+        if self._next is not None:
+            arrived, self._next = self._next, None
+            self._begin(arrived)
         while not (self._next or (self._batch and self._size >= limit)):
             taken = self._gate.take()
-            if taken is None or not self._take(*taken):
+            if taken is None:
                 break
+            self._take(*taken, limit)
         if self._columns:
             self._join_columns()
-        return self._batch is not None
 
-    def _take(self, channel: Channel, buffer: Buffer) -> bool:
-        """Take a buffer. Returns False if its batch could not be joined."""
-        subtask = self._subtask
+    def _take(self, channel: Channel, buffer: Buffer, limit: int) -> None:
+        """Take a buffer. Its batch is joined, or is the next one."""
         if buffer.kind == BufferKind.STATUS:
-            if subtask.hear(channel, buffer.watermark, ends_idle(buffer)):
-                self._is_watermark_due = True
-            return True
-        to, batch = subtask.decoded(channel, buffer)
+            self._hear(channel, buffer.watermark, ends_idle(buffer))
+            return
+        to, batch = self._subtask.decoded(channel, buffer)
         self.taken[channel] = self.taken.get(channel, 0) + buffer.size
-        if subtask.hear(channel, buffer.watermark, idle=False):
-            self._is_watermark_due = True
+        arrived = _Arrived(to, batch, channel, buffer.watermark)
         if self._batch is None:
-            self._input, self._batch, self._size = to, batch, len(batch)
-            return True
-        if self._input is to and self._joined(batch):
+            # many pieces would put off a watermark that is due already
+            if self._is_watermark_due and len(batch) > limit:
+                self._next = arrived
+            else:
+                self._begin(arrived)
+        elif self._size + len(batch) <= limit and self._input is to and self._joined(batch):
             self._size += len(batch)
-            return True
-        self._next.append((to, batch))
-        return False
+            self._hear(channel, buffer.watermark)
+        else:
+            self._next = arrived
+
+    def _begin(self, arrived: _Arrived) -> None:
+        """Begin a piece."""
+        self._input, self._batch, self._size = arrived.to, arrived.batch, len(arrived.batch)
+        self._hear(arrived.channel, arrived.watermark)
+
+    def _hear(self, channel: Channel, watermark: int, idle: bool = False) -> None:
+        if self._subtask.hear(channel, watermark, idle):
+            self._is_watermark_due = True
 
     def _joined(self, batch: Batch) -> bool:
         """Join a batch to the waiting one, if they are alike."""
@@ -140,8 +151,20 @@ class Intake:
 
         assert isinstance(self._batch, ColumnBatch)
         waiting, self._columns = [self._batch, *self._columns], []
-        first, *others = joined(waiting)
-        self._batch = first
         # dictionaries with small indices may have too many values for one batch
-        assert self._input is not None
-        self._next.extendleft((self._input, batch) for batch in reversed(others))
+        self._batch, *others = joined(waiting)
+        self._rest.extend(others)
+
+
+class _Arrived(NamedTuple):
+    """Batch of a buffer.
+
+    Args:
+        to: input to which the batch goes.
+        watermark: watermark after the batch, which the subtask has not heard.
+    """
+
+    to: Output
+    batch: Batch
+    channel: Channel
+    watermark: int
