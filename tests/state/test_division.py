@@ -142,3 +142,26 @@ def test_who_changes_most_rows_writes_all() -> None:
     again = SubtaskState()
     again.restore("whole", [whole], load)
     assert again.tables[COUNTS].data == {1: 1}  # type: ignore[attr-defined]
+
+
+class Walked(dict[Any, Any]):
+    """Entries that count how often they are walked through."""
+
+    walks = 0
+
+    def items(self) -> Any:
+        self.walks += 1
+        return super().items()
+
+
+@pytest.mark.parametrize("parallelism", [2, 8, 16, 128])
+def test_many_owners_take_few_walks(parallelism: int) -> None:
+    """With a walk for each owner, a division among 128 would take seven times as long."""
+    entries = Walked({key: (key,) for key in range(3000)})
+    parts = Division(parallelism, 128).divide(FLAT, {"put": entries, "del": []})
+    assert entries.walks <= 10
+    for index, part in enumerate(parts):
+        own = key_group_range(index, parallelism, 128)
+        assert list(part["put"].items()) == [
+            (key, (key,)) for key in range(3000) if key_group_of(key, 128) in own
+        ]

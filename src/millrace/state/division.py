@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 << 20
 """Limit for the bytes of state that is divided: with more, the parts would not fit into memory
 beside it."""
+MOST_WALKS = 10
+"""Number of owners up to which one walk over the entries for each is quicker than one for all."""
 
 
 def is_continued(kind: TableKind) -> bool:
@@ -86,7 +88,12 @@ def _split(
     present = sorted(set(owners.tolist()))
     if len(present) == 1:
         yield present[0], dict(entries)
-        return
-    for owner in present:
-        # bytes, because a loop over them makes no objects
-        yield owner, dict(compress(entries.items(), (owners == owner).tobytes()))
+    elif len(present) <= MOST_WALKS:
+        for owner in present:
+            # bytes, because a loop over them makes no objects
+            yield owner, dict(compress(entries.items(), (owners == owner).tobytes()))
+    else:
+        parts: dict[int, dict[Any, Any]] = {owner: {} for owner in present}
+        for owner, (key, value) in zip(owners.tolist(), entries.items(), strict=True):
+            parts[owner][key] = value
+        yield from parts.items()
