@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +268,73 @@ def test_a_graph_that_cannot_be_is_refused() -> None:
         named = GraphStream(env.from_collection([("a", "b")]), Types.STRING())
         with pytest.raises(JobDefinitionError, match="same types"):
             GraphStream(edges).union(named)
+
+
+@pytest.mark.parametrize("vertex", ["a", None, 1.5, True, 1 << 63, (1,)])
+def test_paths_begin_at_a_vertex_of_the_type_of_the_graph(vertex: Any) -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        graph = GraphStream(env.from_collection([(1, 2)]))
+        with pytest.raises(JobDefinitionError, match="vertices of this graph have the type Long"):
+            graph.shortest_paths(vertex)
+        named = GraphStream(env.from_collection([("1", "2")]), Types.STRING())
+        with pytest.raises(JobDefinitionError, match="and 1 is none; give the id of a vertex"):
+            named.shortest_paths(1)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Types.PICKLED_BYTE_ARRAY(),
+        Types.TUPLE([Types.LONG(), Types.LONG()]),
+        Types.MAP(Types.STRING(), Types.LONG()),
+        Types.LIST(Types.PICKLED_BYTE_ARRAY()),
+    ],
+)
+def test_values_that_columns_do_not_keep_are_refused(kind: Any) -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        declared = Types.TUPLE([Types.LONG(), Types.LONG(), kind])
+        with pytest.raises(JobDefinitionError, match="or leave them out, with map"):
+            GraphStream(env.from_collection([], declared))
+        with pytest.raises(JobDefinitionError, match="lists of these"):
+            GraphStream(env.from_collection([(1, 2)])).map_edges(lambda *edge: edge, kind)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (2, Types.INT()),
+        ("a", Types.STRING()),
+        (True, Types.BOOLEAN()),
+        (b"a", Types.PRIMITIVE_ARRAY(Types.BYTE())),
+        (date(2026, 1, 2), Types.SQL_DATE()),
+        (Decimal("1.5"), Types.BIG_DEC()),
+        ([1, 2], Types.LIST(Types.LONG())),
+    ],
+)
+def test_functions_of_edges_get_values_as_they_were_given(value: Any, kind: Any) -> None:
+    def graph(env: Any) -> GraphStream:
+        edges = GraphStream(env.from_collection([(1, 2, value), (2, 3, None)]), value_type=kind)
+        return edges.filter_edges(lambda source, target, given: bool(given == value))
+
+    assert rows_of(graph, "components") == {(1, 1), (2, 1)}
+
+
+def test_values_of_another_type_than_the_given_one_fail_the_job() -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        graph = GraphStream(env.from_collection([(1, 2)])).map_edges(lambda *edge: "far")
+        with pytest.raises(JobExecutionError, match="right value_type"):
+            list(graph.components().execute_and_collect())
+
+
+def test_a_removal_with_the_length_minus_zero_removes_an_edge_of_the_length_zero() -> None:
+    changes = [added(1, 2, 0.0), added(1, 3, -0.0), removed(1, 2, -0.0)]
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        graph = GraphStream(env.from_collection(changes), value_type=Types.DOUBLE())
+        assert folded(graph.shortest_paths(1).execute_and_collect()) == {(1, 0.0), (3, 0.0)}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.graph.streams.edge_columns import CHANGE, SOURCE, TARGET, VALUE
 from millrace.runtime.function_operator import FunctionOperator
@@ -70,7 +72,14 @@ class EdgeMapOperator(FunctionOperator):
         if not len(batch):
             return
         data = batch.data
-        values = pa.array([self.function(*edge) for edge in _edges(data)], self._kind)
+        mapped = [self.function(*edge) for edge in _edges(data)]
+        try:
+            values = pa.array(mapped, self._kind)
+        except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+            raise JobExecutionError(
+                f"the function of operator '{self.context.name}' makes values that are no "
+                f"{self._kind} ({error}); give map_edges() the right value_type"
+            ) from error
         names = [SOURCE, TARGET, VALUE, CHANGE]
         columns = [data.column(SOURCE), data.column(TARGET), values, data.column(CHANGE)]
         made = pa.RecordBatch.from_arrays(columns, names)
@@ -93,6 +102,7 @@ class LengthsOperator(Operator):
         data = batch.data
         if self._weighted:
             lengths = data.column(VALUE).cast(pa.float64()).fill_null(1.0)
+            lengths = pc.add(lengths, 0.0)  # -0.0 becomes 0.0: lengths tell edges apart
         else:
             lengths = pa.array(np.ones(len(data)))
         columns = [data.column(SOURCE), data.column(TARGET), lengths, data.column(CHANGE)]

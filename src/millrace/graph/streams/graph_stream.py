@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import ArrayType, RawType
 from millrace.common.types.record_fields import positions
 from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.common.window import WindowAssigner
@@ -79,8 +80,9 @@ class GraphStream:
         edges: the stream.
         vertex_type: type of the ids, ``Types.LONG()`` or ``Types.STRING()``. If None, it is the
             type that the stream declares, else LONG.
-        value_type: type of the edges' values. If None, it is the type that the stream declares,
-            else edges have no values.
+        value_type: type of the edges' values: of numbers, texts, truth values, bytes, points in
+            time, or of lists of these. If None, it is the type that the stream declares, else edges
+            have no values.
 
     Example:
         >>> from millrace.datastream import StreamExecutionEnvironment
@@ -109,7 +111,7 @@ class GraphStream:
         by_position: bool,
     ) -> None:
         self._vertex_info, self._value_info = vertex, value
-        kind = None if value is None else arrow_type(value.logical_type)
+        kind = None if value is None else _value_kind(value)
         self._format = EdgeFormat(arrow_type(vertex.logical_type), kind)
         columns = partial(EdgeColumnsOperator, self._format, by_position)
         self._changes = _beside(edges, "Edges", columns)
@@ -161,7 +163,7 @@ class GraphStream:
             value_type: type of the values; that of the former values if None.
         """
         value = value_type or self._value_info or Types.DOUBLE()
-        kind = arrow_type(value.logical_type)
+        kind = _value_kind(value)
         made = self._with("Map Edges", partial(EdgeMapOperator, func, kind), func)
         made._value_info, made._format = value, EdgeFormat(self._format.vertex, kind)
         return made
@@ -298,10 +300,14 @@ class GraphStream:
 
         One subtask keeps all edges.
 
+        Args:
+            source: id of the vertex at which paths begin.
+
         Raises:
-            JobDefinitionError: values are no numbers.
+            JobDefinitionError: values are no numbers, or ``source`` is not of the type of the ids.
         """
-        return self._solved("Shortest Paths", DISTANCE, DistancesOperator, source)
+        start = self._vertex(source)
+        return self._solved("Shortest Paths", DISTANCE, DistancesOperator, start)
 
     def page_rank(self, damping: float = 0.85, tolerance: float = 1e-4) -> DataStream[Any]:
         """Rows (vertex, rank): PageRank, refreshed around each change. The ranks of a graph without
@@ -340,6 +346,19 @@ class GraphStream:
         return _in_order(_typed(solved, [VERTEX, result], [self._vertex_info, Types.DOUBLE()]))
 
     # -- building ----------------------------------------------------------------------
+
+    def _vertex(self, given: Any) -> Any:
+        """The id of a vertex that an argument gives, as it is in results."""
+        try:
+            vertex = pa.scalar(given, self._format.vertex).as_py()
+        except (pa.ArrowException, OverflowError, TypeError, ValueError):
+            vertex = None
+        if vertex is None or vertex != given:
+            raise JobDefinitionError(
+                f"vertices of this graph have the type {self._vertex_info}, and {given!r} is none; "
+                "give the id of a vertex, or GraphStream the right vertex_type"
+            )
+        return vertex
 
     def _copy(self, changes: DataStream[Any]) -> GraphStream:
         made = object.__new__(GraphStream)
@@ -436,6 +455,25 @@ def _declared(
             f"Types.STRING(), got {vertex}"
         )
     return vertex, value
+
+
+def _value_kind(value: TypeInformation[Any]) -> pa.DataType:
+    """Arrow type of the values of edges.
+
+    Raises:
+        JobDefinitionError: columns do not keep values of this type as they are.
+    """
+    element = value.logical_type
+    while isinstance(element, ArrayType):
+        element = element.element_type
+    kind = None if isinstance(element, RawType | None) else arrow_type(element)
+    if kind is None or pa.types.is_struct(kind) or pa.types.is_map(kind):
+        raise JobDefinitionError(
+            f"edges of a graph stream are kept in columns, whose values are numbers, texts, truth "
+            f"values, bytes, points in time, or lists of these, not {value}: make such values, or "
+            "leave them out, with map() before"
+        )
+    return arrow_type(value.logical_type)
 
 
 _INFOS: dict[pa.DataType, Callable[[], TypeInformation[Any]]] = {
