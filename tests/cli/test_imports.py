@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli.arguments import RunArguments
+from millrace.cli.arguments import RunArguments, UsageError
 from millrace.cli.imports import (
     add_import_paths,
     archive_siblings,
@@ -105,6 +105,22 @@ def test_a_server_gets_the_modules_beside_the_module_and_its_functions(
             *("package/__init__.py", "package/sub/deep.py", "shop.yaml"),
         ]
         assert content.read("helper.py") == b""  # the one beside the functions
+
+
+@pytest.mark.parametrize("name", ["job.py", "helper.py", "twice.py"])
+def test_a_server_does_not_get_two_modules_of_one_name(
+    job: Path, tmp_path: Path, name: str
+) -> None:
+    """One of them would replace the other."""
+    module, extra = tmp_path / "module" / "shop.yaml", tmp_path / "extra"
+    for directory in (module.parent, extra, extra / "twice"):
+        directory.mkdir()
+    module.write_text("")
+    twice = extra / "twice" / "twice.py"
+    for path in (extra / name, twice):
+        path.write_text("OTHER = 1")
+    with pytest.raises(UsageError, match=rf"extra/{name} has the name of .*{name}.*: rename one"):
+        packed_program(module, (twice, twice, extra / name), tmp_path, job)
 
 
 def test_a_job_file_alone_needs_no_archive(tmp_path: Path) -> None:

@@ -114,26 +114,35 @@ def packed_program(
         functions: Python file that goes beside the job file, with the modules beside it.
 
     Raises:
-        UsageError: a file of ``--py-files`` is no module, which a server does not take.
+        UsageError: a file of ``--py-files`` is no module, which a server does not take, or has the
+            name of another file.
     """
     archive = directory / f"{job.stem}.zip"
-    files: dict[str, Path] = {}
-    for file in (job, *(() if functions is None else (functions,))):
-        beside = file.resolve().parent
-        files.update(
-            (path.relative_to(beside).as_posix(), path) for path in sibling_modules(beside)
-        )
-        files[file.name] = file.resolve()
+    modules = _modules(job if functions is None else functions)
     for path in py_files:
         if path.suffix != ".py":
             raise UsageError(
                 f"--py-files: a server takes modules (.py), not {path}; install it on its machine"
             )
-        files[path.name] = path
+        other = modules.setdefault(path.name, path)
+        if other.resolve() != path.resolve():
+            raise UsageError(
+                f"--py-files: {path} has the name of {other}, and a server puts both into one "
+                "directory: rename one of them"
+            )
+    # what is beside a module.yaml gives way: without a server, nothing imports it
+    files = _modules(job) | modules
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
         for name, path in sorted(files.items()):
             out.write(path, name)
     return archive
+
+
+def _modules(program: Path) -> dict[str, Path]:
+    """A file and the modules beside it, by their names in an archive."""
+    beside = program.resolve().parent
+    modules = {path.relative_to(beside).as_posix(): path for path in sibling_modules(beside)}
+    return {**modules, program.name: program.resolve()}
 
 
 def _follow(client: ServerClient, job: ServedJob, terminal: Terminal) -> int:
