@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.errors import JobDefinitionError
 from millrace.statefun.address import FunctionType
 from millrace.statefun.application.functions_file import functions_of_file
 from millrace.statefun.invocation.embedded import EmbeddedFunctions
@@ -56,19 +57,59 @@ def test_a_worker_imports_the_file_and_no_module_of_its_name(
     assert (told.stdout, told.returncode) == ("hello\n", 0), told.stderr
 
 
-def test_a_file_that_has_changed_is_refused(
+def bindings(*lines: str) -> str:
+    return "\n".join(
+        [
+            *("import statefun", *lines, "functions = statefun.StatefulFunctions()"),
+            "functions.bind('test/f')(lambda context, message: TOLD)",
+        ]
+    )
+
+
+def test_a_worker_that_starts_late_has_the_file_as_it_was_when_the_job_began(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "functions.py"
-    path.write_text("import statefun\nfunctions = statefun.StatefulFunctions()\n"
-                    "functions.bind('test/f')(lambda context, message: None)\n")  # fmt: skip
+    path = tmp_path / "late_functions.py"
+    path.write_text(bindings("TOLD = 'before'"))
     (held,) = functions_of_file(path).values()
     pickled = pickle.dumps(held)
-    path.write_text(path.read_text() + "# changed\n")
+    path.write_text(bindings("TOLD = 'after'"))
     for name in [name for name in sys.modules if name.startswith("millrace_functions_")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(JobExecutionError, match=r"functions.py cannot be loaded: the file has ch"):
-        pickle.loads(pickled)
+    loaded = pickle.loads(pickled)
+    assert loaded.for_typename("test/f").fun(None, None) == "before"
+
+
+def test_a_module_beside_the_file_imports_the_same_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "order_maker.py").write_text(
+        "def make():\n    from order_functions import Order\n    return Order()\n"
+    )
+    path = tmp_path / "order_functions.py"
+    for version in (1, 2):  # the second is another job of this process
+        path.write_text(
+            bindings(
+                f"VERSION = {version}",
+                "import order_maker",
+                "class Order: pass",
+                "def TOLD(): return isinstance(order_maker.make(), Order)",
+            )
+        )
+        (held,) = functions_of_file(path).values()
+        assert held.for_typename("test/f").fun(None, None)()
+
+
+@pytest.mark.parametrize("name", ["pickle.py", "wsgiref.py"])  # one is imported, one is not
+def test_a_file_does_not_take_the_name_of_another_module(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "wsgiref", raising=False)
+    path = tmp_path / name
+    path.write_text(bindings(f"TOLD = {name!r}"))
+    functions_of_file(path)
+    assert not hasattr(importlib.import_module(path.stem), "TOLD")
 
 
 def test_a_file_without_functions_is_refused(tmp_path: Path) -> None:

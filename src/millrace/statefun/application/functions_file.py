@@ -4,65 +4,78 @@ any other module."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.abc import ExecutionLoader
+from importlib.util import decode_source, find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from millrace.common.errors import JobExecutionError
 from millrace.statefun.address import FunctionType
 from millrace.statefun.application.module_job import embedded_functions
 
 __all__ = ["functions_of_file"]
 
+_NAMES = "millrace_functions_"
+
 
 @dataclass(frozen=True, slots=True)
 class _FunctionsFile:
-    """Name and content of a file. In a worker, it is beside other modules that were shipped.
+    """Path and content of a file when the job began. Workers that start later have the content,
+    too, whatever the file has become.
 
     Attributes:
         path: path in the process that began.
     """
 
     path: str
-    digest: str
+    source: bytes = field(repr=False)
 
     def imported(self) -> ModuleType:
-        """The module, imported once per process.
-
-        Raises:
-            JobExecutionError: the file is not there, or it has changed since the job began.
-        """
-        name = f"millrace_functions_{self.digest[:16]}"
+        """The module, imported once per process."""
+        name = _NAMES + sha256(self.source).hexdigest()[:16]
         module = sys.modules.get(name)
         if module is None:
-            spec = spec_from_file_location(name, self._present())
+            spec = spec_from_loader(name, _Loader(self))
             assert spec is not None
             assert spec.loader is not None
-            module = sys.modules[name] = module_from_spec(spec)
+            module = module_from_spec(spec)
+            names = [name, *self._own_name()]
+            sys.modules.update(dict.fromkeys(names, module))
             try:
                 spec.loader.exec_module(module)
             except BaseException:
-                del sys.modules[name]
+                for taken in names:
+                    sys.modules.pop(taken, None)
                 raise
         return module
 
-    def _present(self) -> Path:
-        for path in self._places():
-            if path.is_file() and sha256(path.read_bytes()).hexdigest() == self.digest:
-                return path
-        raise JobExecutionError(
-            f"the functions of {self.path} cannot be loaded: the file has changed since the job "
-            "began, or a worker does not have it; start the job again"
-        )
+    def _own_name(self) -> list[str]:
+        """The name by which modules beside the file import it, so that they get the same classes.
+        Empty if this is the name of another module."""
+        name = Path(self.path).stem
+        if not name.isidentifier():
+            return []
+        module = sys.modules.get(name)
+        if module is not None:  # an earlier job of this process may have had such a file
+            return [name] if module.__name__.startswith(_NAMES) else []
+        spec = find_spec(name)
+        is_file = spec is None or Path(spec.origin or "").name == Path(self.path).name
+        return [name] if is_file else []
 
-    def _places(self) -> Iterator[Path]:
-        yield Path(self.path)
-        for entry in sys.path:
-            yield Path(entry, Path(self.path).name)
+
+class _Loader(ExecutionLoader):
+    """Loads the content that a file had when the job began."""
+
+    def __init__(self, file: _FunctionsFile) -> None:
+        self._file = file
+
+    def get_filename(self, fullname: str) -> str:
+        return self._file.path
+
+    def get_source(self, fullname: str) -> str:
+        return decode_source(self._file.source)
 
 
 class _FunctionsOfFile:
@@ -87,7 +100,7 @@ def functions_of_file(path: Path) -> dict[FunctionType, Any]:
     Raises:
         JobDefinitionError: there are none, or one is bound twice.
     """
-    file = _FunctionsFile(str(path.resolve()), sha256(path.read_bytes()).hexdigest())
+    file = _FunctionsFile(str(path.resolve()), path.read_bytes())
     names = vars(file.imported())
     bound = embedded_functions({**names, "__name__": path.stem})
     holders = {id(value): name for name, value in names.items()}
