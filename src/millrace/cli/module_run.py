@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from millrace.common.config import options
 if TYPE_CHECKING:
     from millrace.statefun.module import Module
 
-__all__ = ["checked_module", "module_arguments"]
+__all__ = ["check_functions", "checked_module", "module_arguments"]
 
 
 def checked_module(path: Path) -> Module:
@@ -35,6 +36,24 @@ def checked_module(path: Path) -> Module:
     from millrace.statefun.module import read_module
 
     return read_module(path)
+
+
+def check_functions(path: Path, argument: str) -> None:
+    """Check that workers can import a file of functions.
+
+    Args:
+        argument: what people call the argument that names it.
+
+    Raises:
+        UsageError: it is no Python file, or it would replace a module of Python in the workers.
+    """
+    if path.suffix != ".py" or not path.is_file():
+        raise UsageError(f"{argument} is a Python file with functions, and {path} is none")
+    if path.stem in sys.stdlib_module_names:
+        raise UsageError(
+            f"{argument}: {path} has the name of Python's module '{path.stem}', which it would "
+            "replace in the workers: rename the file"
+        )
 
 
 def module_arguments(

@@ -136,4 +136,8 @@ def test_a_module_runs_like_a_job_file(
     assert arguments.resume
     told = millrace("run", module, "none.py")
     assert told.code == 2
-    assert "are Python files with functions" in told.err
+    assert "is a Python file with functions, and" in told.err
+    (tmp_path / "queue.py").write_text("")
+    told = millrace("run", module, "queue.py")
+    assert told.code == 2
+    assert "has the name of Python's module 'queue'" in told.err

@@ -64,15 +64,16 @@ def _functions(args: argparse.Namespace) -> Path | None:
     module has none.
 
     Raises:
-        UsageError: the arguments are something else.
+        UsageError: the arguments are something else, or workers cannot import the file.
     """
     if len(args.arguments) > 1:
         raise UsageError(
             "a module has at most one file of functions; it can import what others have"
         )
-    functions = next((args.job.parent / name for name in args.arguments), None)
-    if functions is not None and (functions.suffix != ".py" or not functions.is_file()):
-        raise UsageError(
-            f"the arguments of a module are Python files with functions, and {functions} is none"
-        )
+    if not args.arguments:
+        return None
+    from millrace.cli.module_run import check_functions
+
+    functions: Path = args.job.parent / args.arguments[0]
+    check_functions(functions, "an argument after a module")
     return functions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -143,9 +142,11 @@ def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:
         UsageError: a file is missing, or a setting is unknown or wrong.
         ModuleError: the module has a fault.
     """
+    from millrace.cli.module_run import check_functions
+
     functions: Path | None = args.functions
     if functions is not None:
-        _check_functions(functions)
+        check_functions(functions, "--module")
     if args.server is not None:
         return _run_on_server(args, functions)
     if args.detached:
@@ -165,21 +166,6 @@ def _run_on_server(args: argparse.Namespace, functions: Path | None) -> int:
     args.job, args.arguments = args.module, [] if functions is None else [functions.name]
     args.name = args.name or module_name(args.module.resolve())
     return run_on_server(args, functions)
-
-
-def _check_functions(path: Path) -> None:
-    """Check that workers can import a file.
-
-    Raises:
-        UsageError: it is no Python file, or it would replace a module of Python in the workers.
-    """
-    if path.suffix != ".py" or not path.is_file():
-        raise UsageError(f"--module takes a Python file, and {path} is none")
-    if path.stem in sys.stdlib_module_names:
-        raise UsageError(
-            f"--module {path} has the name of Python's module '{path.stem}', which it would "
-            "replace in the workers: rename the file"
-        )
 
 
 def handle_update(args: argparse.Namespace, argv: Sequence[str]) -> int:
