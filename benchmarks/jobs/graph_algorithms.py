@@ -82,9 +82,10 @@ def ours(directory: Path, parallelism: int, memory: str) -> dict[str, Callable[[
     graph = Graph.from_vertices_and_edges(vertices, edges)
 
     def result(algorithm: Any, expression: str) -> float:
-        frame = graph.run(algorithm).to_dataframe()
+        rows = graph.run(algorithm)
+        frame = rows.to_dataframe()
         value = float(frame.selectExpr(expression).collect()[0][0] or 0)
-        frame.unpersist()
+        rows.unpersist()
         return value
 
     return {

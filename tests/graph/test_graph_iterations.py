@@ -33,7 +33,9 @@ def paths_graph(source: float = math.inf) -> Graph[str, float, float]:
     return Graph.from_vertices_and_edges(vertices, EDGES)
 
 
-def test_a_vertex_centric_iteration_survives_the_loss_of_a_worker(tmp_path: Path) -> None:
+def test_a_vertex_centric_iteration_survives_the_loss_of_a_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     killed = tmp_path / "killed"
 
     # classes of a test's module cannot be imported by workers, so they are inside
@@ -56,14 +58,16 @@ def test_a_vertex_centric_iteration_survives_the_loss_of_a_worker(tmp_path: Path
 
     settings = VertexCentricConfiguration()
     settings.add_broadcast_set("from", Graph.from_edges([("a", "a")]).get_vertex_ids())
-    settings.enable_checkpoints(str(tmp_path / "checkpoints"), 1)
+    monkeypatch.chdir(tmp_path)  # workers that run already stay where they are
+    settings.enable_checkpoints("checkpoints", 1)
     result = paths_graph().run_vertex_centric_iteration(ShortestPaths(), Smallest(), 10, settings)
     assert killed.exists()
+    assert not list((tmp_path / "checkpoints").iterdir())
     assert dict(result.get_vertices().collect()) == DISTANCES
     assert result.number_of_edges() == 5
 
 
-def test_messages_of_a_class_of_the_users_script() -> None:
+def test_messages_of_a_class_of_the_users_script(spark: Any) -> None:
     """Another process's message is of the class that the function knows."""
 
     @dataclass(frozen=True)
@@ -82,8 +86,12 @@ def test_messages_of_a_class_of_the_users_script() -> None:
                 for edge in self.get_edges():
                     self.send_message_to(edge.target, Offer(best + edge.value))
 
+    kept = spark.sparkContext._jsc.getPersistentRDDs
+    before = set(kept().keySet())
     result = paths_graph().run_vertex_centric_iteration(ShortestPaths(), None, 10)
     assert dict(result.get_vertices().collect()) == DISTANCES
+    result.unpersist()
+    assert set(kept().keySet()) == before
 
 
 def test_a_scatter_gather_iteration_in_both_directions() -> None:

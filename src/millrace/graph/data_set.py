@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from millrace.graph.column_type import ColumnType, column_type_of_arrow
 
@@ -71,6 +71,19 @@ class DataSet(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.collect())
+
+    def persist(self) -> Self:
+        """The rows themselves; Spark keeps them from their first use on, in memory or on disk."""
+        self._frame.persist()
+        return self
+
+    def unpersist(self) -> Self:
+        """The rows themselves; Spark no longer keeps them. It keeps those of a library algorithm
+        until then."""
+        from millrace.spark.graphs.frames import free
+
+        free(self._frame)
+        return self
 
     def count(self) -> int:
         """Number of rows."""

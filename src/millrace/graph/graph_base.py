@@ -117,9 +117,10 @@ class GraphBase(Generic[K, VV, EV]):
         return self
 
     def unpersist(self) -> Self:
-        """The graph itself; Spark no longer keeps its vertices and edges."""
-        self.vertices.unpersist()
-        self.edges.unpersist()
+        """The graph itself; Spark no longer keeps its vertices and edges, or the result of the
+        iteration that has computed them."""
+        self._vertices.unpersist()
+        self._edges.unpersist()
         return self
 
     def _with(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +52,15 @@ def test_rows_have_the_types_of_ids_and_values(graph: Graph[Any, Any, Any]) -> N
     listed = graph.run(TriangleListing(directed=True, sort_triangle_vertices=True)).collect()
     assert [tuple(row) for row in listed] == [("a", "b", "c", 0b011001)]
     assert listed[0].bitmask == 0b011001
+
+
+def test_checkpoints_of_an_algorithm(graph: Graph[Any, Any, Any], tmp_path: Path) -> None:
+    algorithm = ConnectedComponents(50).enable_checkpoints(str(tmp_path / "there"), 1)
+    components = graph.run(algorithm.set_restarts(3))
+    assert {row.value for row in components.collect()} == {"a", "x"}
+    assert not list((tmp_path / "there").iterdir())
+    with pytest.raises(JobDefinitionError, match="number of supersteps or of seconds"):
+        algorithm.enable_checkpoints("there", None, None)
 
 
 def test_a_graph_of_dataframes_without_values(spark: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -26,11 +27,12 @@ from tests.runtime.supersteps.random_graph import (
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.runtime.supersteps.superstep_checkpoints import CheckpointPolicy
-from millrace.spark.graphs.frames import collected, frame_of
+from millrace.spark.graphs.frames import collected, frame_of, free
 from millrace.spark.graphs.superstep_job import (
     SuperstepSettings,
     _refuse_dynamic_allocation,
     _require_loss,
+    _without_errors,
     run_supersteps_on_spark,
 )
 
@@ -96,6 +98,25 @@ def test_a_worker_that_dies_each_time() -> None:
     settings = SuperstepSettings("deaths", 2, restarts=1)
     with pytest.raises(JobExecutionError, match=r"deaths: a process was lost 2 times; the last"):
         run_supersteps_on_spark(*frames([], PATH), Dying, SCHEMA, settings)
+
+
+def test_a_result_is_freed(spark: Any) -> None:
+    kept = spark.sparkContext._jsc.getPersistentRDDs
+    before = set(kept().keySet())
+    result = run_supersteps_on_spark(*frames([], PATH), Components, SCHEMA)
+    assert set(kept().keySet()) > before
+    free(result)
+    assert set(kept().keySet()) == before
+
+
+def test_an_error_of_a_repeated_computation(spark: Any) -> None:
+    """Spark computes lost parts of a result again. The report of an error is no row of it."""
+    rows = spark.createDataFrame([(1, None)], "id LONG, _error STRING")
+    assert _without_errors(rows).collect() == [(1,)]
+    report = json.dumps({"message": "of a function"})
+    rows = spark.createDataFrame([(1, None), (None, report)], "id LONG, _error STRING")
+    with pytest.raises(JobExecutionError, match="of a function"):
+        collected(_without_errors(rows))
 
 
 def test_an_error_of_a_program() -> None:

@@ -12,7 +12,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.graph.data_set import DataSet
 from millrace.graph.iterations.aggregators import Aggregator
 
-__all__ = ["IterationConfiguration", "broadcast_rows"]
+__all__ = ["IterationConfiguration", "broadcast_rows", "checked_checkpoints"]
 
 
 class IterationConfiguration:
@@ -90,14 +90,7 @@ class IterationConfiguration:
         Raises:
             JobDefinitionError: both are None, or one is not positive.
         """
-        if supersteps is None and seconds is None:
-            raise JobDefinitionError("checkpoints need a number of supersteps or of seconds")
-        if (supersteps is not None and supersteps < 1) or (seconds is not None and seconds <= 0):
-            raise JobDefinitionError(
-                f"supersteps ({supersteps}) and seconds ({seconds}) between checkpoints must be "
-                "positive"
-            )
-        self._checkpoints = (directory, supersteps, seconds)
+        self._checkpoints = checked_checkpoints(directory, supersteps, seconds)
 
     def get_checkpoints(self) -> tuple[str, int | None, float | None] | None:
         """Directory, supersteps and seconds of checkpoints; None if there are none."""
@@ -111,6 +104,24 @@ class IterationConfiguration:
     def get_restarts(self) -> int:
         """Number of repetitions after the loss of a process."""
         return self._restarts
+
+
+def checked_checkpoints(
+    directory: str, supersteps: int | None, seconds: float | None
+) -> tuple[str, int | None, float | None]:
+    """Directory, supersteps and seconds of checkpoints.
+
+    Raises:
+        JobDefinitionError: both numbers are None, or one is not positive.
+    """
+    if supersteps is None and seconds is None:
+        raise JobDefinitionError("checkpoints need a number of supersteps or of seconds")
+    if (supersteps is not None and supersteps < 1) or (seconds is not None and seconds <= 0):
+        raise JobDefinitionError(
+            f"supersteps ({supersteps}) and seconds ({seconds}) between checkpoints must be "
+            "positive"
+        )
+    return directory, supersteps, seconds
 
 
 def broadcast_rows(data: Any) -> list[Any]:

@@ -69,7 +69,6 @@ class IterationRun:
         """
         import pyarrow as pa
 
-        from millrace.filesystem.registry import resolved
         from millrace.runtime.supersteps.superstep_checkpoints import CheckpointPolicy
         from millrace.spark.graphs.frames import arrow_schema_of
         from millrace.spark.graphs.superstep_job import (
@@ -94,7 +93,7 @@ class IterationRun:
             settings.is_opt_num_vertices(),
             degrees,
         )
-        place = settings.get_checkpoints()
+        checkpoints = settings.get_checkpoints()
         parallelism = settings.get_parallelism()
         frame = run_supersteps_on_spark(
             graph.vertices,
@@ -106,8 +105,7 @@ class IterationRun:
             SuperstepSettings(
                 self._name,
                 parallelism if parallelism > 0 else None,
-                # a relative directory is the driver's: workers may have another one
-                None if place is None else CheckpointPolicy(resolved(place[0]), *place[1:]),
+                None if checkpoints is None else CheckpointPolicy(*checkpoints),
                 settings.get_restarts(),
             ),
         )

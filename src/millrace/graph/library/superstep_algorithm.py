@@ -12,6 +12,7 @@ from millrace.graph.column_type import ColumnType, column_type_of_arrow
 from millrace.graph.data_set import DataSet
 from millrace.graph.elements import Vertex
 from millrace.graph.graph import Graph
+from millrace.graph.iterations.iteration_configuration import checked_checkpoints
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
 __all__ = ["RowsAlgorithm", "SuperstepAlgorithm"]
@@ -31,11 +32,39 @@ class SuperstepAlgorithm(ABC, Generic[R]):
     """Whether the program reads the values of edges."""
     parallelism: int | None = None
     """Number of tasks; None for one per core."""
+    checkpoints: tuple[str, int | None, float | None] | None = None
+    """Directory, supersteps and seconds of checkpoints; None if there are none."""
+    restarts = 10
+    """Number of repetitions after the loss of a process."""
 
     def set_parallelism(self, parallelism: int) -> Self:
         """The algorithm itself, which runs in this number of tasks. By default there is one per
         core; each needs a slot of the Spark application."""
         self.parallelism = at_least_one(parallelism, "parallelism")
+        return self
+
+    def enable_checkpoints(
+        self, directory: str, supersteps: int | None = None, seconds: float | None = 10.0
+    ) -> Self:
+        """The algorithm itself, which makes checkpoints between supersteps. If a process is lost,
+        or the program is started again with the same graph and parameters, the algorithm goes on
+        from the newest one.
+
+        Args:
+            directory: path or URI that the driver and all workers reach, for this run alone.
+            supersteps: number of supersteps between two checkpoints. None for any number.
+            seconds: seconds between two checkpoints. None for any time.
+
+        Raises:
+            JobDefinitionError: both numbers are None, or one is not positive.
+        """
+        self.checkpoints = checked_checkpoints(directory, supersteps, seconds)
+        return self
+
+    def set_restarts(self, restarts: int) -> Self:
+        """The algorithm itself, which is repeated this often after the loss of a process, 10 times
+        by default."""
+        self.restarts = restarts
         return self
 
     @abstractmethod
@@ -68,9 +97,11 @@ class SuperstepAlgorithm(ABC, Generic[R]):
         """
         import pyarrow as pa
 
+        from millrace.runtime.supersteps.superstep_checkpoints import CheckpointPolicy
         from millrace.spark.graphs.superstep_job import SuperstepSettings, run_supersteps_on_spark
 
         name = type(self).__name__
+        policy = None if self.checkpoints is None else CheckpointPolicy(*self.checkpoints)
         has_values = self.compares_vertex_values and not graph.vertex_type.is_null
         if has_values and graph.vertex_type.is_pickled:
             raise JobDefinitionError(
@@ -89,7 +120,7 @@ class SuperstepAlgorithm(ABC, Generic[R]):
             edges,
             self.program,
             pa.schema([(name, kind.arrow) for name, kind in zip(columns, types, strict=True)]),
-            SuperstepSettings(name, self.parallelism),
+            SuperstepSettings(name, self.parallelism, policy, self.restarts),
         )
         return self.finished(graph, DataSet(frame, _row(name, tuple(columns)), types))
 

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -19,6 +20,8 @@ __all__ = [
     "BatchFunction",
     "arrow_schema_of",
     "collected",
+    "free",
+    "free_with",
     "frame_of",
     "graph_session",
     "is_dataframe",
@@ -144,6 +147,29 @@ def collected(frame: DataFrame) -> pa.Table:
             return frame.toArrow()
     except PySparkException as error:
         raise spark_failure(error) from error
+
+
+_kept: WeakKeyDictionary[DataFrame, DataFrame] = WeakKeyDictionary()
+"""DataFrame that Spark keeps for another one, which is made of it."""
+
+
+def free_with(frame: DataFrame, kept: DataFrame) -> None:
+    """Make `free` of a DataFrame free the rows from which it is computed, too.
+
+    Args:
+        frame: the DataFrame.
+        kept: the rows, which Spark keeps.
+    """
+    _kept[frame] = kept
+
+
+def free(frame: DataFrame) -> None:
+    """Let Spark no longer keep the rows of a DataFrame. They are computed again if they are
+    needed."""
+    frame.unpersist()
+    kept = _kept.get(frame)
+    if kept is not None:
+        kept.unpersist()
 
 
 def counted(frame: DataFrame) -> int:

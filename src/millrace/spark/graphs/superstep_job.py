@@ -15,7 +15,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,11 +26,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.filesystem.registry import resolved
 from millrace.runtime.supersteps.superstep_checkpoints import CheckpointPolicy, delete_checkpoints
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 from millrace.runtime.supersteps.superstep_task import GraphTypes, SuperstepTask
 from millrace.spark.cluster_cores import ClusterCores, in_driver
-from millrace.spark.graphs.frames import arrow_schema_of, mapped, spark_failure
+from millrace.spark.graphs.frames import arrow_schema_of, free_with, mapped, spark_failure
 from millrace.spark.resident.free_slots import all_slots, busy_slots
 from millrace.spark.worker_death import worker_death
 from millrace.state.serialization.payload import dump_code
@@ -102,6 +103,10 @@ def run_supersteps_on_spark(
         JobExecutionError: there are too few slots, or processes are lost again and again.
     """
     settings = settings or SuperstepSettings()
+    if settings.checkpoints is not None:
+        # a relative directory is one of the driver: workers may work elsewhere
+        directory = resolved(settings.checkpoints.directory)
+        settings = replace(settings, checkpoints=replace(settings.checkpoints, directory=directory))
     context = vertices.sparkSession.sparkContext
     _refuse_dynamic_allocation(context)
     tasks = settings.parallelism or _cores(context)
@@ -175,7 +180,18 @@ class _Job:
         if errors:
             frame.unpersist()
             raise _error_of([json.loads(row[0]) for row in errors])
-        return frame.drop(_ERROR)
+        return _without_errors(frame)
+
+
+def _without_errors(kept: DataFrame) -> DataFrame:
+    """The rows of a result that Spark keeps. A part of it that is lost later is computed again: if
+    that fails, the report becomes an error, not a row."""
+    report = sf.col(_ERROR)
+    message = sf.get_json_object(report, "$.message")
+    fine = sf.when(report.isNull(), sf.lit(True)).otherwise(sf.raise_error(message))
+    result = kept.where(fine.cast("boolean")).drop(_ERROR)
+    free_with(result, kept)
+    return result
 
 
 def _in_barrier_stage(
