@@ -91,6 +91,7 @@ pyflink-examples: setup
 
 torture: setup
 	$(BIN)/python -m pytest -m torture
+	MILLRACE_GRAPHS=200 $(BIN)/python -m pytest tests/graph/library/test_against_networkx.py
 
 # -k matches directories and marks: what stands in these rooms, and every test marked connectors.
 test-connectors: setup

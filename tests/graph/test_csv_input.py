@@ -52,6 +52,16 @@ def test_invalid_lines(spark: Any, tmp_path: Path) -> None:
     assert sorted(graph.get_edges()) == [(1, 2, None)]
 
 
+def test_an_empty_text_is_a_value(spark: Any, tmp_path: Path) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text('a,b,x\na,c,\na,d\na,e,""\n,f,y\n')
+    with pytest.raises(JobExecutionError, match="the field . of a line is missing or empty"):
+        Graph.from_csv(str(path), edge_type=str).get_edges().collect()
+    lenient = GraphCsvFormat(ignore_invalid_lines=True)
+    graph = Graph.from_csv(str(path), edge_type=str, edge_format=lenient)
+    assert sorted(graph.get_edges()) == [("a", "b", "x"), ("a", "c", ""), ("a", "e", "")]
+
+
 def test_wrong_files(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "edges.csv"
     path.write_text("1;2\n")

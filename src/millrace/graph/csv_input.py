@@ -26,7 +26,7 @@ class GraphCsvFormat:
         ignore_comments: character at the beginning of lines that are left out; None if there are
             no such lines.
         ignore_invalid_lines: whether lines are left out if a field is missing or not of its type.
-            If not, they are errors.
+            If not, they are errors. An empty text is a value.
         quote_character: character around fields that contain the delimiter.
         include_fields: positions of the id and the value, or of source, target and value, among
             the fields of a line, from 0. By default the first fields.

@@ -15,6 +15,8 @@ from millrace.spark.graphs.frames import graph_session
 
 __all__ = ["read_csv"]
 
+_SHORT = "_short"
+
 
 def read_csv(
     path: str,
@@ -31,7 +33,7 @@ def read_csv(
         fields: positions of the columns among the fields of a line.
         options: options of Spark's reader.
         ignore_invalid_lines: whether lines are left out if a field is missing or not of its type.
-            If not, they are errors.
+            If not, they are errors. An empty text is a value, but no id.
 
     Raises:
         JobDefinitionError: there is no such file, or its first line has too few fields.
@@ -48,15 +50,20 @@ def read_csv(
             f"has {len(present)} fields; is the field delimiter another one than "
             f"{options['sep']!r}?"
         )
-    lines = lines.toDF(*(f"c{number}" for number in range(len(present))))
+    texts = [
+        name == "value" and ddl.lower() == "string" for name, ddl in zip(names, types, strict=True)
+    ]
+    lines = _with_short_lines(path, len(present), options) if any(texts) else _numbered(lines)
     columns = []
-    for name, ddl, position in zip(names, types, fields, strict=True):
+    for name, ddl, position, is_text in zip(names, types, fields, texts, strict=True):
         raw = F.col(f"c{position}")
+        if is_text:
+            raw = F.coalesce(raw, F.when(F.col(_SHORT).isNull(), F.lit("")))
         value = raw.try_cast(ddl)
         if not ignore_invalid_lines:
             message = F.concat(
                 F.lit(f"{path}: the field {position} of a line is "),
-                F.coalesce(F.concat(F.lit("'"), raw, F.lit("'")), F.lit("missing")),
+                F.coalesce(F.concat(F.lit("'"), raw, F.lit("'")), F.lit("missing or empty")),
                 F.lit(
                     f", and {name} is of type {ddl}: declare another type, or set "
                     "ignore_invalid_lines"
@@ -66,6 +73,20 @@ def read_csv(
         columns.append(value.alias(name))
     frame = lines.select(*columns)
     return frame.dropna() if ignore_invalid_lines else frame
+
+
+def _numbered(lines: DataFrame) -> DataFrame:
+    return lines.toDF(*(f"c{number}" for number in range(len(lines.columns))))
+
+
+def _with_short_lines(path: str, width: int, options: dict[str, Any]) -> DataFrame:
+    """The fields of each line, and in `_SHORT` the lines with another number of fields. An empty
+    field is NULL for Spark, as one is that a line does not have."""
+    schema = ", ".join([*(f"c{number} string" for number in range(width)), f"{_SHORT} string"])
+    reader = graph_session().read.options(**options)
+    # lines are only compared with the schema if all fields are parsed
+    reader = reader.options(columnPruning=False, columnNameOfCorruptRecord=_SHORT)
+    return reader.schema(schema).csv(_located(path))
 
 
 def _located(path: str) -> str:
