@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet as pq
 
 A, B, C = 0.57, 0.19, 0.19
@@ -34,8 +33,6 @@ def main() -> None:
     edges = pa.table({"source": sources, "target": targets})
     pq.write_table(edges, directory / "edges.parquet")
     pq.write_table(pa.table({"id": np.arange(1 << scale)}), directory / "vertices.parquet")
-    options = pa.csv.WriteOptions(include_header=False, delimiter=" ")
-    pa.csv.write_csv(edges, directory / "edges.txt", options)
     print(json.dumps({"vertices": 1 << scale, "edges": count}))
 
 
