@@ -39,6 +39,12 @@ def test_a_stage_that_has_not_answered_yet_has_the_parallelism_of_the_graph() ->
     assert (stage.name, stage.parallelism) == ("Count", 3)
 
 
+def test_a_rescaled_stage_that_has_not_answered_yet_has_its_new_parallelism() -> None:
+    details = JobDetails("clicks", stages=(StageDetails("count", "Count", {}, parallelism=5),))
+    (stage,) = overview_of_archive("clicks-1", archive_of(details)).stages
+    assert stage.parallelism == 5
+
+
 def test_the_executor_and_why_the_job_has_it() -> None:
     archive = archive_of(JobDetails("clicks"))
     assert overview_of_archive("clicks-1", archive).executor == ""

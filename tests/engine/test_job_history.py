@@ -132,6 +132,18 @@ def test_another_parallelism_counts_anew() -> None:
     assert (stage.records_in, stage.subtasks[0].total_in) == (12, 7)
 
 
+def test_another_parallelism_is_told_before_the_next_epoch() -> None:
+    """Without input, that epoch may be 45 seconds away."""
+    progress = history()
+    progress.accepted(0, [ack(0, index) for index in range(2)], {0}, 1_000)
+    assert progress.details().stages[0].parallelism == 2
+    stages = tuple(replace(stage, parallelism=3) for stage in PROGRAM.stages)
+    progress.go_on_with(replace(PROGRAM, stages=stages))
+    assert [stage.parallelism for stage in progress.details().stages] == [3, 3, 3]
+    progress.accepted(1, [ack(0, index) for index in range(3)], {0}, 1_000)
+    assert [stage.parallelism for stage in progress.details().stages] == [3, 3, 3]
+
+
 class TestAJobWithoutInput:
     """No epoch tells of it: the next one may be 45 seconds away."""
 

@@ -104,7 +104,7 @@ def _executor(kind: str, reason: str) -> str:
 def _row(stage: StageDetails, planned: int) -> StageRow:
     return StageRow(
         stage.name,
-        len(stage.subtasks) or planned,  # none have answered before the first epoch
+        stage.parallelism or len(stage.subtasks) or planned,
         stage.records_in,
         stage.records_out,
         stage.records_in_per_second,

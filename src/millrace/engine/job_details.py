@@ -284,6 +284,8 @@ class StageDetails:
     """Milliseconds by which the watermark was behind the clock when the newest epoch was
     accepted."""
     state_bytes: int = 0
+    parallelism: int = 0
+    """Number of subtasks, also before the first epoch; 0 in reports of earlier releases."""
 
     def at_rest(self) -> StageDetails:
         """Details of the stage while it is idle."""

@@ -300,6 +300,7 @@ def _stage(stage: Stage, before: StageDetails | None) -> StageDetails:
         operators=MappingProxyType({node.uid: node.name for node in stage.nodes}),
         records_in=before.records_in if before is not None else 0,
         records_out=before.records_out if before is not None else 0,
+        parallelism=stage.parallelism,
     )
 
 
@@ -319,6 +320,7 @@ def _moved_on(stage: StageDetails, subtasks: tuple[SubtaskDetails, ...], now: in
         busy_ms_per_second=max((s.busy_ms_per_second for s in subtasks), default=0.0),
         watermark_lag=_lag(watermark, now),
         state_bytes=sum(s.state_bytes for s in subtasks),
+        parallelism=stage.parallelism,
     )
 
 

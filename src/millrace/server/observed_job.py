@@ -156,9 +156,9 @@ class ObservedJob:
 
 
 def _vertex(stage: ArchivedStage, details: StageDetails | None) -> ObservedVertex:
-    subtasks = len(details.subtasks) if details is not None else 0
-    # a job that was rescaled has others than it began with
-    parallelism = subtasks or stage.parallelism
+    # a job that was rescaled has another than it began with, even before its next epoch
+    told = (details.parallelism or len(details.subtasks)) if details is not None else 0
+    parallelism = told or stage.parallelism
     return ObservedVertex(stage.uid, stage.name, parallelism, stage.inputs, details)
 
 
