@@ -157,3 +157,15 @@ def test_functions_of_other_models_are_refused() -> None:
         graph.run_vertex_centric_iteration(Batch(), Kept(), 1)
     with pytest.raises(JobDefinitionError, match="needs a GatherFunction as gather_function"):
         graph.run_scatter_gather_iteration(Names(), Batch(), 3)
+
+
+def test_values_of_a_dataframe_without_values_get_any_type(spark: Any) -> None:
+    class Lengths(ComputeFunction[str, Any, Any, Any]):
+        def compute(self, vertex: Any, messages: Any) -> None:
+            self.set_new_vertex_value(("named", vertex.id))
+
+    vertices = spark.sql("select 'a' as id, null as value")
+    edges = spark.sql("select 'a' as source, 'a' as target, null as value")
+    graph = Graph.from_vertices_and_edges(vertices, edges)
+    result = graph.run_vertex_centric_iteration(Lengths(), None, 2)
+    assert result.get_vertices().collect() == [("a", ("named", "a"))]
