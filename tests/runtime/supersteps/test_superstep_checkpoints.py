@@ -129,6 +129,25 @@ def test_checkpoints_of_other_values_are_refused(tmp_path: Path, first: Any, oth
     assert started == [4, 5]
 
 
+def test_checkpoints_of_other_parameters_are_refused(tmp_path: Path) -> None:
+    def identify(parameters: str) -> Callable[[TaskTransport], Any]:
+        def task(transport: TaskTransport) -> Any:
+            partition = local_partition(transport, *TABLES)
+            policy = CheckpointPolicy(str(tmp_path), 1, None, parameters)
+            checkpoints = SuperstepCheckpoints(policy, "paths", partition)
+            exchange = GraphExchange(transport, partition)
+            newest = checkpoints.newest(exchange)
+            checkpoints.write(1, {}, exchange)
+            return newest
+
+        return task
+
+    assert run_tasks(identify("source=0"), LocalTransport.of_tasks(1)) == [None]
+    assert run_tasks(identify("source=0"), LocalTransport.of_tasks(1)) == [(1, {})]
+    with pytest.raises(JobExecutionError, match="parameters: source=0, now source=5"):
+        run_tasks(identify("source=5"), LocalTransport.of_tasks(1))
+
+
 def test_a_repetition_goes_on_though_values_differ(tmp_path: Path) -> None:
     """Spark may compute an average of floats a little differently the next time."""
     with pytest.raises(Lost):

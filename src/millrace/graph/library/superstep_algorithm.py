@@ -18,6 +18,9 @@ from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 __all__ = ["RowsAlgorithm", "SuperstepAlgorithm"]
 
 R = TypeVar("R")
+_SETTINGS = ("parallelism", "checkpoints", "restarts")
+_PLAIN = (bool, int, float, str)
+"""Types whose values have the same text in each process."""
 
 Columns = dict[str, ColumnType | str]
 """Columns of a result by name: a `ColumnType`, or the name of an Arrow type."""
@@ -85,6 +88,14 @@ class SuperstepAlgorithm(ABC, Generic[R]):
     def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> R:
         """Result of the algorithm from that of the program."""
 
+    def _parameters(self) -> str:
+        """The algorithm's parameters, by which its checkpoints are known again."""
+        return ", ".join(
+            f"{name.lstrip('_')}={value!r}"
+            for name, value in sorted(vars(self).items())
+            if name not in _SETTINGS and (value is None or isinstance(value, _PLAIN))
+        )
+
     def run(self, graph: Graph[Any, Any, Any]) -> R:
         """Run the algorithm now. Spark keeps its result, in memory or on disk.
 
@@ -101,7 +112,9 @@ class SuperstepAlgorithm(ABC, Generic[R]):
         from millrace.spark.graphs.superstep_job import SuperstepSettings, run_supersteps_on_spark
 
         name = type(self).__name__
-        policy = None if self.checkpoints is None else CheckpointPolicy(*self.checkpoints)
+        policy = None
+        if self.checkpoints is not None:
+            policy = CheckpointPolicy(*self.checkpoints, self._parameters())
         has_values = self.compares_vertex_values and not graph.vertex_type.is_null
         if has_values and graph.vertex_type.is_pickled:
             raise JobDefinitionError(

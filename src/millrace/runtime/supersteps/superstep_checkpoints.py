@@ -45,11 +45,13 @@ class CheckpointPolicy:
             started again, goes on from the newest checkpoint in it.
         supersteps: number of supersteps after which a checkpoint is made. None for any number.
         seconds: seconds after which a checkpoint is made. None for any time.
+        parameters: parameters of the program. Checkpoints of others are refused.
     """
 
     directory: str
     supersteps: int | None = None
     seconds: float | None = 10.0
+    parameters: str = ""
 
 
 class SuperstepCheckpoints:
@@ -134,6 +136,7 @@ class SuperstepCheckpoints:
         return {
             "run": self._run,
             "program": self._name,
+            "parameters": self._policy.parameters,
             "parallelism": exchange.parallelism,
             "vertices": partition.total_vertices,
             "edges": partition.total_edges,
