@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import psutil
 import pyarrow.parquet
 import pytest
@@ -22,6 +23,8 @@ import resident_killed
 from fault_lives import JOBS, environment
 from standalone_cluster import HOSTS, StandaloneCluster, command_line, executor_settings
 from told_driver import ToldDriver
+
+from millrace.common import RowKind
 
 pytestmark = [pytest.mark.fault, pytest.mark.spark]
 
@@ -119,6 +122,38 @@ class KafkaPipeline(KilledPipeline):
         assert last == Counter(f"word-{i % RESULT_KEYS}" for i in range(self.count))
 
 
+class GraphPipeline(KilledPipeline):
+    """Components and degrees of a graph whose edges come and go."""
+
+    pipeline = "graph"
+
+    def check(self) -> None:
+        rows: Counter[tuple[int, ...]] = Counter()
+        for path in (self.directory / "out").iterdir():
+            if not path.name.startswith("."):
+                table = pyarrow.parquet.read_table(path).to_pydict()
+                for *row, change in zip(*table.values(), strict=True):
+                    rows[tuple(row)] += change
+        left = {row: number for row, number in rows.items() if number}
+        assert left == graph_results(self.count)
+
+
+def graph_results(count: int) -> Counter[tuple[int, ...]]:
+    """Rows that all changes of the graph leave, according to NetworkX."""
+    edges: Counter[tuple[int, int]] = Counter()
+    for number in range(count):
+        change = resident_killed.edge_change(count // resident_killed.PARALLELISM, number)
+        edge = change[0], change[1]
+        if change.get_row_kind() is RowKind.INSERT:
+            edges[edge] += 1
+        elif edges[edge]:
+            edges[edge] -= 1
+    graph = nx.MultiGraph(edges.elements())
+    parts = nx.connected_components(graph)
+    rows = [(0, vertex, min(part)) for part in parts for vertex in part]
+    return Counter(rows + [(1, vertex, degree) for vertex, degree in graph.degree])
+
+
 Make = Callable[[str, int], KilledPipeline]
 
 
@@ -129,6 +164,8 @@ def make(tmp_path: Path, request: pytest.FixtureRequest) -> Make:
     def pipeline(name: str, count: int) -> KilledPipeline:
         if name == "parquet":
             return ParquetPipeline(tmp_path, count)
+        if name == "graph":
+            return GraphPipeline(tmp_path, count)
         broker: Any = request.getfixturevalue("kafka_broker")
         return KafkaPipeline(tmp_path, count, broker.bootstrap_servers)
 
@@ -246,7 +283,7 @@ def kill_drivers(pipeline: KilledPipeline, kills: int, seed: int) -> None:
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """Whether a process runs; one that has ended may wait for whoever has to reap it."""
+    """Whether a process runs; one that has ended may wait until its parent reaps it."""
     with suppress(psutil.NoSuchProcess):
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     return False
@@ -269,7 +306,7 @@ def test_workers_are_killed(make: Make) -> None:
 # -- at length -------------------------------------------------------------------------
 
 KILLS = 20
-COUNTS = {"parquet": 400_000, "kafka": 200_000}
+COUNTS = {"parquet": 400_000, "graph": 400_000, "kafka": 200_000}
 """Records that last for all kills: at most 2,000 a second are read until the last one."""
 PIPELINES = pytest.mark.parametrize("pipeline", COUNTS)
 

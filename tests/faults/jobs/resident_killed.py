@@ -1,8 +1,9 @@
 """A job on resident tasks of Spark, to be killed; prints a line of JSON after each epoch.
 
 Usage: ``resident_killed.py PIPELINE DIRECTORY COUNT SETTINGS [SERVERS SOURCE SINK]``. Resumes what
-it finds. PIPELINE is ``kafka`` (from Kafka to Kafka, exactly once) or ``parquet`` (windows, to
-Parquet files); SETTINGS is JSON. The job is slow until the file ``free`` is in the directory.
+it finds. PIPELINE is ``kafka`` (from Kafka to Kafka, exactly once), ``parquet`` (windows, to
+Parquet files) or ``graph`` (results of a graph stream, to Parquet files); SETTINGS is JSON. The job
+is slow until the file ``free`` is in the directory.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from millrace.common import Configuration, Types, WatermarkStrategy
+from millrace.common import Configuration, Row, RowKind, Types, WatermarkStrategy
 from millrace.connectors import FileSink, NumberSequenceSource
 from millrace.datastream import ProcessWindowFunction, StreamExecutionEnvironment
 from millrace.datastream.connectors.file_system import BucketAssigner
@@ -25,11 +28,16 @@ from millrace.datastream.job_launcher import JobLauncher
 from millrace.datastream.window import TimeWindow, TumblingEventTimeWindows
 from millrace.engine.job_details import JobDetails
 from millrace.formats import ParquetBulkWriters
+from millrace.graph.streams import GraphStream, added, removed
 
 PARALLELISM = 2
 KEYS = 97
 WINDOW = 500
 SLOWLY_S = 0.001
+VERTICES = 40
+EDGE_LIFE = 61
+"""Changes after which an edge is removed."""
+CHANGE_NAMES = ["result", "vertex", "value", "change"]
 SETTINGS = {
     "millrace.executor": "resident",
     "millrace.resident.barrier-interval": "20 ms",
@@ -75,13 +83,44 @@ def build_parquet(env: StreamExecutionEnvironment, directory: Path, count: int) 
     keyed = held.map(lambda number: (number % KEYS, 1, number)).uid("pairs").key_by(lambda t: t[0])
     windows = keyed.window(TumblingEventTimeWindows.of(WINDOW))
     totals = windows.reduce(lambda a, b: (a[0], a[1] + b[1], a[2] + b[2]), Total()).uid("windows")
-    names = ["start", "key", "count", "total"]
+    totals.sink_to(files(directory, ["start", "key", "count", "total"])).uid("files")
+
+
+def files(directory: Path, names: list[str]) -> FileSink[Any]:
+    """Parquet files with columns of whole numbers."""
     row_type = Types.ROW_NAMED(names, [Types.LONG()] * len(names))
     sink = FileSink.for_bulk_format(
         str(directory / "out"), ParquetBulkWriters.for_row_type(row_type)
     )
-    sink = sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
-    totals.sink_to(sink.build()).uid("files")
+    return sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
+
+
+def build_graph(env: StreamExecutionEnvironment, directory: Path, count: int) -> None:
+    """Components and degrees of a graph whose edges come and go, as a changelog in files."""
+    source = NumberSequenceSource(0, count - 1, splits=PARALLELISM)
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+    held = numbers.map(slowly(directory)).uid("slowly")
+    graph = GraphStream(held.map(partial(edge_change, count // PARALLELISM)).uid("edges"))
+    types = Types.TUPLE([Types.LONG()] * len(CHANGE_NAMES))
+    components = graph.components().map(partial(signed, 0), types).uid("components")
+    degrees = graph.degrees().map(partial(signed, 1), types).uid("degrees")
+    components.union(degrees).sink_to(files(directory, CHANGE_NAMES)).uid("files")
+
+
+def edge_change(half: int, number: int) -> Row:
+    """A change of the graph: numbers of each half have vertices of their own, so that the order of
+    the changes of an edge is certain. Odd ones remove what even ones have added some time ago."""
+    part, place = divmod(number, half)
+    is_added = place % 2 == 0
+    dice = random.Random(place if is_added else place - EDGE_LIFE)
+    source, target = (PARALLELISM * dice.randrange(VERTICES) + part for _ in range(2))
+    return added(source, target) if is_added else removed(source, target)
+
+
+def signed(result: int, row: Row) -> tuple[int, int, int, int]:
+    """A row of a changelog, with the change of the number of such rows."""
+    is_gone = row.get_row_kind() in (RowKind.UPDATE_BEFORE, RowKind.DELETE)
+    return result, row[0], row[1], -1 if is_gone else 1
 
 
 def expected_rows(count: int) -> Counter[tuple[int, int, int, int]]:
@@ -122,6 +161,8 @@ def main(pipeline: str, directory: Path, count: int, settings: str, *topics: str
     env.set_parallelism(PARALLELISM)
     if pipeline == "kafka":
         build_kafka(env, directory, *topics)
+    elif pipeline == "graph":
+        build_graph(env, directory, count)
     else:
         build_parquet(env, directory, count)
     env.execute(f"killed-{pipeline}")
