@@ -21,6 +21,7 @@ import pyarrow.parquet
 import pytest
 import resident_killed
 from fault_lives import JOBS, environment
+from fault_spark import reap
 from standalone_cluster import HOSTS, StandaloneCluster, command_line, executor_settings
 from told_driver import ToldDriver
 
@@ -33,8 +34,6 @@ RESULT_KEYS = 7
 LOCAL = {"spark.master": "local[3,1000]"}
 LONGEST_PAUSE_S = 1.5
 """Seconds at most from an event that is waited for to the kill."""
-ORPHANS_S = 60.0
-"""Seconds within which processes of a killed driver end by themselves."""
 SHARE_AT_ONCE = 0.25
 """Share of kills that do not wait until the job has recovered from the one before."""
 
@@ -276,17 +275,7 @@ def kill_drivers(pipeline: KilledPipeline, kills: int, seed: int) -> None:
         finish(pipeline, last)
     finally:
         last.close()
-    until = time.monotonic() + ORPHANS_S
-    while left := [process for process in orphans if is_alive(process)]:
-        assert time.monotonic() < until, f"{left} outlive their driver"
-        time.sleep(0.1)
-
-
-def is_alive(process: psutil.Process) -> bool:
-    """Whether a process runs; one that has ended may wait until its parent reaps it."""
-    with suppress(psutil.NoSuchProcess):
-        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
-    return False
+    assert reap(orphans) == []
 
 
 @pytest.fixture

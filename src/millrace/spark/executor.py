@@ -225,6 +225,8 @@ class SparkExecutor:
         """The operators in a stage of the running Spark job."""
         assert self._program is not None
         stages = list(self._program.stages)
+        if self._context._jsc is None:  # stopped by the program
+            return " or ".join(f"'{stage.name}'" for stage in stages)
         tracker = self._context.statusTracker()
         for job in tracker.getJobIdsForGroup(self._properties.group or self._name):
             info = tracker.getJobInfo(job)

@@ -203,6 +203,8 @@ def test_what_the_job_cannot_do_is_told(start: Any, place: Any, millrace: Any) -
 
 def test_a_job_goes_on_from_its_savepoint(start: Any, place: Any, millrace: Any) -> None:
     start()
+    while not total(millrace("savepoint", "numbers").out.strip()):
+        pass  # no record yet
     told = json.loads(millrace("stop", "numbers", "--json").out)
     before = total(told["savepoint"])
     start(2, **{"execution.state-recovery.path": told["savepoint"]})

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import fault_pipeline as pipeline
 
+from millrace.common import Configuration
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.job_details import JobDetails
@@ -35,10 +36,11 @@ def main(directory: Path, count: int, master: str, pause_ms: int, *settings: str
     logging.basicConfig(level=logging.INFO)
     logging.getLogger("py4j").setLevel(logging.WARNING)
     JobLauncher.install(JobLauncher(resume=True, listeners=[tell]))
-    configuration = pipeline.small_epochs(directory / "checkpoints", records=60)
-    configuration.set_string("spark.master", master)
-    for setting in settings:
-        configuration.set_string(*setting.split("=", 1))
+    pairs = dict(setting.split("=", 1) for setting in settings)
+    options = pipeline.small_epochs(directory / "checkpoints", records=60).to_dict()
+    if pairs["millrace.executor"] == "auto":  # which takes these options as a wish for epochs
+        options = {key: options[key] for key in options if not key.startswith("millrace.epoch.")}
+    configuration = Configuration({**options, "spark.master": master, **pairs})
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     pipeline.build(env, str(directory / "out"), count, SPLITS, pause_ms=pause_ms)

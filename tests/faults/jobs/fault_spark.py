@@ -125,10 +125,20 @@ class SparkDriver:
         self.kill()
 
 
-def reap(processes: list[psutil.Process]) -> list[psutil.Process]:
+def reap(processes: list[psutil.Process], seconds: float = 60.0) -> list[psutil.Process]:
     """Wait until they have ended by themselves; those that have not are killed and returned."""
-    _, left = psutil.wait_procs(processes, timeout=60)
+    # psutil's wait_procs fails if a process id has become a thread's
+    until = time.monotonic() + seconds
+    while (left := list(filter(is_alive, processes))) and time.monotonic() < until:
+        time.sleep(0.1)
     for process in left:
         with suppress(psutil.NoSuchProcess):
             process.kill()
     return left
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Whether a process runs; one that has ended may wait until its parent reaps it."""
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    return False

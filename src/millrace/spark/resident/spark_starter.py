@@ -166,6 +166,8 @@ class SparkTasks:
         self, context: SparkContext, job: Any, properties: LocalProperties, generation: int
     ) -> None:
         self._context = context
+        # PySpark's context can give none any more once the program has stopped it
+        self._tracker = context.statusTracker()
         self._job = job
         self._properties = properties
         self._name = f"millrace-resident-{id(self)}-{generation}"
@@ -234,7 +236,7 @@ class SparkTasks:
     def _attempts(self) -> Iterator[Any]:
         """Spark's data of all task attempts."""
         store = self._scala_context.statusStore()
-        tracker = self._context.statusTracker()
+        tracker = self._tracker
         group = self._properties.group or self._name
         jobs = map(tracker.getJobInfo, tracker.getJobIdsForGroup(group))
         stages = [stage for job in jobs if job is not None for stage in job.stageIds]
