@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.graph.iterations.local_iteration import (
-    distances,
-    iterate,
-    reversed_edges,
-    weighted_graph,
-)
+from tests.graph.iterations.local_iteration import assert_shortest_paths, iterate
 
 from millrace.common.errors import JobExecutionError, UserFunctionError
 from millrace.graph.elements import EdgeDirection
@@ -57,24 +52,12 @@ class BatchNearest(BatchApplyFunction):
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
 @pytest.mark.parametrize("direction", list(EdgeDirection))
 def test_shortest_paths_in_each_direction(parallelism: int, direction: EdgeDirection) -> None:
-    for seed in range(20):
-        vertices, edges = weighted_graph(seed)
-        edges = edges or [(0, 0, 1.0)]
-        ways = {
-            EdgeDirection.OUT: edges,
-            EdgeDirection.IN: reversed_edges(edges),
-            EdgeDirection.ALL: edges + reversed_edges(edges),
-        }
-        expected = distances(vertices, ways[direction], 0)
-        vertices[0] = 0.0
-        found = [
-            iterate(made, vertices, edges, parallelism, direction=direction)
-            for made in (
-                lambda plan: GatherSumApplyProgram(plan, Length(), Smaller(), Nearest()),
-                lambda plan: BatchGatherSumApplyProgram(plan, BatchLength(), "min", BatchNearest()),
-            )
-        ]
-        assert found == [expected, expected], seed
+    assert_shortest_paths(
+        parallelism,
+        direction,
+        lambda plan: GatherSumApplyProgram(plan, Length(), Smaller(), Nearest()),
+        lambda plan: BatchGatherSumApplyProgram(plan, BatchLength(), "min", BatchNearest()),
+    )
 
 
 class FailingGather(Length):

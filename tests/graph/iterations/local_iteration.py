@@ -108,3 +108,25 @@ def distances(
 
 def reversed_edges(edges: list[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
     return [(target, source, length) for source, target, length in edges]
+
+
+def assert_shortest_paths(
+    parallelism: int,
+    direction: EdgeDirection,
+    *programs: Callable[[IterationPlan], SuperstepProgram],
+) -> None:
+    """Compare programs of shortest paths from vertex 0 with the model, on drawn graphs."""
+    for seed in range(20):
+        vertices, edges = weighted_graph(seed)
+        edges = edges or [(0, 0, 1.0)]
+        ways = {
+            EdgeDirection.OUT: edges,
+            EdgeDirection.IN: reversed_edges(edges),
+            EdgeDirection.ALL: edges + reversed_edges(edges),
+        }
+        expected = distances(vertices, ways[direction], 0)
+        vertices[0] = 0.0
+        found = [
+            iterate(made, vertices, edges, parallelism, direction=direction) for made in programs
+        ]
+        assert found == [expected] * len(programs), seed

@@ -16,7 +16,7 @@ from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.graph.kernels import triangles
 from millrace.graph.kernels.components import components
 from millrace.graph.kernels.labels import OrderedLabels
-from millrace.graph.kernels.segments import expanded, first_of_greatest
+from millrace.graph.kernels.segments import first_of_greatest
 from millrace.graph.library import similarity
 from millrace.graph.library.community_detection import CommunityDetection
 from millrace.graph.library.hits import HITS
@@ -27,11 +27,12 @@ from millrace.graph.library.triangles import TriangleListing
 from millrace.runtime.supersteps.graph_exchange import TaskExchange
 from millrace.runtime.supersteps.local_run import graph_tables, run_local, run_tasks
 from millrace.runtime.supersteps.local_transport import LocalTransport
+from millrace.state.columns.multi_index import ranges
 
 
 def test_segments() -> None:
-    assert expanded(np.array([7, 0, 3]), np.array([0, 2, 1])).tolist() == [0, 1, 3]
-    assert expanded(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist() == []
+    assert ranges(np.array([7, 0, 3]), np.array([0, 2, 1])).tolist() == [0, 1, 3]
+    assert ranges(np.array([], dtype=np.int64), np.array([], dtype=np.int64)).tolist() == []
     keys, sizes, labels = first_of_greatest(
         np.array([1, 1, 1, 4]), np.array([2, 2, 1, 1]), np.array([5, 9, 30, 0])
     )

@@ -9,13 +9,9 @@ import numpy as np
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.graph.column_type import ColumnType
-from millrace.graph.elements import EdgeDirection
-from millrace.graph.iterations.iteration_contexts import (
-    IterationContexts,
-    IterationPlan,
-    user_failure,
-)
+from millrace.graph.iterations.iteration_contexts import IterationPlan, user_failure
 from millrace.graph.iterations.iteration_function import IterationFunction
+from millrace.graph.iterations.iteration_program import IterationProgram
 from millrace.graph.iterations.vertex_batch import (
     BatchMessages,
     CombinedMessages,
@@ -26,14 +22,13 @@ from millrace.graph.iterations.vertex_batch import (
 from millrace.graph.kernels.segments import entries
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import Array, Combine, GraphPartition
-from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
 __all__ = ["BatchGatherSumApplyProgram", "BatchScatterGatherProgram", "BatchVertexCentricProgram"]
 
 _COMPUTE, _SCATTER, _GATHER, _APPLY = "compute", "scatter", "gather", "apply"
 
 
-class _BatchProgram(SuperstepProgram):
+class _BatchProgram(IterationProgram):
     """Values of vertices as a NumPy array, and messages that are combined."""
 
     state: ClassVar[tuple[str, ...]] = ("values", "changed", "previous")
@@ -43,19 +38,8 @@ class _BatchProgram(SuperstepProgram):
     def __init__(
         self, plan: IterationPlan, functions: Mapping[str, IterationFunction], combine: Combine
     ) -> None:
-        self.plan = plan
-        self.contexts = IterationContexts(plan, functions)
-        self.functions = self.contexts.functions
+        super().__init__(plan, functions)
         self.combine: Combine = combine
-
-    @property
-    def previous(self) -> dict[str, Any]:
-        """Aggregates of the superstep before."""
-        return self.contexts.previous
-
-    @previous.setter
-    def previous(self, aggregates: dict[str, Any]) -> None:
-        self.contexts.previous = aggregates
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
@@ -70,10 +54,7 @@ class _BatchProgram(SuperstepProgram):
         self.contexts.start(partition)
 
     def _edge_values(self) -> Array | None:
-        column = self.partition.edge_values
-        if column is not None and self.plan.direction == EdgeDirection.ALL:
-            names = [field.name for field in column.type]
-            column = column.field("value") if "value" in names else None
+        column = self.edge_value_column()
         return None if column is None else _numbers(column, "edges")
 
     def _call(self, number: int, name: str, method: str, *arguments: Any) -> Any:

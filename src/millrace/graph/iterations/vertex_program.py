@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 from millrace.common.errors import JobExecutionError, SerializationError
 from millrace.graph.elements import Edge, EdgeDirection, Vertex
-from millrace.graph.iterations.iteration_contexts import IterationContexts, IterationPlan
+from millrace.graph.iterations.iteration_contexts import IterationPlan
 from millrace.graph.iterations.iteration_function import IterationFunction
+from millrace.graph.iterations.iteration_program import IterationProgram
 from millrace.graph.iterations.object_messages import ObjectMessages
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
-from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
 __all__ = ["VertexProgram"]
 
 
-class VertexProgram(SuperstepProgram):
+class VertexProgram(IterationProgram):
     """Values of vertices as Python objects, aggregators and the contexts of functions.
 
     Args:
@@ -29,9 +29,7 @@ class VertexProgram(SuperstepProgram):
     state: ClassVar[tuple[str, ...]] = ("values", "previous")
 
     def __init__(self, plan: IterationPlan, functions: Mapping[str, IterationFunction]) -> None:
-        self.plan = plan
-        self.contexts = IterationContexts(plan, functions)
-        self.functions = self.contexts.functions
+        super().__init__(plan, functions)
         self._slot_ids: list[Any] | None = None
         self._edge_values: list[Any] | None = None
 
@@ -74,24 +72,12 @@ class VertexProgram(SuperstepProgram):
         return self._edge_values
 
     def _decoded_edges(self) -> list[Any]:
-        column = self.partition.edge_values
         if self.plan.direction == EdgeDirection.ALL:
-            # both directions of each edge, with a mark (`iteration_run`)
-            self._backwards = column.field("backwards").to_pylist()
-            names = [field.name for field in column.type]
-            column = column.field("value") if "value" in names else None
+            self._backwards = self.partition.edge_values.field("backwards").to_pylist()
+        column = self.edge_value_column()
         if column is None:
             return [None] * self.partition.edge_count
         return self.plan.edge_values.decode(column)
-
-    @property
-    def previous(self) -> dict[str, Any]:
-        """Aggregates of the superstep before."""
-        return self.contexts.previous
-
-    @previous.setter
-    def previous(self, aggregates: dict[str, Any]) -> None:
-        self.contexts.previous = aggregates
 
     @abstractmethod
     def superstep(self, number: int) -> bool:

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from millrace.state.columns.multi_index import ranges
+
 Array = npt.NDArray[Any]
 Reduction = Literal["sum", "min", "max"]
 _REDUCE: dict[Reduction, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
@@ -19,19 +21,6 @@ def offsets_of(counts: Array) -> npt.NDArray[np.int64]:
     return offsets
 
 
-def expanded(starts: Array, counts: Array) -> npt.NDArray[np.int64]:
-    """The indexes of all entries of segments, one segment after the other.
-
-    >>> expanded(np.array([10, 20]), np.array([2, 3])).tolist()
-    [10, 11, 20, 21, 22]
-    """
-    ends = np.cumsum(counts, dtype=np.int64)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(np.asarray(starts, dtype=np.int64) - (ends - counts), counts) + np.arange(
-        total
-    )
-
-
 def entries(offsets: Array, segments: Array) -> tuple[npt.NDArray[np.int64], Array]:
     """Indexes of the entries of some segments, one segment after the other, and the number of
     entries of each.
@@ -40,7 +29,7 @@ def entries(offsets: Array, segments: Array) -> tuple[npt.NDArray[np.int64], Arr
     [2, 3, 4, 0, 1]
     """
     counts = offsets[segments + 1] - offsets[segments]
-    return expanded(offsets[segments], counts), counts
+    return ranges(offsets[segments], counts), counts
 
 
 def runs(sorted_keys: Array) -> npt.NDArray[np.int64]:

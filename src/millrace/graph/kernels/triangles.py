@@ -8,16 +8,17 @@ bytes. Rows of remote vertices come in parts, so that a partition never holds th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from millrace.graph.kernels.adjacency import View
-from millrace.graph.kernels.segments import Array, entries, expanded, offsets_of
+from millrace.graph.kernels.segments import Array, entries, offsets_of
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
+from millrace.state.columns.multi_index import ranges
 
 PART = 1 << 21
 """Entries of remote rows that one partition sends another in a superstep."""
@@ -194,41 +195,47 @@ class _Tasks:
         """Look up the targets' rows in the marked rows of the sources."""
         order = np.argsort(self._sources[edges], kind="stable")
         edges, targets = edges[order], targets[order]
-        sources = self._sources[edges]
+        sources, counts = self._sources[edges], rows.lengths()[targets]
         own = self._oriented.rows
-        counts = rows.lengths()[targets]
-        for begin, end, marked, heights in self._blocks(sources, counts):
-            with_marks = self._marked(own, marked)
-            for first, last in _slices(counts, begin, end):
-                lengths = counts[first:last]
-                places = expanded(rows.offsets[targets[first:last]], lengths)
-                columns = rows.columns[places]
-                bases = heights[first - begin : last - begin] * self._width
-                found = self._marks[np.repeat(bases, lengths) + columns]
-                hits = np.flatnonzero(found)
-                pairs = np.repeat(np.arange(first, last), lengths)[hits]
-                bits = own.bits[edges[pairs]] << 4 | found[hits] << 2 | rows.bits[places[hits]]
-                self._emit(sources[pairs], slots[targets[pairs]], columns[hits], bits)
-            self._marks[with_marks] = 0
+        for pairs, columns, marked, sought in self._hits((own, sources), (rows, targets), counts):
+            bits = own.bits[edges[pairs]] << 4 | marked << 2 | sought
+            self._emit(sources[pairs], slots[targets[pairs]], columns, bits)
 
     def _mark_targets(
         self, edges: Array, targets: Array, counts: Array, slots: Array, rows: _Rows
     ) -> None:
         """Look up the sources' rows in the marked rows of the targets."""
-        own = self._oriented.rows
-        sources = self._sources[edges]
-        for begin, end, marked, heights in self._blocks(targets, counts):
-            with_marks = self._marked(rows, marked)
+        own, sources = self._oriented.rows, self._sources[edges]
+        for pairs, columns, marked, sought in self._hits((rows, targets), (own, sources), counts):
+            bits = own.bits[edges[pairs]] << 4 | sought << 2 | marked
+            self._emit(sources[pairs], slots[targets[pairs]], columns, bits)
+
+    def _hits(
+        self, to_mark: tuple[_Rows, Array], to_seek: tuple[_Rows, Array], counts: Array
+    ) -> Iterator[tuple[Array, Array, Array, Array]]:
+        """Columns that rows of both kinds have, pair by pair.
+
+        Args:
+            to_mark: rows, and the one of each pair that is marked, ascending.
+            to_seek: rows, and the one of each pair whose first entries are looked up.
+            counts: number of these entries.
+
+        Returns:
+            for parts of the result, by hit: the pair, the column, its bits in the marked row, and
+            those in the other one.
+        """
+        (marked_rows, keys), (rows, others) = to_mark, to_seek
+        for begin, end, vertices, heights in self._blocks(keys, counts):
+            with_marks = self._marked(marked_rows, vertices)
             for first, last in _slices(counts, begin, end):
                 lengths = counts[first:last]
-                places = expanded(own.offsets[sources[first:last]], lengths)
-                columns = own.columns[places]
+                places = ranges(rows.offsets[others[first:last]], lengths)
+                columns = rows.columns[places]
                 bases = heights[first - begin : last - begin] * self._width
                 found = self._marks[np.repeat(bases, lengths) + columns]
                 hits = np.flatnonzero(found)
                 pairs = np.repeat(np.arange(first, last), lengths)[hits]
-                bits = own.bits[edges[pairs]] << 4 | own.bits[places[hits]] << 2 | found[hits]
-                self._emit(sources[pairs], slots[targets[pairs]], columns[hits], bits)
+                yield pairs, columns[hits], found[hits], rows.bits[places[hits]]
             self._marks[with_marks] = 0
 
     def _emit(self, sources: Array, targets: Array, columns: Array, bits: Array) -> None:

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from millrace.common.errors import JobDefinitionError
 from millrace.graph.kernels.adjacency import edge_weights
-from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm, at_least_one
+from millrace.graph.library.superstep_algorithm import (
+    Columns,
+    RowsAlgorithm,
+    at_least_one,
+    require_an_end,
+)
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
@@ -53,14 +57,7 @@ class HITS(RowsAlgorithm):
         include_zero_degree_vertices: bool = False,
         weighted: bool = False,
     ) -> None:
-        if max_iterations is None and convergence_threshold is None:
-            raise JobDefinitionError(
-                "HITS has no end: give max_iterations, convergence_threshold, or both"
-            )
-        if convergence_threshold is not None and not convergence_threshold > 0:
-            raise JobDefinitionError(
-                f"convergence_threshold is {convergence_threshold}: it must be greater than 0"
-            )
+        require_an_end("HITS", max_iterations, convergence_threshold)
         self.max_iterations = at_least_one(max_iterations, "max_iterations")
         self.convergence_threshold = convergence_threshold
         self.include_zero_degree_vertices = include_zero_degree_vertices

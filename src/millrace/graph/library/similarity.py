@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 
 from millrace.common.errors import JobDefinitionError
 from millrace.graph.kernels.adjacency import View, distinct_neighbours, fetch, numbers_of
-from millrace.graph.kernels.segments import Array, combined, expanded
+from millrace.graph.kernels.segments import Array, combined
 from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
+from millrace.state.columns.multi_index import ranges
 
 __all__ = ["AdamicAdar", "JaccardIndex"]
 
@@ -138,7 +139,7 @@ class _PairProgram(SuperstepProgram):
         sources = partition.sources[begin:end]
         counts = partition.offsets[sources + 1] - np.arange(begin, end) - 1
         one = np.repeat(others[begin:end], counts)
-        other = others[expanded(np.arange(begin, end) + 1, counts)]
+        other = others[ranges(np.arange(begin, end) + 1, counts)]
         keys = np.minimum(one, other) << _BITS | np.maximum(one, other)
         keys, sums = combined(keys, np.repeat(addends[sources], counts), "sum")
         tasks = (keys >> _BITS) % partition.parallelism

@@ -179,3 +179,22 @@ def between_zero_and_one(number: float, name: str) -> float:
     if not 0 < number < 1:
         raise JobDefinitionError(f"{name} is {number}: it must be greater than 0 and less than 1")
     return number
+
+
+def require_an_end(
+    name: str, max_iterations: int | None, convergence_threshold: float | None
+) -> None:
+    """Check that an algorithm ends.
+
+    Raises:
+        JobDefinitionError: there is neither a limit nor a threshold, or the threshold is not
+            positive.
+    """
+    if max_iterations is None and convergence_threshold is None:
+        raise JobDefinitionError(
+            f"{name} has no end: give max_iterations, convergence_threshold, or both"
+        )
+    if convergence_threshold is not None and not convergence_threshold > 0:
+        raise JobDefinitionError(
+            f"convergence_threshold is {convergence_threshold}: it must be greater than 0"
+        )

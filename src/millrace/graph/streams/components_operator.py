@@ -23,7 +23,6 @@ __all__ = ["BIPARTITE", "COMPONENT", "SIDE_OF", "ComponentsOperator", "Shown"]
 
 COMPONENT, SIDE_OF, BIPARTITE = "component", "side", "bipartite"
 _ABSENT = -1
-_SPARE_NODES = 1 << 16
 _LEFT, _RIGHT, _ODD = range(3)
 """Codes of a vertex's side; `_ODD` in a component that is not bipartite."""
 
@@ -131,7 +130,7 @@ class ComponentsOperator(PacedOperator):
         else:
             self._emit_changed(self._codes, codes)
         self._codes = codes
-        if self._nodes.count > 4 * self._table.space.count + _SPARE_NODES:
+        if self._nodes.is_sparse(self._table.space.count):
             self._derive()
 
     def _set_ends(self, slots: Positions) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from millrace.runtime.stable_groups import StableGroups, running
 from millrace.state.columns.hash_index import Positions
 
-__all__ = ["Counted", "counted"]
+__all__ = ["Counted", "count_both_ways", "counted"]
 
 _Integers = npt.NDArray[np.int64]
 
@@ -65,3 +65,24 @@ def counted(slots: Positions, change: _Integers, copies: _Integers) -> Counted:
     last = groups.last
     copies[slots.take(last)] = after.take(last)
     return Counted(before, after)
+
+
+def count_both_ways(
+    slots: Positions,
+    change: _Integers,
+    flipped: npt.NDArray[np.bool_],
+    forward: _Integers,
+    backward: _Integers,
+) -> None:
+    """Count the copies of edges that lead from the lesser vertex to the other one, and of those
+    that lead back.
+
+    Args:
+        slots: slot of each row's pair of vertices.
+        change: 1 or -1 for each row.
+        flipped: whether each row's edge leads back.
+        forward, backward: numbers of copies by slot, which are changed.
+    """
+    for copies, rows in ((forward, ~flipped), (backward, flipped)):
+        if rows.any():
+            counted(slots[rows], change[rows], copies)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from millrace.common.types.batch import ColumnBatch
 from millrace.graph.streams.changelog import PacedOperator
-from millrace.graph.streams.copies import counted
+from millrace.graph.streams.copies import count_both_ways
 from millrace.graph.streams.edge_columns import CHANGE, FLIPPED, HIGH, LOW, numbers_of
 from millrace.graph.streams.edge_table import slot_table
 from millrace.graph.streams.node_numbers import NodeNumbers
@@ -27,8 +27,6 @@ __all__ = ["SIDE", "ForestOperator", "edge_keys"]
 SIDE = "side"
 """Column that tells which edge of the double cover a row is about; 0 without a double cover."""
 _FORWARD, _BACKWARD, _SENT = range(3)
-_SPARE_NODES = 1 << 16
-"""Vertices that may have left before numbers are given anew, beside as many as there are."""
 
 
 def edge_keys(kind: pa.DataType) -> tuple[pa.DataType, pa.DataType]:
@@ -85,10 +83,9 @@ class ForestOperator(PacedOperator):
         data, table = batch.data, self._table
         slots = table.slots_of([data.column(LOW), data.column(HIGH)], create=True)
         table.touch(slots)
-        change, flipped = numbers_of(data, CHANGE), numbers_of(data, FLIPPED)
-        for column, rows in ((_FORWARD, ~flipped), (_BACKWARD, flipped)):
-            if rows.any():
-                counted(slots[rows], change[rows], table.column(column))
+        forward, backward = table.column(_FORWARD), table.column(_BACKWARD)
+        flipped = numbers_of(data, FLIPPED)
+        count_both_ways(slots, numbers_of(data, CHANGE), flipped, forward, backward)
         self._touched.append(slots)
 
     def has_changes(self) -> bool:
@@ -112,7 +109,7 @@ class ForestOperator(PacedOperator):
         self._is_new = False
         self._mark(came, left)
         self._send(before, came, left, self._always_sent(fresh))
-        if self._nodes.count > 4 * table.space.count + _SPARE_NODES:
+        if self._nodes.is_sparse(table.space.count):
             self._derive()
             self._forest.repair(self._all_numbers(table.live_slots()))
 

@@ -10,6 +10,9 @@ from millrace.state.columns.slot_table import SlotTable
 
 __all__ = ["NodeNumbers"]
 
+_SPARE = 1 << 16
+"""Vertices that may have left in any case."""
+
 
 class NodeNumbers:
     """Numbers of the vertices that a subtask knows. It is no state: numbers are given again after
@@ -41,6 +44,11 @@ class NodeNumbers:
     def ids(self, numbers: Positions) -> pa.Array:
         """Vertices with these numbers: the last column if there are several."""
         return self._table.keys_at(numbers)[-1]
+
+    def is_sparse(self, edges: int) -> bool:
+        """Whether so many of the numbers belong to vertices that have left that numbers should be
+        given anew, judged by the number of edges."""
+        return self.count > 4 * edges + _SPARE
 
     @property
     def count(self) -> int:

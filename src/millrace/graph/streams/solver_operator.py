@@ -26,7 +26,6 @@ __all__ = ["Edges", "Floats", "Integers", "SolverOperator"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-_SPARE_NODES = 1 << 16
 
 
 @dataclass
@@ -128,7 +127,7 @@ class SolverOperator(PacedOperator):
         was_there = before[copies != before] > 0
         touched = self._update(changed[was_there], left)
         self._emit(touched)
-        if self._nodes.count > 4 * table.space.count + _SPARE_NODES:
+        if self._nodes.is_sparse(table.space.count):
             self.restore()
 
     def _connect(self, slots: Positions) -> None:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.graph.streams.adjacency import Adjacency
 from millrace.graph.streams.changelog import PacedOperator
-from millrace.graph.streams.copies import counted
+from millrace.graph.streams.copies import count_both_ways
 from millrace.graph.streams.edge_columns import CHANGE, FLIPPED, HIGH, LOW, numbers_of
 from millrace.graph.streams.edge_table import VERTEX, slot_table
 from millrace.graph.streams.forest_operator import edge_keys
@@ -37,7 +37,6 @@ COLOURS = 2
 _KEY_GROUPS = 128
 _FORWARD, _BACKWARD, _COUNTED = range(3)
 _Integers = npt.NDArray[np.int64]
-_SPARE_NODES = 1 << 16
 _AT_ONCE = 1 << 20
 """Pairs of neighbours that are looked up together."""
 
@@ -143,10 +142,9 @@ class TrianglesOperator(PacedOperator):
         table = self._table
         slots = table.slots_of([data.column(name) for name in (CELL, LOW, HIGH)], create=True)
         table.touch(slots)
-        change, flipped = numbers_of(data, CHANGE), numbers_of(data, FLIPPED)
-        for column, rows in ((_FORWARD, ~flipped), (_BACKWARD, flipped)):
-            if rows.any():
-                counted(slots[rows], change[rows], table.column(column))
+        forward, backward = table.column(_FORWARD), table.column(_BACKWARD)
+        flipped = numbers_of(data, FLIPPED)
+        count_both_ways(slots, numbers_of(data, CHANGE), flipped, forward, backward)
         self._touched.append(slots)
 
     def has_changes(self) -> bool:
@@ -166,7 +164,7 @@ class TrianglesOperator(PacedOperator):
             table.column(_COUNTED)[came] = True
             self._connect(came)
         self._emit(self._triangles(came), lost)
-        if self._nodes.count > 4 * table.space.count + _SPARE_NODES:
+        if self._nodes.is_sparse(table.space.count):
             self.restore()  # numbers of vertices that have left are free then
 
     # -- triangles ---------------------------------------------------------------------

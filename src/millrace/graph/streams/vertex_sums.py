@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from millrace.graph.streams.edge_table import VERTEX, gone_slots, slot_table
 from millrace.runtime.operator import Operator
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.positions import ValueColumn
+from millrace.state.columns.slot_table import SlotTable
 
 __all__ = ["SumSpec", "VertexSumsOperator", "WholeSumOperator"]
 
@@ -37,15 +39,31 @@ class SumSpec:
     result: str
 
 
-class VertexSumsOperator(Operator):
+class _SumsOperator(Operator):
+    """Keeps sums in a table, and emits at each flush how they have changed since the last one."""
+
+    takes = BatchForm.COLUMNS
+    _table: SlotTable
+
+    def flush(self) -> None:
+        self._emit_changes()
+        self._table.mark()
+
+    def end_epoch(self, ended: bool) -> None:
+        self._emit_changes()
+
+    @abstractmethod
+    def _emit_changes(self) -> None:
+        """Emit the changes of the sums since the table was marked."""
+
+
+class VertexSumsOperator(_SumsOperator):
     """Sums columns of changes by vertex, and emits the changes of the sums since its last flush.
 
     Args:
         vertex_type: type of the ids.
         spec: the sums.
     """
-
-    takes = BatchForm.COLUMNS
 
     def __init__(self, vertex_type: pa.DataType, spec: SumSpec) -> None:
         self._vertex, self._spec = vertex_type, spec
@@ -68,13 +86,6 @@ class VertexSumsOperator(Operator):
         gone = gone_slots(slots, *sums)
         if gone.size:
             table.remove(gone)
-
-    def flush(self) -> None:
-        self._emit_changes()
-        self._table.mark()
-
-    def end_epoch(self, ended: bool) -> None:
-        self._emit_changes()
 
     def _emit_changes(self) -> None:
         space = self._table.space
@@ -113,7 +124,7 @@ def _sum(columns: list[_Integers], shown: tuple[int, ...]) -> _Integers:
     return found
 
 
-class WholeSumOperator(Operator):
+class WholeSumOperator(_SumsOperator):
     """Sums a column of changes, in one subtask, and emits a row with the sum whenever it has
     changed.
 
@@ -121,8 +132,6 @@ class WholeSumOperator(Operator):
         column: name of the column.
         result: name of the result.
     """
-
-    takes = BatchForm.COLUMNS
 
     def __init__(self, column: str, result: str) -> None:
         self._column, self._result = column, result
@@ -138,13 +147,6 @@ class WholeSumOperator(Operator):
         slots = self._table.slots_of([], create=True, count=1)
         self._table.touch(slots)
         self._table.column(0)[slots] += numbers_of(batch.data, self._column).sum()
-
-    def flush(self) -> None:
-        self._emit_changes()
-        self._table.mark()
-
-    def end_epoch(self, ended: bool) -> None:
-        self._emit_changes()
 
     def _emit_changes(self) -> None:
         former = self._table.space.marked()
