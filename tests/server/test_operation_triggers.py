@@ -15,6 +15,7 @@ from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, RunNote
 from millrace.server.operation_triggers import (
     LOST,
     PATIENCE,
+    STOP,
     JobCommand,
     OperationTriggers,
     TriggerTakenError,
@@ -150,6 +151,24 @@ def test_an_answer_just_before_the_end_counts(scene) -> None:
     scene.answer("done")
     scene.run.close()
     assert scene.outcome(id) == ("{}", None)
+
+
+def test_a_job_that_was_stopped_and_does_not_end_is_not_waited_for_for_ever(scene) -> None:
+    scene.begin()
+    id = scene.triggers.trigger(JOB, STOP, COMMAND).id
+    scene.answer("done", result={"savepoint": "/s/1"})
+    assert scene.outcome(id) == (None, None)
+    scene.time += PATIENCE
+    assert scene.outcome(id) == ('{"savepoint": "/s/1"}', None)
+
+
+def test_a_job_that_was_stopped_and_runs_again_has_ended(scene) -> None:
+    scene.begin()
+    id = scene.triggers.trigger(JOB, STOP, COMMAND).id
+    scene.answer("done", result={"savepoint": "/s/1"})
+    assert scene.outcome(id) == (None, None)
+    scene.begin("r2")
+    assert scene.outcome(id) == ('{"savepoint": "/s/1"}', None)
 
 
 def test_the_id_of_a_client_is_triggered_once(scene) -> None:

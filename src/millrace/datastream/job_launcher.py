@@ -150,6 +150,7 @@ class JobLauncher:
             inline_limit=configuration.get(options.STATE_INLINE_LIMIT).get_bytes(),
             memory_cap=cap.get_bytes() if cap else None,
             poll_interval=poll.to_millis(),
+            watermark_interval=configuration.get(options.AUTO_WATERMARK_INTERVAL).to_millis(),
             commit_retries=configuration.get(options.COMMITTER_RETRIES),
             job_parameters=configuration.get(options.GLOBAL_JOB_PARAMETERS),
             file_systems=file_systems,

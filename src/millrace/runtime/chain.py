@@ -97,8 +97,18 @@ class OperatorChain:
 
     @property
     def holds_end(self) -> bool:
-        """Whether the head of a loop delays the end of the input."""
+        """Whether an operator delays the end of the input."""
         return any(operator.holds_end for operator in self.operators)
+
+    @property
+    def holds_barrier(self) -> bool:
+        """Whether an operator delays the end of the epoch."""
+        return any(operator.holds_barrier for operator in self.operators)
+
+    @property
+    def watermarks(self) -> list[int]:
+        """Last watermarks of the operators, in ms since the epoch."""
+        return [operator.watermark for operator in self.operators]
 
     def restore(self, watermark: int) -> None:
         """Let all operators refresh from the tables, after a restore, replay or roll-back has
@@ -149,6 +159,7 @@ class OperatorChain:
             place=index,
             source_clock=self._source_clock,
             poll_interval=self._program.poll_interval,
+            watermark_interval=self._program.watermark_interval,
             waker=self._waker,
             tails=self._tails,
         )

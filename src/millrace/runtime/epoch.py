@@ -438,6 +438,8 @@ class LoopReport:
     """Number of records to feed back to the head with this subtask's index, per loop."""
     held: list[str] = field(default_factory=list)
     """Loops whose input has ended here, but in which records may still circulate."""
+    waits_to_end: bool = False
+    """Whether the input has ended here, and the end waits for requests."""
     waits_for_requests: bool = False
     """Whether the subtask waits for requests, whose results may be fed back."""
 

@@ -63,6 +63,9 @@ class OperatorContext:
     """Clock of source readers, in ms since the epoch."""
     poll_interval: int = 100
     """Milliseconds between two polls of a reader that does not know when it has records."""
+    watermark_interval: int = 200
+    """Milliseconds after which a watermark generator is asked although no record has come. 0 if it
+    never is."""
     waker: Waker = field(default_factory=Waker)
     """Wakes the subtask's loop from another thread, such as one in which a request has ended."""
     tails: dict[str, LoopTail] = field(default_factory=dict)
@@ -96,9 +99,6 @@ class Operator:
     """Check of messages from outside, which come with `EpochContext.messages`; it raises a
     MillraceError for a message that the operator could not take. None if the operator takes no
     messages. A plain function, which the driver calls."""
-    holds_end = False
-    """Whether the operator delays the end of its input downstream. The head of a loop does this
-    while records still circulate."""
 
     def setup(
         self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]
@@ -178,6 +178,11 @@ class Operator:
         """Emit what waits within an epoch. Resident tasks call this when there is no more input for
         now, and when the buffer timeout is over."""
 
+    def next_flush(self) -> int | None:
+        """Time (ms since 1970) at which `flush` must be called even without input. None if there is
+        none, neither now nor later in this epoch. Asked by resident tasks."""
+        return None
+
     def room(self) -> int | None:
         """Records that the operator takes without waiting for something outside. None if it never
         waits. Asked by resident tasks, which keep back the rest."""
@@ -187,6 +192,18 @@ class Operator:
     def wants_barrier(self) -> bool:
         """Whether the open epoch should end soon, although no checkpoint is due. Asked by resident
         tasks."""
+        return False
+
+    @property
+    def holds_end(self) -> bool:
+        """Whether the operator delays the end of its input downstream. The head of a loop does this
+        while records still circulate, and an operator with requests on resident tasks."""
+        return False
+
+    @property
+    def holds_barrier(self) -> bool:
+        """Whether the end of the epoch must wait for something outside. Asked by resident tasks,
+        which meanwhile do other work."""
         return False
 
     def end_epoch(self, ended: bool) -> None:

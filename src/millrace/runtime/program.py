@@ -124,6 +124,7 @@ class Program:
     memory_cap: int | None = None
     state_backend: StateBackend = field(default_factory=HashMapStateBackend)
     poll_interval: int = 100
+    watermark_interval: int = 200
     commit_retries: int = 10
     job_parameters: dict[str, str] = field(default_factory=dict)
     """Global parameters of the program."""

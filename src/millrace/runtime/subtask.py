@@ -271,6 +271,12 @@ class Subtask:
         wakeups = [operator.next_wakeup() for operator in self.chain.operators]
         return min((at for at in wakeups if at is not None), default=None)
 
+    def next_flush(self) -> int | None:
+        """Time at which an operator wants to emit although no input comes, in ms since the
+        epoch."""
+        times = [operator.next_flush() for operator in self.chain.operators]
+        return min((at for at in times if at is not None), default=None)
+
     @property
     def wants_barrier(self) -> bool:
         """Whether an operator wants the open epoch to end soon."""

@@ -16,11 +16,11 @@ from typing import Any
 
 from millrace.common.errors import JobControlError, MillraceError
 from millrace.common.job import JobID
-from millrace.engine.control_mailbox import Mailbox, MailboxAnswer
+from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, RunNote
 from millrace.server.job_process import JobProcess
 from millrace.server.registry import Registry, TriggeredOperation
 
-__all__ = ["JobCommand", "OperationTriggers", "TriggerTakenError"]
+__all__ = ["STOP", "JobCommand", "OperationTriggers", "TriggerTakenError"]
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +31,8 @@ PATIENCE = 60_000
 REMEMBERED = 1_000
 """Number of answered triggers that are kept per job. They also hold the directories of savepoints,
 which no other place records."""
+STOP = "stop"
+"""Kind of the triggers that end their job."""
 LOST = 5_000
 """Milliseconds after which a request that is no longer with the job counts as lost."""
 
@@ -70,6 +72,9 @@ class OperationTriggers:
         """Triggers that the server itself carries out."""
         self._missing: dict[str, int] = {}
         """Time since which a request is neither waiting nor answered, by trigger."""
+        self._ending: dict[str, tuple[int, MailboxAnswer]] = {}
+        """Answers of jobs that are about to end, and since when, by trigger. The job's next run
+        deletes them."""
         self._open: dict[str, TriggeredOperation] | None = None
         """Open triggers by id; None if they are not read from the registry yet."""
         self._leads = False
@@ -201,7 +206,11 @@ class OperationTriggers:
         # before the answer is looked for: one that came just before its end is not missed
         running = mailbox.running()
         answer = mailbox.receive(trigger.message, remove=False)
+        if answer is None and trigger.id in self._ending:
+            answer = self._ending[trigger.id][1]
         if answer is not None and answer.state != "accepted":
+            if self._is_ending(trigger, answer, running):
+                return trigger
             done = self._answered(trigger, answer)
             mailbox.receive(trigger.message)
             return done
@@ -211,6 +220,19 @@ class OperationTriggers:
         if answer is None:
             return self._not_taken(trigger, mailbox)
         return trigger
+
+    def _is_ending(
+        self, trigger: TriggeredOperation, answer: MailboxAnswer, running: RunNote | None
+    ) -> bool:
+        """Whether a job that was stopped has not ended yet: its successor would find it running.
+        A job that takes too long is not waited for."""
+        if trigger.kind != STOP or answer.state != "done":
+            return False
+        since, _ = self._ending.setdefault(trigger.id, (self._now(), answer))
+        job = self._registry.job(trigger.job)
+        runs_again = running is not None and running.run_id != trigger.run_id
+        is_over = job is None or job.is_over or runs_again
+        return not is_over and self._now() - since < PATIENCE
 
     def _not_taken(self, trigger: TriggeredOperation, mailbox: Mailbox) -> TriggeredOperation:
         if mailbox.is_waiting(trigger.message):
@@ -235,6 +257,7 @@ class OperationTriggers:
         self._registry.forget_triggers(trigger.job, REMEMBERED)
         self._commands.pop(trigger.id, None)
         self._missing.pop(trigger.id, None)
+        self._ending.pop(trigger.id, None)
         return trigger
 
     def _keep(self, trigger: TriggeredOperation) -> None:

@@ -13,7 +13,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from millrace.common import Configuration, Time, WatermarkStrategy
+from millrace.common import (
+    Configuration,
+    Time,
+    WatermarkGenerator,
+    WatermarkOutput,
+    WatermarkStrategy,
+)
 from millrace.common.source import (
     AssignedSplit,
     Boundedness,
@@ -26,9 +32,10 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.types.batch import RowBatch
-from millrace.datastream import AsyncDataStream, StreamExecutionEnvironment
+from millrace.datastream import AsyncDataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.runtime.operators.async_wait import AsyncWaitOperator
 from millrace.testing.resident_tasks import local_resident_executor
 
 NEVER = 1 << 50
@@ -194,3 +201,117 @@ def test_the_loop_goes_on_while_requests_fill_the_capacity(answers: Answers) -> 
     answers.may_end.set()
     answers.wait_for(20 + 50)
     client.cancel().result()
+
+
+@pytest.mark.parametrize("is_chained", [True, False])
+def test_a_barrier_waits_for_requests_that_no_epoch_carries_over(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, is_chained: bool
+) -> None:
+    """The loop goes on meanwhile."""
+    held = threading.Event()
+    holds_barrier = vars(AsyncWaitOperator)["holds_barrier"].fget
+
+    def noting(operator: AsyncWaitOperator) -> bool:
+        holds = bool(holds_barrier(operator))
+        if holds:
+            held.set()
+        return holds
+
+    monkeypatch.setattr(AsyncWaitOperator, "holds_barrier", property(noting))
+    env = environment()
+    stream = env.from_source(Pushed(8), WatermarkStrategy.no_watermarks(), "pushed")
+    stream = stream if is_chained else stream.rebalance()
+    wait = AsyncDataStream.unordered_wait
+    asked = wait(stream, answered_later, Time.minutes(1), 100, drain=True)
+    asked.map(noted).print()
+    client = env.execute_async()
+    assert held.wait(60)
+    answers.may_end.set()
+    client.get_job_execution_result().result()
+    assert sorted(answers.results) == list(range(8))
+
+
+async def answered_with_nothing(value: int) -> list[int]:
+    """No result for the numbers whose requests end late."""
+    return [] if await answered_later(value) >= [5] else [value]
+
+
+@pytest.mark.parametrize("asks", [answered_later, answered_with_nothing])
+@pytest.mark.parametrize("is_chained", [True, False])
+def test_the_end_of_the_input_waits_for_requests_across_epochs(
+    answers: Answers, is_chained: bool, asks: Any
+) -> None:
+    accepted = threading.Event()
+    env = environment()
+    env.launcher.listeners.append(lambda details: accepted.set())
+    stream = env.from_source(Pushed(8), WatermarkStrategy.no_watermarks(), "pushed")
+    stream = stream if is_chained else stream.rebalance()
+    asked = AsyncDataStream.ordered_wait(stream, asks, Time.minutes(1), 100)
+    asked.map(noted).print()
+    client = env.execute_async()
+    assert accepted.wait(60)
+    answers.may_end.set()
+    client.get_job_execution_result().result()
+    assert answers.results == list(range(8 if asks is answered_later else 5))
+
+
+def test_the_loop_goes_on_while_the_last_requests_of_an_input_are_under_way(
+    answers: Answers,
+) -> None:
+    """A second pipeline of the same task has input, while the first one's has ended."""
+    env = environment()
+    stream = env.from_source(Pushed(8), WatermarkStrategy.no_watermarks(), "pushed")
+    asked = AsyncDataStream.unordered_wait(stream, answered_later, Time.minutes(1), 100)
+    asked.map(noted).print()
+    others = env.from_source(Pushed(50, ends=False), WatermarkStrategy.no_watermarks(), "others")
+    others.map(noted).print()
+    client = env.execute_async()
+    answers.wait_for(5 + 50)
+    answers.may_end.set()
+    answers.wait_for(8 + 50)
+    client.cancel().result()
+
+
+class ByTheClock(WatermarkGenerator[int]):
+    """Emits a watermark after it was asked more often than records and polls ask it."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def on_event(self, event: int, timestamp: int, output: WatermarkOutput) -> None:
+        """Do nothing."""
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        self.asked += 1
+        if self.asked > 20:
+            output.emit_watermark(100)
+
+
+class AtFifty(KeyedProcessFunction):
+    def process_element(self, value: int, ctx: Any) -> None:
+        ctx.timer_service().register_event_time_timer(50)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[int]:
+        yield noted(timestamp)
+
+
+@pytest.mark.parametrize("place", ["source", "chained", "exchange"])
+def test_a_generator_of_watermarks_is_asked_although_no_record_comes(
+    answers: Answers, place: str
+) -> None:
+    env = environment()
+    env.get_config().set_auto_watermark_interval(5)
+    by_the_clock = WatermarkStrategy.for_generator(ByTheClock).with_timestamp_assigner(
+        lambda value, time: value
+    )
+    at_source = by_the_clock if place == "source" else WatermarkStrategy.no_watermarks()
+    stream = env.from_source(Pushed(1, ends=False), at_source, "pushed")
+    if place == "exchange":
+        stream = stream.rebalance()
+    if place != "source":
+        stream = stream.assign_timestamps_and_watermarks(by_the_clock)
+    stream.key_by(lambda value: value).process(AtFifty()).print()
+    client = env.execute_async()
+    answers.wait_for(1)
+    client.cancel().result()
+    assert answers.results == [50]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import selectors
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from millrace.runtime.resident.connection import (
     DRIVER,
     UNKNOWN,
     FrameConnection,
+    begin_connect,
     connect,
     greet,
     parsed_greeting,
@@ -180,3 +183,35 @@ def test_a_tcp_connection_sends_at_once_and_notices_a_lost_host() -> None:
 def test_nobody_listens(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         connect(f"unix:{tmp_path / 'none'}")
+
+
+def test_frames_wait_until_a_connection_stands() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        link, is_connecting = begin_connect(f"127.0.0.1:{port}")
+        connection = FrameConnection(link, 1, is_connecting=True)
+        connection.send(FrameKind.WIRED, b"7")
+        assert connection.push()
+        assert connection.has_waiting
+        there = FrameConnection(server.accept()[0], 0)
+        assert is_connecting or sys.platform != "linux"
+        assert connection.connected()
+        assert connection.push()
+        assert received(there, 1) == [(FrameKind.WIRED, b"7")]
+        connection.close()
+        there.close()
+
+
+def test_a_connection_that_is_refused_later() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    try:
+        link, is_connecting = begin_connect(f"127.0.0.1:{port}")
+    except ConnectionRefusedError:
+        return  # at once
+    connection = FrameConnection(link, 1, is_connecting=is_connecting)
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection, selectors.EVENT_WRITE)
+        assert selector.select(60)
+    assert not connection.connected()
+    connection.close()

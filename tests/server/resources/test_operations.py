@@ -83,7 +83,8 @@ def test_a_savepoint_that_fails(api, mailbox) -> None:
         ("savepoints", {"target-directory": "/s", "cancel-job": True}, False),
     ],
 )
-def test_stop(api, mailbox, path, body, drain) -> None:
+def test_stop(api, job_server, mailbox, path, body, drain) -> None:
+    """It is complete when the job has ended, so that its successor can be started."""
     asked = api.post(f"/jobs/{RUNNING}/{path}", json=body)
     assert asked.status_code == 202
     command, arguments = answer(mailbox, result={"savepoint": "/s/1"})
@@ -92,6 +93,9 @@ def test_stop(api, mailbox, path, body, drain) -> None:
         "savepoint": True, "directory": "/s", "drain": drain, "format": "canonical",
     }  # fmt: skip
     where = f"/jobs/{RUNNING}/savepoints/{asked.json()['request-id']}"
+    assert api.get(where).json()["status"]["id"] == "IN_PROGRESS"
+    registry = job_server.registry
+    registry.put_job(replace(registry.job(RUNNING), status=JobStatus.FINISHED))
     assert api.get(where).json()["operation"]["location"] == "/s/1"
 
 

@@ -44,8 +44,9 @@ AUTO_WATERMARK_INTERVAL = known(
     .duration_type()
     .default_value(Duration.of_millis(200))
     .at_least(0),
-    "Kept for Flink programs, without effect: watermark generators are asked after every batch of "
-    "records and at the end of every epoch.",
+    "Time after which a watermark generator of your own is asked (`on_periodic_emit`) although no "
+    "record has come; `0 ms`: never. On resident tasks only. Every generator is also asked after "
+    "every batch of records and at the end of every epoch.",
 )
 GLOBAL_JOB_PARAMETERS = known(
     ConfigOptions.key("pipeline.global-job-parameters").map_type().default_value({}),

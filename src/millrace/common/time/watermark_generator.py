@@ -44,7 +44,8 @@ class WatermarkGenerator(ABC, Generic[T_contra]):
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Called periodically, and at the end of every epoch; the usual place to emit."""
+        """Called after every batch of records and at the end of every epoch; the usual place to
+        emit. On resident tasks also each ``pipeline.auto-watermark-interval`` without records."""
 
 
 class BoundedOutOfOrdernessGenerator(WatermarkGenerator[Any]):

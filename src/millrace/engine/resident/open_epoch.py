@@ -107,7 +107,8 @@ class BarrierTimes:
         requests are left in loops. Under load the epochs become longer, so that at most a fifth of
         the time is spent on barriers."""
         self._rounds_ms += 0.3 * (min(4000 * seconds, MOST_STRETCHED) - self._rounds_ms)
-        is_looping = any(ack.loops.feedback or ack.loops.held for ack in acks)
+        loops = [ack.loops for ack in acks]
+        is_looping = any(loop.feedback or loop.held or loop.waits_to_end for loop in loops)
         self._loop_epochs = self._loop_epochs + 1 if is_looping else 0
 
 

@@ -196,7 +196,7 @@ class AsyncWaitOperator(FunctionOperator):
                 self._enqueue(_QueueEntry(self._take_number(), watermark=timestamp))
         else:
             super().process_watermark(timestamp)
-        if timestamp == MAX_WATERMARK:
+        if timestamp == MAX_WATERMARK and not self._must_not_wait:
             self._drain()
 
     def advance_processing_time(self, now: int) -> None:
@@ -204,12 +204,30 @@ class AsyncWaitOperator(FunctionOperator):
             self._collect(0.0)
 
     def end_epoch(self, ended: bool) -> None:
-        if self._spec.drain or self._ends_run:
+        if self._must_drain or (self._input_ended and not self._must_not_wait):
             self._drain()
         elif self._in_flight and not (self._records_in_epoch or self.context.waker.is_heard):
             self._collect(IDLE_WAIT_SECONDS)
         self._snapshot()
         super().end_epoch(ended)
+
+    @property
+    def _must_drain(self) -> bool:
+        """Whether no request may be in flight at the end of the epoch."""
+        return self._spec.drain or self._ends_run
+
+    @property
+    def _input_ended(self) -> bool:
+        """Whether the input has ended, and the end waits for requests."""
+        return bool(self._queue) and self._queue[-1].watermark == MAX_WATERMARK
+
+    @property
+    def holds_barrier(self) -> bool:
+        return bool(self._in_flight) and self._must_drain
+
+    @property
+    def holds_end(self) -> bool:
+        return self._input_ended
 
     def output_idle(self, input_idle: bool) -> bool:
         """Whether the output is idle. It is not while the queue holds back results or
@@ -223,6 +241,8 @@ class AsyncWaitOperator(FunctionOperator):
         super().contribute(ack)
         if self._queue:
             ack.loops.waits_for_requests = True
+        if self.holds_end:
+            ack.progress.ended, ack.loops.waits_to_end = False, True
 
     def next_wakeup(self) -> int | None:
         if not self._queue or self.context.waker.is_heard:

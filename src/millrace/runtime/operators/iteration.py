@@ -63,6 +63,8 @@ class IterationHeadOperator(Operator):
         self.loop = loop
         self.tail: LoopTail | None = None
         """The tail, if it is in the same chain."""
+        self._is_held = False
+        """Whether the input has ended, and records may still circulate."""
         self._went_round = False
         """Whether records were fed back in this epoch."""
         self._feeds_at_once = False
@@ -74,9 +76,13 @@ class IterationHeadOperator(Operator):
 
     def restore(self) -> None:
         ending, passed = self._ending.get(("", self.watermark))
-        self.holds_end = ending == "held"
-        if self.holds_end:
+        self._is_held = ending == "held"
+        if self._is_held:
             self.watermark = passed
+
+    @property
+    def holds_end(self) -> bool:
+        return self._is_held
 
     def output_idle(self, input_idle: bool) -> bool:
         return input_idle and not self._went_round
@@ -86,7 +92,7 @@ class IterationHeadOperator(Operator):
         self._went_round = False
         for payload in epoch.feedback.get(self.loop, ()):
             self.feed(*decode(payload))
-        if self.loop in epoch.drained and self.holds_end:
+        if self.loop in epoch.drained and self._is_held:
             self._end("released")
             super().process_watermark(MAX_WATERMARK)
 
@@ -120,11 +126,11 @@ class IterationHeadOperator(Operator):
         self.flush()
 
     def _end(self, state: str) -> None:
-        self.holds_end = state == "held"
+        self._is_held = state == "held"
         self._ending.put((state, self.watermark))
 
     def contribute(self, ack: Ack) -> None:
-        if self.holds_end:
+        if self._is_held:
             ack.progress.ended = False
             ack.loops.held.append(self.loop)
 

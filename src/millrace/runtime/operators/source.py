@@ -377,6 +377,10 @@ class SourceOperator(Operator):
         unfinished = [s for s in self._active.values() if not (s.paused or s.at_end)]
         times = [self._reader_wakeup()] if unfinished else []
         times += [at for split in unfinished if (at := self._idle_at(split)) is not None]
+        if self.context.waker.is_heard:  # an epoch for each question would be too many
+            interval = self.context.watermark_interval
+            asked = (split.tracker.tick_at(interval) for split in unfinished)
+            times += [at for at in asked if at is not None]
         if not self._active and self.watermark not in (MIN_WATERMARK, MAX_WATERMARK):
             idle_at = self._idle_without_split()
             if idle_at is not None and idle_at > self._now:

@@ -62,6 +62,19 @@ def _wants_only_the_highest(generator: WatermarkGenerator[Any]) -> bool:
     return type(generator).on_event is BoundedOutOfOrdernessGenerator.on_event
 
 
+_OF_RECORDS_ONLY = (
+    BoundedOutOfOrdernessGenerator.on_periodic_emit,
+    WatermarkGenerator.on_periodic_emit,
+)
+
+
+def _may_emit_without_records(generator: WatermarkGenerator[Any] | None) -> bool:
+    """Whether the generator may emit although no record has come: the user's, by the clock."""
+    if generator is None:
+        return False
+    return type(generator).on_periodic_emit not in _OF_RECORDS_ONLY
+
+
 class _Emitted:
     """Collects the output of a watermark generator."""
 
@@ -95,6 +108,9 @@ class WatermarkTracker:
             self._ahead = RegisteredGroup(metrics).counter("numRecordsAheadOfClock")
         supplier = None if batch_mode else strategy.generator_supplier
         self._generator: WatermarkGenerator[Any] | None = supplier() if supplier else None
+        self._is_periodic = _may_emit_without_records(self._generator)
+        self._asked = 0
+        """Time of the last call of `tick`, in ms since the epoch."""
         self._assign = _assigner(strategy)
         self._idle_timeout = strategy.idle_timeout_ms
         self._emitted = _Emitted()
@@ -203,11 +219,21 @@ class WatermarkTracker:
         return [highest]
 
     def tick(self, now: int) -> None:
-        """End an epoch: call the generator's `on_periodic_emit`, which may emit a watermark."""
+        """Call the generator's `on_periodic_emit`, which may emit a watermark."""
+        self._asked = now
         if self._generator is not None:
             self._generator.on_periodic_emit(self._emitted)
         if self._last_record is None:
             self._last_record = now
+
+    def tick_at(self, interval: int) -> int | None:
+        """Time in ms since the epoch at which `tick` must be called although no record has come.
+        None if the generator needs no such call.
+
+        Args:
+            interval: milliseconds between two calls; 0 if there are none.
+        """
+        return self._asked + interval if self._is_periodic and interval else None
 
     def hold(self, elapsed: int) -> None:
         """Exclude a time of ``elapsed`` ms from the idle timeout, because no record could come
@@ -292,6 +318,11 @@ class TimestampsOperator(Operator):
             return None
         idle_at = self._tracker.idle_at()
         return idle_at if idle_at is not None and idle_at > self._now else None
+
+    def next_flush(self) -> int | None:
+        if self.watermark == MAX_WATERMARK:
+            return None
+        return self._tracker.tick_at(self.context.watermark_interval)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         self._take(RowBatch(values, timestamps))

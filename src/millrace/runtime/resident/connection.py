@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
+import os
 import selectors
 import socket
 from collections import deque
@@ -25,7 +27,9 @@ __all__ = [
     "FrameConnection",
     "Greeting",
     "Strangers",
+    "begin_connect",
     "connect",
+    "encoded_greeting",
     "greet",
     "listening",
     "parsed_greeting",
@@ -42,6 +46,8 @@ DRIVER = -1
 UNKNOWN = -2
 _PIECES = 64
 """Number of pieces that are handed to the kernel at once."""
+_HERE_PATIENCE = 1.0
+"""Seconds to wait for a process of this host that has 512 connections to accept."""
 LINK_TIMEOUT = 20.0
 """Seconds after which sent bytes without an answer break a connection (a lost host)."""
 
@@ -54,9 +60,16 @@ class FrameConnection:
         peer: number of the other process's task, or `DRIVER`. `UNKNOWN` until its greeting has been
             read: it must then be short.
         link_timeout: seconds without an answer after which the connection is broken.
+        is_connecting: whether the socket is still being connected. Frames wait until it is.
     """
 
-    def __init__(self, link: socket.socket, peer: int, link_timeout: float = LINK_TIMEOUT) -> None:
+    def __init__(
+        self,
+        link: socket.socket,
+        peer: int,
+        link_timeout: float = LINK_TIMEOUT,
+        is_connecting: bool = False,
+    ) -> None:
         link.setblocking(False)
         if link.family != socket.AF_UNIX:
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -70,6 +83,7 @@ class FrameConnection:
         self._reader = FrameReader(UNKNOWN_BYTES) if peer == UNKNOWN else FrameReader()
         self._waiting: deque[memoryview] = deque()
         self.is_open = True
+        self.is_connecting = is_connecting
         self.bytes_in = self.bytes_out = 0
 
     def authenticated(self, peer: int) -> None:
@@ -91,10 +105,16 @@ class FrameConnection:
         for piece in framed(kind, body):
             self._waiting.append(memoryview(piece))
 
+    def connected(self) -> bool:
+        """Note that the kernel has ended its attempt to connect. Returns whether it succeeded."""
+        self.is_connecting = False
+        self.is_open = not self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        return self.is_open
+
     def push(self) -> bool:
         """Send what the kernel takes. Returns False if the connection is broken."""
         waiting = self._waiting
-        while waiting and self.is_open:
+        while waiting and self.is_open and not self.is_connecting:
             pieces = [waiting[n] for n in range(min(len(waiting), _PIECES))]
             try:
                 sent = self.socket.sendmsg(pieces)
@@ -213,9 +233,13 @@ Greeting = tuple[bytes, str, int, int]
 
 def greet(link: socket.socket, greeting: Greeting) -> None:
     """Send the first frame of a connection, while the socket still blocks."""
+    link.sendall(b"".join(framed(FrameKind.GREETING, encoded_greeting(greeting))))
+
+
+def encoded_greeting(greeting: Greeting) -> bytes:
+    """Body of the first frame of a connection."""
     token, purpose, number, task = greeting
-    body = b" ".join([token, purpose.encode(), str(number).encode(), str(task).encode()])
-    link.sendall(b"".join(framed(FrameKind.GREETING, body)))
+    return b" ".join([token, purpose.encode(), str(number).encode(), str(task).encode()])
 
 
 def parsed_greeting(kind: int, body: bytes, token: bytes) -> Greeting:
@@ -247,6 +271,36 @@ def connect(*addresses: str, patience: float = 10.0) -> socket.socket:
         with suppress(OSError):
             return _connected(address, patience)
     return _connected(last, patience)
+
+
+def begin_connect(*addresses: str) -> tuple[socket.socket, bool]:
+    """A socket that is being connected to the first of the addresses that does not refuse at once,
+    and whether it is not connected yet. Does not wait for another host, which may have vanished.
+
+    Raises:
+        OSError: all of them refuse.
+    """
+    *others, last = addresses
+    for address in others:
+        with suppress(OSError):
+            return _begun(address)
+    return _begun(last)
+
+
+def _begun(address: str) -> tuple[socket.socket, bool]:
+    if address.startswith("unix:"):
+        return _connected(address, _HERE_PATIENCE), False
+    host, _, port = address.rpartition(":")
+    family, kind, protocol, _, place = socket.getaddrinfo(
+        host.strip("[]"), int(port), type=socket.SOCK_STREAM
+    )[0]
+    link = socket.socket(family, kind, protocol)
+    link.setblocking(False)
+    error = link.connect_ex(place)
+    if error and error != errno.EINPROGRESS:
+        link.close()
+        raise OSError(error, os.strerror(error))
+    return link, bool(error)
 
 
 def _connected(address: str, patience: float) -> socket.socket:

@@ -108,6 +108,12 @@ class ResidentSubtask:
         """Whether operators of a source's chain take columns."""
         self.phase = Phase.WAITING
         self._wakeup: int | None = None
+        self._flush_at: int | None = None
+        """Time at which operators emit although no input comes. None if they do not."""
+        self._is_held = False
+        """Whether an operator holds the barrier, which otherwise would be passed on now."""
+        self._held_end = False
+        """Whether an operator delayed the end of the input at the last barrier."""
         self._told = 0
         """Time that operators were told last, in ms since the epoch."""
         self._unflushed: float | None = None
@@ -175,7 +181,10 @@ class ResidentSubtask:
             self._reading = _Reading(read)
         else:
             self._wakeup = self.subtask.next_wakeup()
-        self.has_news = self.subtask.chain.has_emitted  # by timers, or by requests that ended
+        self._flush_at, self._is_held = self.subtask.next_flush(), False
+        chain = self.subtask.chain
+        # by timers, or by requests that ended, the last of which may have had no result
+        self.has_news = chain.has_emitted or (self._held_end and not chain.holds_end)
         self._note_output()
 
     def end_reading(self) -> None:
@@ -204,8 +213,9 @@ class ResidentSubtask:
         if self.subtask.waker.is_set or self._has_work():
             return 0.0
         waits = []
-        if self._wakeup is not None:
-            waits.append(max(0.0, (self._wakeup - now) / 1000))
+        for at in (self._wakeup, self._flush_at):
+            if at is not None:
+                waits.append(max(0.0, (at - now) / 1000))
         if self._unflushed is not None and self._buffer_timeout is not None:
             waits.append(max(0.0, self._unflushed + self._buffer_timeout - clock))
         if (
@@ -221,9 +231,10 @@ class ResidentSubtask:
         is_fed = self.feedback is not None and self.feedback.has_records
         if reading is not None:
             has_input = is_fed or reading.batches is not None
-            return reading.is_end_wanted or (has_input and not is_full)
+            is_ending = reading.is_end_wanted and not self._is_held
+            return is_ending or (has_input and not is_full)
         if self.gate.is_aligned and self._intake.is_empty:
-            return True
+            return not self._is_held
         return not is_full and (is_fed or self.gate.has_ready or not self._intake.is_empty)
 
     @property
@@ -260,6 +271,7 @@ class ResidentSubtask:
 
     def _work(self, until: float) -> None:
         now = self._clock()
+        self._is_held = False
         self.subtask.set_clock(now)
         self._heed_wake_up(now)
         self._fire_timers(now)
@@ -269,6 +281,7 @@ class ResidentSubtask:
             self._process(until)
         if self.phase is Phase.OPEN:
             self._flush_if_due()
+            self._flush_by_the_clock(now)
 
     def _heed_wake_up(self, now: int) -> None:
         """Look for what another thread has told of: records of a reader, or ended requests."""
@@ -276,8 +289,8 @@ class ResidentSubtask:
             return
         if self._reading is None:
             self._wakeup = now
-        elif self._reading.is_over:
-            self.subtask.on_timer(now)  # of requests in the chain of a source that has ended
+        elif self._reading.is_over or self._reading.is_ending:
+            self.subtask.on_timer(now)  # of requests in the chain of a source that reads no more
             self.has_news = True
             self._note_output()
         else:
@@ -383,7 +396,11 @@ class ResidentSubtask:
         """End the epoch, as the barriers of all channels are here."""
         ends = self.gate.statuses
         self.subtask.settle((channel, end.watermark, ends_idle(end)) for channel, end in ends)
-        self._end(self._consumed)
+        self._is_held = self.subtask.chain.holds_barrier
+        if self._is_held:
+            self._note_output()
+        else:
+            self._end(self._consumed)
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -411,7 +428,8 @@ class ResidentSubtask:
         if reading.is_end_wanted and not self.outbox.is_blocked:
             self._finish_round(reading)
             self._note_output()
-            if not self.outbox.is_blocked:
+            self._is_held = self.subtask.chain.holds_barrier
+            if not (self._is_held or self.outbox.is_blocked):
                 self._end({})
 
     def _read_on(self, reading: _Reading, now: int, until: float) -> None:
@@ -446,7 +464,10 @@ class ResidentSubtask:
         return head.records if isinstance(head, SourceOperator) else 0
 
     def _finish_round(self, reading: _Reading) -> None:
+        before = self.subtask.chain.head.watermark
         self.subtask.finish_reading(reading.plan)
+        if self.subtask.chain.head.watermark != before:  # also without records
+            self.has_news = True
         now = self._clock()
         if self.subtask.ended:
             reading.rest(None)
@@ -480,18 +501,35 @@ class ResidentSubtask:
         if self._unflushed is None or timeout is None or self.outbox.is_blocked:
             return
         if not self._has_work() or time.perf_counter() - self._unflushed >= timeout:
-            self.subtask.flush_within_epoch()
-            self._unsent = 0
-            self.outbox.put(self.subtask.fetched())
-            self._unflushed = None
-            if self._reading is None:
-                self._wakeup = self.subtask.next_wakeup()
+            self._flush()
+
+    def _flush_by_the_clock(self, now: int) -> None:
+        """Let operators emit that want to although no input has come. Only a watermark that
+        advances is news."""
+        if self._flush_at is None or self._flush_at > now or self.outbox.is_blocked:
+            return
+        if self._reading is not None:
+            self.subtask.on_timer(now)
+        before = self.subtask.chain.watermarks
+        self._flush()
+        self.has_news = self.has_news or self.subtask.chain.watermarks != before
+
+    def _flush(self) -> None:
+        self.subtask.flush_within_epoch()
+        self._unsent = 0
+        self.outbox.put(self.subtask.fetched())
+        self._unflushed = None
+        if self._reading is None:
+            self._wakeup = self.subtask.next_wakeup()
+        if self._flush_at is not None:
+            self._flush_at = self.subtask.next_flush()
 
     def _end(self, consumed: dict[int, tuple[int, ...]]) -> None:
         """End the epoch: barriers to all tasks downstream, and the acknowledgement."""
         self.subtask.on_barrier(self._plan.epoch)
+        self._held_end = self.subtask.chain.holds_end
         self.outbox.put(self.subtask.fetched())
-        self._reading, self._unflushed, self._wakeup = None, None, None
+        self._reading, self._unflushed, self._wakeup, self._flush_at = None, None, None, None
         ack = self.held.acknowledged(
             self._plan, self._origin, consumed, self._storage.write_segment
         )

@@ -26,7 +26,9 @@ from millrace.runtime.resident.connection import (
     FrameConnection,
     Greeting,
     Strangers,
+    begin_connect,
     connect,
+    encoded_greeting,
     greet,
     parsed_greeting,
 )
@@ -61,6 +63,8 @@ TURN = 0.005
 """Seconds that a subtask works before the loop looks at its sockets."""
 TIDY_INTERVAL = 10.0
 """Seconds between two calls of `tidy`."""
+CONNECT_PATIENCE = 10.0
+"""Seconds in which the connections to other workers must stand."""
 IDLE = 5.0
 """Longest wait of the loop in seconds."""
 
@@ -131,6 +135,8 @@ class ResidentWorker:
         self._strangers = Strangers(self._selector)
         self._early: list[tuple[int, FrameConnection]] = []
         """Connections of an attempt of which the driver has not told yet, with its number."""
+        self._connect_until: float | None = None
+        """Time (`time.monotonic`) until which connections must stand. None if all do."""
         self._wiring: Wiring | None = None
         self._number = -1
         """Number of this task in the attempt."""
@@ -223,8 +229,13 @@ class ResidentWorker:
                     self._wake_reader.recv(4096)
             elif isinstance(source, socket.socket):
                 self._accept(source)
-            elif events & selectors.EVENT_READ and source.is_open:  # not of a former attempt
+            elif not source.is_open:  # of a former attempt
+                continue
+            elif source.is_connecting:
+                self._connected(source)
+            elif events & selectors.EVENT_READ:
                 self._receive(source)
+        self._give_up_connecting()
         self._run_subtasks()
         self._tell_news()
         if self._tidy is not None and time.monotonic() - self._tidied_at > TIDY_INTERVAL:
@@ -237,6 +248,8 @@ class ResidentWorker:
         """Seconds until a subtask needs a turn."""
         now, clock = self._clock(), time.perf_counter()
         wait = IDLE
+        if self._connect_until is not None:
+            wait = max(0.0, min(wait, self._connect_until - time.monotonic()))
         for subtask in self._subtasks:
             due = subtask.due_at(now, clock)
             if due is not None:
@@ -373,7 +386,7 @@ class ResidentWorker:
         for connection in self._peers.values():
             self._selector.unregister(connection)
             connection.close()
-        self._peers = {}
+        self._peers, self._connect_until = {}, None
         self._wiring, self._number = wiring, wiring.task
         try:
             program = self._load_program(wiring.program)
@@ -402,12 +415,33 @@ class ResidentWorker:
         self._tell_if_wired()
 
     def _connect(self, peer: int, place: WorkerAddress) -> None:
+        """Begin to connect to another worker, whose host may have vanished: nothing waits for it
+        here."""
         assert self._wiring is not None
         here = self._wiring.places[self._number]
-        link = connect(*place.addresses_from(here))
+        link, is_connecting = begin_connect(*place.addresses_from(here))
+        timeout = self._assignment.link_timeout
+        connection = FrameConnection(link, peer, timeout, is_connecting)
         greeting = (self._assignment.token, "peer", self._wiring.attempt, self._number)
-        greet(link, greeting)
-        self._register_peer(FrameConnection(link, peer, self._assignment.link_timeout))
+        connection.send(FrameKind.GREETING, encoded_greeting(greeting))
+        self._register_peer(connection)
+        if is_connecting and self._connect_until is None:
+            self._connect_until = time.monotonic() + CONNECT_PATIENCE
+
+    def _connected(self, connection: FrameConnection) -> None:
+        """Note that an attempt to connect has ended."""
+        if connection.connected():
+            self._tell_if_wired()
+        else:
+            self._lose(connection)
+
+    def _give_up_connecting(self) -> None:
+        """Give up connections that do not stand in time."""
+        if self._connect_until is None or time.monotonic() < self._connect_until:
+            return
+        self._connect_until = None
+        for connection in [peer for peer in self._peers.values() if peer.is_connecting]:
+            self._lose(connection)
 
     def _register_peer(self, connection: FrameConnection) -> None:
         self._peers[connection.peer] = connection
@@ -433,6 +467,9 @@ class ResidentWorker:
 
     def _tell_if_wired(self) -> None:
         wiring = self._wiring
+        if any(peer.is_connecting for peer in self._peers.values()):
+            return
+        self._connect_until = None
         if wiring is not None and len(self._peers) == len(wiring.places) - 1:
             self._control.send(FrameKind.WIRED, str(wiring.attempt).encode())
 

@@ -20,14 +20,14 @@ from millrace.server.api_route import (
     QueryParameter,
 )
 from millrace.server.job_server import JobServer, checked_id
-from millrace.server.operation_triggers import JobCommand, TriggerTakenError
+from millrace.server.operation_triggers import STOP, JobCommand, TriggerTakenError
 from millrace.server.registry import RegisteredJob, TriggeredOperation
 
 __all__ = ["RESCALING", "ROUTES", "operation_state", "running_job"]
 
 Format = Literal["CANONICAL", "NATIVE"]
 TriggerId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
-CHECKPOINT, SAVEPOINT, STOP, MESSAGE = "checkpoint", "savepoint", "stop", "message"
+CHECKPOINT, SAVEPOINT, MESSAGE = "checkpoint", "savepoint", "message"
 RESCALING, DISPOSAL = "rescaling", "disposal"
 
 
