@@ -196,6 +196,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--side", choices=SIDES, required=True)
+    parser.add_argument("--only", help="one algorithm")
     parser.add_argument("--parallelism", type=int, default=2)
     parser.add_argument("--memory", default="2g", help="of the JVM")
     parser.add_argument("--runs", type=int, default=2, help="of each; the last one counts")
@@ -206,6 +207,8 @@ def main() -> None:
     failed: dict[str, str] = {}
     memory = PeakMemory()
     for name, run in SIDES[args.side](args.directory, args.parallelism, args.memory).items():
+        if args.only not in (None, name):
+            continue
         try:
             for _ in range(args.runs):
                 started = time.perf_counter()
