@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-sql test divided-tests test-servers class-archive lint quick-lint types docs bench conformance pyflink-examples torture test-connectors services web web-check py-files
+.PHONY: help setup demo demo-sql test divided-tests test-servers class-archive lint quick-lint types docs bench conformance pyflink-examples torture test-connectors test-matrix services web web-check py-files
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench     measure speed against the bars, write benchmarks/RESULTS.md"
 	@echo "make conformance  run the programs of conformance/ on PyFlink and here, compare"
 	@echo "make pyflink-examples  run PyFlink's own examples here, their prefix replaced"
+	@echo "make test-matrix  the smoke suite on each PySpark and Python (ARGS: pairs, --write, --remove)"
 	@echo "make torture   the long runs of the fault tests"
 	@echo "make test-connectors  connectors and file systems against every server"
 	@echo "make services  start the servers that tests use, on loopback (ARGS: names, --install)"
@@ -79,6 +80,10 @@ docs: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+
+# Half an hour, 4 GB in .matrix, and downloads. ARGS: pairs such as 4.1 or 4.3:3.12, --write, --remove
+test-matrix: setup
+	$(BIN)/python scripts/test_matrix.py $(ARGS)
 
 # ARGS: --spark, --write, --committed (see conformance/run.py)
 conformance: setup

@@ -21,6 +21,7 @@ from millrace.common.errors import (
 )
 from millrace.filesystem import registry
 from millrace.filesystem.location import local_location
+from millrace.spark.connect.remote import SETTING, Remote, remote_in
 
 
 class UsageError(MillraceError):
@@ -51,6 +52,11 @@ class RunArguments:
         """The Spark master; None for this machine."""
         return self.settings.get_string("spark.master")
 
+    @property
+    def remote(self) -> Remote | None:
+        """The Spark Connect server; None for a Spark application of this process."""
+        return remote_in(self.settings.to_dict())
+
     def resume_command(self) -> str:
         """The command line that continues the job."""
         at = len(self.command)
@@ -80,6 +86,11 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
     """Add the options of a job that runs from the command line to a parser."""
     run.add_argument(
         "--master", metavar="URL", help="Spark master, such as spark://host:7077 (default: local)"
+    )
+    run.add_argument(
+        "--remote",
+        metavar="URL",
+        help="Spark Connect server, such as sc://host:15002 (default: SPARK_REMOTE, if it is set)",
     )
     run.add_argument(
         "--parallelism", metavar="N", help="parallelism of operators that set none (default: 1)"
@@ -274,6 +285,7 @@ def run_settings(args: argparse.Namespace) -> Configuration:
     values = {**environment_settings(), **dict(args.conf)}
     given = {
         "spark.master": args.master,
+        SETTING: args.remote,
         options.PARALLELISM.key: args.parallelism,
         options.CHECKPOINTING_DIR.key: args.checkpoint_dir,
         options.CHECKPOINTING_INTERVAL.key: args.checkpoint_interval,
@@ -286,8 +298,14 @@ def run_settings(args: argparse.Namespace) -> Configuration:
     }
     values.update({key: value for key, value in given.items() if value is not None})
     settings = Configuration(values)
+    if args.master is not None and args.remote is not None:
+        raise UsageError(
+            "--master and --remote are two places for one job: name the Spark master or the Spark "
+            "Connect server"
+        )
     try:
         settings.validate()
+        remote_in(values)
         for option in (options.CHECKPOINTING_DIR, options.SAVEPOINT_DIR, options.START_FROM):
             registry.resolved(settings.get(option) or "")
     except (ConfigurationError, UnsupportedFileSystemSchemeError) as error:

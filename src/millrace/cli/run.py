@@ -46,7 +46,8 @@ def _run(arguments: RunArguments) -> int:
     log_path = open_run_log(state / "logs", arguments.job, terminal, as_json)
     with rotated(log_path), scratch_directory() as scratch:
         settings = _prepare_imports(arguments, Path(scratch))
-        _start_jvm(settings, log_path)
+        if arguments.remote is None:
+            _start_jvm(settings, log_path)
         interrupts = Interrupts(terminal)
         _install_launcher(arguments, settings, state, terminal, interrupts)
         with interrupts.installed(), sharing_stdout(terminal):
@@ -60,7 +61,7 @@ def _prepare_imports(arguments: RunArguments, scratch: Path) -> Configuration:
     Spark ships."""
     settings = Configuration(arguments.settings)
     entries = add_import_paths(arguments.job, arguments.py_files)
-    if is_local(arguments.master):
+    if arguments.remote is None and is_local(arguments.master):
         inherit_import_paths(entries)
         return settings
     shipped = [str(path.resolve()) for path in arguments.py_files]

@@ -21,6 +21,7 @@ from millrace.cli.terminal import Terminal
 from millrace.common.config import options
 from millrace.common.errors import JobControlError
 from millrace.common.job import JobStatus
+from millrace.spark.connect.remote import SETTING
 
 __all__ = ["packed_program", "run_on_server", "run_request"]
 
@@ -79,6 +80,7 @@ def run_request(args: argparse.Namespace) -> dict[str, Any]:
         require_known(key)
     given = {
         "spark.master": args.master,
+        SETTING: args.remote,
         options.CHECKPOINTING_INTERVAL.key: args.checkpoint_interval,
         options.ALLOW_PICKLE.key: "true" if args.allow_pickle else None,
         options.AVAILABLE_NOW.key: "true" if args.available_now else None,

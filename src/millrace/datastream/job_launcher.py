@@ -27,6 +27,7 @@ from millrace.common.job import JobExecutionResult
 from millrace.common.source import Boundedness
 from millrace.datastream import job_place
 from millrace.datastream.available_now import require_available_now
+from millrace.datastream.connect_place import connect_place, connect_server
 from millrace.datastream.foreground_run import run_beside, run_here
 from millrace.datastream.job_place import DEFAULT_INTERVAL, JobPlace
 from millrace.engine.archived_job import archived_job
@@ -223,6 +224,9 @@ class JobLauncher:
         self, graph: JobGraph, configuration: Configuration, name: str, width: int
     ) -> JobPlace:
         if self.executor is None:
+            server = connect_server(configuration)
+            if server is not None:
+                return connect_place(graph, configuration, server)
             return job_place.spark_place(graph, configuration, name, width)
         if configuration.get(options.EXECUTOR) == ExecutorKind.RESIDENT:
             job_place.require_fit_for_resident_tasks(graph)

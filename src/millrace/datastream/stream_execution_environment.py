@@ -25,6 +25,7 @@ from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import TypeInformation, Types  # noqa: F401  (PyFlink has it here)
 from millrace.datastream import unexecuted
+from millrace.datastream.connect_place import connect_server
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_dependencies import JobDependencies
 from millrace.datastream.job_launcher import JobLauncher
@@ -479,7 +480,8 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         configuration = Configuration(self._configuration)
         configuration.add_all(settings)
         graph = self.launcher.graph(sinks, configuration, "explain", backend=self._state_backend)
-        return explained_choice(graph, configuration)
+        server = connect_server(configuration)
+        return explained_choice(graph, configuration) if server is None else str(server.choice)
 
     def _graph(self) -> JobGraph:
         name, backend = self._job_name(None), self._state_backend

@@ -18,6 +18,7 @@ from pyspark.java_gateway import launch_gateway
 
 from millrace.common.errors import ConfigurationError
 from millrace.spark.class_archive import OWN_OPTIONS, with_archive
+from millrace.spark.connect.remote import VARIABLE
 from millrace.spark.java_version import find_java
 
 LOG_VARIABLE = "MILLRACE_SPARK_LOG"
@@ -178,12 +179,13 @@ def _output() -> Iterator[dict[str, Any]]:
 
 def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:
     """Raise ConfigurationError if PySpark is configured for Spark Connect, which has no RDDs."""
-    remote = environment.get("SPARK_REMOTE")
+    remote = environment.get(VARIABLE)
     if remote:
         raise ConfigurationError(
-            f"the environment variable SPARK_REMOTE ({remote!r}) has PySpark use Spark Connect, on "
-            "which jobs cannot run: they need Spark's driver in this process. Unset it, and name "
-            "the cluster with --master or spark.master"
+            f"the environment variable {VARIABLE} ({remote.partition(';')[0]!r}) has PySpark use "
+            "Spark Connect, and this needs Spark's driver in this process: over Spark Connect, "
+            "only streaming jobs run, without DataFrames as sources. Unset it, and name the "
+            "cluster with --master or spark.master"
         )
 
 

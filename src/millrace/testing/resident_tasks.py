@@ -33,6 +33,7 @@ class ThreadStarter:
     """
 
     host = bind = "127.0.0.1"
+    port = 0
 
     def __init__(self, clock: Callable[[], int] = wall_clock) -> None:
         self._clock = clock

@@ -92,6 +92,7 @@ class ForkingStarter:
     """
 
     host = bind = "127.0.0.1"
+    port = 0
     running: ForkedTasks
 
     def __init__(self, slots: int | None = None) -> None:

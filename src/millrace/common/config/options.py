@@ -373,6 +373,21 @@ RESIDENT_BARRIER_INTERVAL = known(
     "Time from one barrier of resident tasks to the next, while records come: the length of an "
     "epoch. Unset: the checkpointing interval, at most 1 s.",
 )
+JOBMANAGER_ADDRESS = known(
+    ConfigOptions.key("jobmanager.rpc.address").string_type().no_default_value(),
+    "Spark Connect: address or name at which the server's workers reach the process that runs the "
+    "job. Unset: the address with which this process is connected to the server.",
+)
+JOBMANAGER_BIND_HOST = known(
+    ConfigOptions.key("jobmanager.bind-host").string_type().no_default_value(),
+    "Spark Connect: address of this machine at which the job listens for its workers, if it is "
+    "not `jobmanager.rpc.address`, such as `0.0.0.0` in a container.",
+)
+JOBMANAGER_PORT = known(
+    ConfigOptions.key("jobmanager.rpc.port").int_type().default_value(0).at_least(0),
+    "Spark Connect: port at which the job listens for its workers; 0: any that is free. Jobs of "
+    "one machine need different ports.",
+)
 SPARK_TASKS = known(
     ConfigOptions.key("millrace.spark.tasks").int_type().no_default_value().at_least(1),
     "The most Spark tasks that a level of an epoch runs as, each with several subtasks. Without it "

@@ -267,7 +267,7 @@ class ResidentExecutor:
 
     def _address(self) -> str:
         if self._server is None:
-            self._server, self._port = listening(self._starter.bind)
+            self._server, self._port = listening(self._starter.bind, self._starter.port)
             self._server.setblocking(False)
             self._selector.register(self._server, selectors.EVENT_READ)
         return tcp_address(self._starter.host, self._port)

@@ -43,7 +43,8 @@ class RunningTasks(Protocol):
         """Kill one task attempt, whose process may be frozen. It is started again."""
 
     def reason(self, attempt: int) -> str:
-        """Reason why a task attempt has ended; empty if it is not known."""
+        """Reason why a task attempt has ended; empty if it is not known. Called when the job has
+        lost the task, with which all others may be about to end."""
 
     def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
         """Task attempts, among ``attempts``, whose executors are about to be removed."""
@@ -65,6 +66,10 @@ class TaskStarter(Protocol):
     @property
     def bind(self) -> str:
         """Address of this machine at which the driver listens."""
+
+    @property
+    def port(self) -> int:
+        """Port at which the driver listens; 0 for any."""
 
     def start(
         self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True

@@ -215,10 +215,14 @@ class Strangers:
         return is_stranger
 
 
-def listening(host: str) -> tuple[socket.socket, int]:
-    """A socket that listens at a free port of an address of this machine, and the port."""
+def listening(host: str, port: int = 0) -> tuple[socket.socket, int]:
+    """A socket that listens at an address of this machine, and its port.
+
+    Args:
+        port: port at which it listens; 0 for any that is free.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    server = socket.create_server((host, 0), family=family, backlog=BACKLOG)
+    server = socket.create_server((host, port), family=family, backlog=BACKLOG)
     return server, int(server.getsockname()[1])
 
 

@@ -9,7 +9,7 @@ from millrace.engine.resident.tasks import ResidentSettings
 from millrace.spark.resident.spark_starter import SparkStarter
 from millrace.spark.worker_environment import WorkerEnvironment
 
-__all__ = ["resident_executor", "task_count"]
+__all__ = ["heartbeat_seconds", "link_timeout_seconds", "resident_executor", "task_count"]
 
 _LINK_TIMEOUT = 20.0
 """Seconds without an answer after which a connection between hosts is broken at the latest."""
@@ -28,10 +28,22 @@ def resident_executor(
     Args:
         tasks: largest number of tasks; None for the number of cores, which may change.
     """
-    heartbeat = min(1.0, settings.heartbeat_timeout / _BEATS)
-    link_timeout = min(_LINK_TIMEOUT, settings.heartbeat_timeout)
-    starter = SparkStarter(context, environment, heartbeat, link_timeout)
+    timeout = settings.heartbeat_timeout
+    starter = SparkStarter(
+        context, environment, heartbeat_seconds(timeout), link_timeout_seconds(timeout)
+    )
     return ResidentExecutor(starter, tasks, settings)
+
+
+def heartbeat_seconds(timeout: float) -> float:
+    """Seconds between two heartbeats of a worker that counts as lost after ``timeout`` seconds."""
+    return min(1.0, timeout / _BEATS)
+
+
+def link_timeout_seconds(timeout: float) -> float:
+    """Seconds without an answer after which a connection between hosts is broken, if a worker
+    counts as lost after ``timeout`` seconds."""
+    return min(_LINK_TIMEOUT, timeout)
 
 
 def task_count(

@@ -86,6 +86,11 @@ class SparkStarter:
             return "127.0.0.1"
         return str(self._context.getConf().get("spark.driver.bindAddress") or self.host)
 
+    @property
+    def port(self) -> int:
+        """Any port."""
+        return 0
+
     def start(
         self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
     ) -> SparkTasks:

@@ -1,0 +1,180 @@
+"""`ConnectApplication`: a Spark Connect server, as one job uses it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.config import options
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import ConfigurationError
+from millrace.common.job import JobStatus
+from millrace.engine.executor import Executor
+from millrace.engine.job_observer import JobObserver
+from millrace.engine.resident.resident_executor import ResidentExecutor
+from millrace.engine.resident.tasks import ResidentSettings
+from millrace.spark.connect.connect_starter import ConnectStarter
+from millrace.spark.connect.endpoint import Endpoint, endpoint_of
+from millrace.spark.connect.reach import Reach, reach_of
+from millrace.spark.connect.remote import Remote
+from millrace.spark.resident.executor import heartbeat_seconds, link_timeout_seconds
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+__all__ = ["ConnectApplication", "connect_application"]
+
+log = logging.getLogger(__name__)
+
+PY_FILES = "spark.submit.pyFiles"
+_NOT_SHIPPED: tuple[ConfigOption[Any], ...] = (
+    options.PYTHON_ARCHIVES,
+    options.PYTHON_REQUIREMENTS,
+    options.PYTHON_EXECUTABLE,
+    options.JARS,
+    options.CLASSPATHS,
+)
+
+
+class ConnectApplication(JobObserver):
+    """A session on a Spark Connect server, which ends with its job.
+
+    Args:
+        remote: the server. None if the session is the user's: it stays.
+        tasks: largest number of tasks; None for the number of the server's slots.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        remote: Remote | None,
+        endpoint: Endpoint,
+        reach: Reach,
+        tasks: int | None,
+    ) -> None:
+        self._session = session
+        self._remote = remote
+        self._endpoint = endpoint
+        self._reach = reach
+        self._tasks = tasks
+
+    def executor(self, settings: ResidentSettings) -> Executor:
+        """Executor of resident tasks on the server."""
+        timeout = settings.heartbeat_timeout
+        starter = ConnectStarter(
+            self._session,
+            self._remote,
+            self._endpoint,
+            self._reach,
+            heartbeat_seconds(timeout),
+            link_timeout_seconds(timeout),
+        )
+        return ResidentExecutor(starter, self._tasks, settings)
+
+    def ended(self, status: JobStatus, error: BaseException | None) -> None:
+        """Do nothing: the tasks still run."""
+
+    def closed(self) -> None:
+        """End the session, unless it is the user's."""
+        if self._remote is not None:
+            self._session.stop()
+
+
+def connect_application(configuration: Configuration, remote: Remote | None) -> ConnectApplication:
+    """A session of its own on a Spark Connect server, whose workers can run the job and reach this
+    process.
+
+    Args:
+        remote: the server. None for the active session of this thread.
+
+    Raises:
+        ConfigurationError: a setting or a package does not suit Spark Connect.
+        JobExecutionError: the server does not answer, or its workers cannot run the job.
+    """
+    _require_shippable(configuration)
+    endpoint = endpoint_of(configuration, remote)
+    session = _session(remote)
+    try:
+        _ship(session, _files(configuration))
+        reach = reach_of(session, _name(remote), endpoint)
+    except BaseException:
+        if remote is not None:
+            session.stop()
+        raise
+    where = "this machine" if reach.is_here else endpoint.host
+    log.info(
+        "the job's tasks run on the Spark Connect server %s, and connect to %s",
+        _name(remote),
+        where,
+    )
+    return ConnectApplication(
+        session, remote, endpoint, reach, configuration.get(options.SPARK_TASKS)
+    )
+
+
+def _name(remote: Remote | None) -> str:
+    return "of this program's Spark session" if remote is None else repr(remote)
+
+
+def _session(remote: Remote | None) -> SparkSession:
+    try:
+        from pyspark.sql.connect.session import SparkSession
+    except ImportError as error:
+        raise ConfigurationError(
+            f"Spark Connect needs further packages: pip install 'millrace[connect]' ({error})"
+        ) from error
+    if remote is None:
+        return SparkSession.active()
+    # not the builder's: that would be the program's session, if it has one
+    return SparkSession(connection=remote.url)
+
+
+def _require_shippable(configuration: Configuration) -> None:
+    """Raise ConfigurationError for dependencies that are not shipped over Spark Connect."""
+    for option in _NOT_SHIPPED:
+        if configuration.contains_key(option.key):
+            raise ConfigurationError(
+                f"{option.key} is set, which Spark Connect does not support here: install what "
+                "the job needs into the Python of the server's workers; modules are shipped with "
+                "--py-files, python.files or env.add_python_file"
+            )
+
+
+def _files(configuration: Configuration) -> list[str]:
+    """Paths of the modules and archives that workers import."""
+    texts = (configuration.get(options.PYTHON_FILES), configuration.get_string(PY_FILES))
+    named = [part.strip() for text in texts for part in (text or "").split(",")]
+    return [path.removeprefix("file://") for path in dict.fromkeys(named) if path]
+
+
+def _ship(session: SparkSession, files: Sequence[str]) -> None:
+    """Ship modules to the workers of a session, and let this process import them, too."""
+    with TemporaryDirectory() as scratch:
+        for number, file in enumerate(files):
+            path = os.path.abspath(file)
+            if not os.path.exists(path):
+                raise ConfigurationError(
+                    f"{path}, given to add_python_file or {options.PYTHON_FILES.key}, does not "
+                    "exist"
+                )
+            entry = os.path.dirname(path) if path.endswith(".py") else path
+            if entry not in sys.path:
+                sys.path.insert(1, entry)
+            session.addArtifacts(_shippable(path, Path(scratch, str(number))), pyfile=True)
+
+
+def _shippable(path: str, scratch: Path) -> str:
+    """The path of a file with a name that PySpark ships as modules."""
+    if os.path.isdir(path):
+        return shutil.make_archive(str(scratch), "zip", path)
+    if path.endswith(".whl"):
+        scratch.mkdir()
+        return shutil.copy(path, scratch / f"{Path(path).stem}.zip")
+    return path

@@ -1,0 +1,78 @@
+"""`Endpoint`: where the workers of a Spark Connect server reach the driver of a job."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import JobExecutionError
+from millrace.runtime.resident.connection import listening, tcp_address
+from millrace.spark.connect.remote import Remote
+
+__all__ = ["Endpoint", "endpoint_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Address of the driver.
+
+    Args:
+        host: address that workers use.
+        bind: address of this machine at which the driver listens.
+        port: port at which it listens; 0 for any.
+    """
+
+    host: str
+    bind: str
+    port: int = 0
+
+    def listen(self) -> tuple[socket.socket, str]:
+        """A socket that listens, and its address for workers.
+
+        Raises:
+            JobExecutionError: this machine does not have the address, or the port is taken.
+        """
+        try:
+            server, port = listening(self.bind, self.port)
+        except OSError as error:
+            raise JobExecutionError(
+                f"the job cannot listen for its workers at {self.bind}, port {self.port or 'any'}: "
+                f"{error}. {options.JOBMANAGER_BIND_HOST.key} is an address of this machine, and "
+                f"{options.JOBMANAGER_PORT.key} a free port of it"
+            ) from error
+        return server, tcp_address(self.host, port)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only processes of this machine reach the address."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+def endpoint_of(configuration: Configuration, remote: Remote | None) -> Endpoint:
+    """The endpoint that the configuration names. Without one, the address with which this process
+    is connected to the server.
+
+    Raises:
+        JobExecutionError: the server accepts no connection.
+    """
+    host = configuration.get(options.JOBMANAGER_ADDRESS)
+    if host is None:
+        host = "127.0.0.1" if remote is None else _own_address(remote)
+    bind = configuration.get(options.JOBMANAGER_BIND_HOST) or host
+    return Endpoint(host, bind, configuration.get(options.JOBMANAGER_PORT))
+
+
+def _own_address(remote: Remote) -> str:
+    try:
+        return remote.own_address()
+    except OSError as error:
+        raise JobExecutionError(
+            f"the Spark Connect server {remote} does not answer: {error}. Start it, or name "
+            "another one with --remote or SPARK_REMOTE"
+        ) from error
