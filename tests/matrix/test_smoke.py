@@ -133,7 +133,7 @@ def _stopped(
     env, accepted = environment(executor, **settings), Semaphore(0)
 
     def accept(details: JobDetails) -> None:
-        if details.records_in:
+        if details.records:
             accepted.release()
 
     env.launcher.listeners.append(accept)

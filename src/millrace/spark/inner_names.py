@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
+from inspect import isfunction
 from typing import Any
 
 __all__ = ["INNER_NAMES", "InnerName", "Need", "missing_in_java", "missing_in_python"]
@@ -128,8 +129,8 @@ def _python_has(name: InnerName) -> bool:
     if not name.of_objects:
         return hasattr(owner, name.name)
     # set in a method, whose code knows the name
-    methods = (getattr(method, "__code__", None) for method in vars(owner).values())
-    return any(code is not None and name.name in code.co_names for code in methods)
+    methods = filter(isfunction, vars(owner).values())
+    return any(name.name in method.__code__.co_names for method in methods)
 
 
 def missing_in_java(jvm: Any, names: tuple[InnerName, ...] = INNER_NAMES) -> list[InnerName]:

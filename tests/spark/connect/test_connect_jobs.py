@@ -120,7 +120,7 @@ def _stopped(
     accepted = Semaphore(0)
 
     def accept(details: JobDetails) -> None:
-        if details.records_in:
+        if details.records:
             accepted.release()
 
     env.launcher.listeners.append(accept)

@@ -176,5 +176,5 @@ def _shippable(path: str, scratch: Path) -> str:
         return shutil.make_archive(str(scratch), "zip", path)
     if path.endswith(".whl"):
         scratch.mkdir()
-        return shutil.copy(path, scratch / f"{Path(path).stem}.zip")
+        return str(shutil.copy(path, str(scratch / f"{Path(path).stem}.zip")))
     return path

@@ -33,7 +33,7 @@ class ConnectTask:
         """Run until the driver ends the task. Returns nothing."""
         for _ in batches:
             pass
-        yield from self._task(())  # type: ignore[misc]  # it yields nothing
+        yield from self._task(())
 
 
 class ReachTask:
