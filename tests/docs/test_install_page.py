@@ -24,8 +24,8 @@ def test_versions() -> None:
     classifiers = " ".join(PROJECT["classifiers"])
     assert pythons == re.findall(r":: (3\.\d+)", classifiers)
     assert PROJECT["requires-python"] == f">={pythons[0]}"
-    assert "pyspark>=4.3,<5" in PROJECT["dependencies"]
-    assert "PySpark 4.3 or a later 4.x" in PAGE
+    assert "pyspark>=4.0,<5" in PROJECT["dependencies"]
+    assert "PySpark 4.0 or a later 4.x" in PAGE
     [java] = re.findall(r"\| Java \| (\d+) or newer", PAGE)
     assert f"JAVA_MINIMUM={java}" in (ROOT / "scripts/setup.sh").read_text(encoding="utf-8")
 

@@ -22,9 +22,8 @@ def lasting_failure(message: str, name: str) -> str | None:
         name: the server, for messages.
 
     Example:
-        >>> lasting_failure("ModuleNotFoundError: No module named 'millrace'", "sc://host:15002")
-        "workers of the Spark Connect server sc://host:15002 do not have Millrace: install it, \
-with the version of this program, into the Python of all workers"
+        >>> lasting_failure("ModuleNotFoundError: No module named 'millrace'", "sc://h:15002")[:65]
+        'workers of the Spark Connect server sc://h:15002 do not have Mill'
     """
     if _NO_MILLRACE.search(message):
         return (
