@@ -7,9 +7,9 @@ from typing import Any
 from transfers import Transfer, transfers
 
 from millrace.common import Types
-from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.graph.streams import GraphStream
-from millrace.table import StreamTableEnvironment
+from millrace.table import StreamTableEnvironment, Table
 
 MERCHANT = "M"
 TRIANGLES = 3
@@ -25,12 +25,10 @@ def ends(transfer: Transfer) -> tuple[str, str]:
     return transfer.payer, transfer.payee
 
 
-def main() -> None:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    t_env = StreamTableEnvironment.create(env)
-    pairs = env.from_collection(list(transfers())).map(
-        ends, Types.TUPLE([Types.STRING(), Types.STRING()])
-    )
+def alerts(payments: DataStream[Transfer]) -> Table:
+    """Rings and communities in payments; a row comes with the transfer that closes its ring."""
+    t_env = StreamTableEnvironment.create(payments.get_execution_environment())
+    pairs = payments.map(ends, Types.TUPLE([Types.STRING(), Types.STRING()]))
     graph = GraphStream(pairs).filter_edges(between_accounts)
     for name, result in (
         ("members", graph.components()),
@@ -38,7 +36,12 @@ def main() -> None:
         ("degrees", graph.undirected().distinct().out_degrees()),
     ):
         t_env.create_temporary_view(name, t_env.from_changelog_stream(result))
-    t_env.execute_sql(ALERTS).print()
+    return t_env.sql_query(ALERTS)
+
+
+def main() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    alerts(env.from_collection(list(transfers()))).execute().print()
 
 
 ALERTS = f"""

@@ -7,14 +7,18 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import networkx as nx
 import pytest
 
-from millrace.testing import run_local
+from millrace.common.types.row import RowKind
+from millrace.table import StreamTableEnvironment
+from millrace.testing import MiniJob, run_local
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "applications" / "payments-rings.md"
+NEW = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 
 
 @pytest.fixture
@@ -76,3 +80,33 @@ def test_money_that_goes_to_and_fro_is_no_ring(
     made = [rings.Transfer(*pair, 100, time) for time, pair in enumerate(pairs)]
     monkeypatch.setattr(rings, "transfers", lambda: iter(made))
     assert named(alerts(rings, capsys)) == with_cycles(pairs)
+
+
+def test_an_alert_comes_within_a_second_of_the_transfer(rings: ModuleType) -> None:
+    """By the job's clock, which advances by a second only after each transfer."""
+    everyday = [transfer for transfer in rings.transfers() if transfer.payer[0] == "A"]
+    with MiniJob(2) as job:
+        source = job.source()
+        read = job.collect(source.stream)
+        table = rings.alerts(source.stream)
+        found = job.collect(StreamTableEnvironment.create(job.env).to_changelog_stream(table))
+
+        def pay(*transfers: Any) -> set[tuple[str, int]]:
+            """The ring and number of accounts of each alert that comes within the same second."""
+            source.push(*transfers)
+            taken = 0
+            while taken < len(transfers):
+                job.process()
+                taken += len(read.take())
+            rows = found.take()
+            job.advance(1000)
+            assert found.take() == []
+            return {(row[0], row[1]) for row in rows if row.get_row_kind() in NEW}
+
+        def transfer(payer: str, payee: str) -> Any:
+            return rings.Transfer(payer, payee, 100, 0)
+
+        assert pay(*everyday, transfer("R1", "R2"), transfer("R2", "R3")) == set()
+        assert pay(transfer("S1", "S2"), transfer("S2", "S3"), transfer("S3", "S4")) == set()
+        assert pay(transfer("R3", "R1")) == {("R1", 3)}
+        assert pay(transfer("S4", "S1")) == {("S1", 4)}

@@ -12,6 +12,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.connectors.data_generator import DataGeneratorSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.graph import Edge, Graph, Vertex
+from millrace.table import StreamTableEnvironment
 
 pytestmark = pytest.mark.spark
 
@@ -80,3 +81,13 @@ def test_a_stream_without_an_end_is_refused(spark: Any) -> None:
     numbers = env.from_source(endless, WatermarkStrategy.no_watermarks(), "numbers")
     with pytest.raises(JobDefinitionError, match="the source 'numbers' of this one never ends"):
         Graph.from_edges(numbers.filter(bool))
+
+
+def test_a_table_without_an_end_is_refused(spark: Any) -> None:
+    t_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
+    columns = "(a BIGINT, b BIGINT) WITH ('connector' = 'datagen'"
+    t_env.execute_sql(f"CREATE TEMPORARY TABLE calls {columns})")
+    with pytest.raises(JobDefinitionError, match=r"the source '.*calls.*' of this one never ends"):
+        Graph.from_edges(t_env.sql_query("SELECT a, b FROM calls WHERE a < b"))
+    t_env.execute_sql(f"CREATE TEMPORARY TABLE few {columns}, 'number-of-rows' = '5')")
+    assert Graph.from_edges(t_env.sql_query("SELECT a, b FROM few")).number_of_edges() == 5

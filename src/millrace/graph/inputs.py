@@ -49,13 +49,13 @@ def rows_of(
         return _of_frame(data.to_dataframe(), names, row, what, data.types)
     if is_dataframe(data):
         return _of_frame(data, names, row, what, None)
-    table = _arrow_table(data)
+    table = _arrow_table(data, what)
     if table is not None:
         return _of_frame(frame_of(table), names, row, what, None)
     return _of_collection(_collected(data, what), names, row, what, declared)
 
 
-def _arrow_table(data: Any) -> Any:
+def _arrow_table(data: Any, what: str) -> Any:
     """The Arrow table of a frame of another library, or of a table of SQL; None if the data is no
     such thing."""
     import pyarrow as pa
@@ -66,12 +66,27 @@ def _arrow_table(data: Any) -> Any:
         return pa.Table.from_batches([data])
     if type(data).__module__.startswith("pandas.") and hasattr(data, "columns"):
         return pa.Table.from_pandas(data, preserve_index=False)
-    return data.to_arrow() if hasattr(data, "to_arrow") else None
+    if not hasattr(data, "to_arrow"):
+        return None
+    _require_bounded_tables(data, what)
+    return data.to_arrow()
+
+
+def _require_bounded_tables(query: Any, what: str) -> None:
+    """Refuse a query of a table that never ends."""
+    from millrace.planner.relational.sink_nodes import CollectSink
+    from millrace.table.table import Table
+
+    if isinstance(query, Table):
+        session = query._session
+        ends = session.transformations([CollectSink(query.node, query.node.row_type)])
+        _require_end(ends, session.env, what, "query")
 
 
 def _collected(data: Any, what: str) -> list[Any]:
     if hasattr(data, "execute_and_collect"):
-        _require_end(data, what)
+        ends = [stream_input.transformation for stream_input in data._inputs]
+        _require_end(ends, data.get_execution_environment(), what, "DataStream")
         with data.execute_and_collect(f"{what} of a graph") as rows:
             return list(rows)
     if isinstance(data, str | bytes) or not isinstance(data, Iterable):
@@ -82,20 +97,25 @@ def _collected(data: Any, what: str) -> list[Any]:
     return list(data)
 
 
-def _require_end(stream: Any, what: str) -> None:
-    """Refuse a stream that never ends, for whose rows a graph would wait for ever."""
+def _require_end(ends: Sequence[Any], env: Any, what: str, kind: str) -> None:
+    """Refuse rows of a source that never ends, for which a graph would wait for ever.
+
+    Args:
+        ends: transformations that give the rows.
+        env: their environment.
+        kind: kind of the rows' origin in messages.
+    """
     from millrace.common.config import options
     from millrace.common.source import Boundedness
     from millrace.plan.stages import inputs_first
 
-    if stream.get_execution_environment()._configuration.get(options.AVAILABLE_NOW):
+    if env._configuration.get(options.AVAILABLE_NOW):
         return
-    ends = [stream_input.transformation for stream_input in stream._inputs]
     for transformation in inputs_first(ends):
         source = transformation.source
         if source is not None and source.boundedness is not Boundedness.BOUNDED:
             raise JobDefinitionError(
-                f"{what} come from a bounded DataStream, and the source '{transformation.name}' of "
+                f"{what} come from a bounded {kind}, and the source '{transformation.name}' of "
                 "this one never ends: give the source an end, or make a GraphStream"
             )
 
@@ -167,7 +187,9 @@ def _of_collection(
     import pyarrow as pa
 
     from millrace.spark.graphs.frames import frame_of
+    from millrace.state.serialization.script_classes import track_script_classes
 
+    track_script_classes()  # before values are pickled
     columns = _columns(rows, len(names), what)
     types = []
     arrays = []

@@ -5,28 +5,37 @@ from __future__ import annotations
 
 import math
 import random
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.graph.kernels import components as component_kernels
 from millrace.graph.kernels import triangles
-from millrace.graph.kernels.components import components
+from millrace.graph.kernels.components import components, spanning_stars
 from millrace.graph.kernels.labels import OrderedLabels
 from millrace.graph.kernels.segments import first_of_greatest
 from millrace.graph.library import similarity
 from millrace.graph.library.community_detection import CommunityDetection
+from millrace.graph.library.connected_components import ConnectedComponents
 from millrace.graph.library.hits import HITS
 from millrace.graph.library.page_rank import PageRank, WeightedPageRank
 from millrace.graph.library.shortest_paths import SingleSourceShortestPaths
 from millrace.graph.library.similarity import AdamicAdar, JaccardIndex
 from millrace.graph.library.triangles import TriangleListing
-from millrace.runtime.supersteps.graph_exchange import TaskExchange
-from millrace.runtime.supersteps.local_run import graph_tables, run_local, run_tasks
+from millrace.runtime.supersteps.graph_exchange import GraphExchange, TaskExchange
+from millrace.runtime.supersteps.local_run import (
+    graph_tables,
+    local_partition,
+    run_local,
+    run_tasks,
+)
 from millrace.runtime.supersteps.local_transport import LocalTransport
+from millrace.runtime.supersteps.superstep_loop import result_table, run_supersteps
 from millrace.state.columns.multi_index import ranges
 
 
@@ -44,6 +53,68 @@ def test_components_of_a_long_path_in_any_order() -> None:
     found = components(1002, order[:-1], order[1:])
     assert len(set(found[:1000])) == 1
     assert sorted(set(found.tolist())) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("parallelism", [2, 3])
+def test_components_of_a_large_diameter_need_few_supersteps(parallelism: int) -> None:
+    """The path crosses from task to task thousands of times."""
+    order = np.random.default_rng(6).permutation(20_000).tolist()
+    far = [(one + 100_000, two + 100_000) for one, two in pairwise(order[:50])]
+    tables = graph_tables([*pairwise(order), *far])
+    numbers: list[int] = []
+
+    def task(transport: Any) -> Any:
+        partition = local_partition(transport, *tables)
+        program = ConnectedComponents(1000).program()
+        exchange = GraphExchange(transport, partition)
+        numbers.append(run_supersteps(program, partition, exchange))
+        return result_table(program)
+
+    table = pa.concat_tables(run_tasks(task, LocalTransport.of_tasks(parallelism)))
+    found = dict(zip(table["id"].to_pylist(), table["value"].to_pylist(), strict=True))
+    least = 100_000 + min(order[:50])
+    assert set(found.values()) == {0, least}
+    assert all((value == least) == (vertex >= 100_000) for vertex, value in found.items())
+    assert numbers[0] < 30
+
+
+def test_a_limit_of_iterations_holds_for_large_diameters() -> None:
+    """After each number of iterations, values are at least as far as those of Gelly."""
+    length = 60
+    order = np.random.default_rng(7).permutation(length).tolist()
+    tables = graph_tables([*pairwise(order)])
+    for limit in (1, 5, 8, 12, 20):
+        table = run_local(lambda limit=limit: ConnectedComponents(limit).program(), *tables, 3)
+        found = dict(zip(table["id"].to_pylist(), table["value"].to_pylist(), strict=True))
+        for place, vertex in enumerate(order):
+            near = order[max(place - limit, 0) : place + limit + 1]
+            assert 0 <= found[vertex] <= min(near)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_stars_have_the_components_of_the_edges(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(component_kernels, "_AT_ONCE", 7)
+    dice = np.random.default_rng(seed)
+    ends = dice.integers(0, 40, (2, 30))
+    edges = pa.record_batch(
+        {
+            "owner": pa.array(ends[0] % 3, pa.int32()),
+            "source": pa.array(ends[0]),
+            "target": pa.array(ends[1]),
+            "target_owner": pa.array(ends[1] % 3, pa.int32()),
+        }
+    )
+    batches = [edges.slice(start, 4) for start in range(0, 30, 4)]
+    [stars] = spanning_stars(batches)
+    assert sorted(stars["source"].to_pylist()) == sorted(set(ends.reshape(-1).tolist()))
+    for end, owner in (("source", "owner"), ("target", "target_owner")):
+        assert np.array_equal(stars[end].to_numpy() % 3, stars[owner].to_numpy())
+    graphs = [nx.Graph(zip(*ends.tolist(), strict=True))]
+    graphs.append(nx.Graph(zip(*(stars[c].to_pylist() for c in ("source", "target")), strict=True)))
+    before, after = ({*map(frozenset, nx.connected_components(graph))} for graph in graphs)
+    assert before == after
+    nulls = edges.set_column(1, "source", pa.nulls(30, pa.int64()))
+    assert [*spanning_stars([nulls])] == [nulls]
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 3])

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
-from math import inf, log
+from math import inf, isnan, log
 from typing import Any
 
 import networkx as nx
@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from millrace.common.errors import JobDefinitionError
 from millrace.graph.column_type import column_type_of_arrow
 from millrace.graph.library.clustering import (
     AverageClusteringCoefficient,
@@ -34,13 +35,24 @@ from millrace.graph.library.diameter import Diameter
 from millrace.graph.library.hits import HITS
 from millrace.graph.library.label_propagation import LabelPropagation
 from millrace.graph.library.metrics import EdgeMetrics, TriadicCensus, VertexMetrics
+from millrace.graph.library.neighborhood_function import (
+    NeighborhoodFunction,
+    NeighborhoodFunctionResult,
+    estimates,
+    sketches,
+)
 from millrace.graph.library.page_rank import PageRank, WeightedPageRank
 from millrace.graph.library.shortest_paths import SingleSourceShortestPaths
 from millrace.graph.library.similarity import AdamicAdar, JaccardIndex
 from millrace.graph.library.triangles import TriangleCount, TriangleEnumerator, TriangleListing
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
-from millrace.runtime.supersteps.local_run import local_partition, run_tasks
+from millrace.runtime.supersteps.local_run import (
+    graph_tables,
+    local_partition,
+    run_local,
+    run_tasks,
+)
 from millrace.runtime.supersteps.local_transport import LocalTransport
 from millrace.runtime.supersteps.superstep_loop import result_table, run_supersteps
 
@@ -617,6 +629,76 @@ def test_diameter() -> None:
         diameter = nx.diameter(component)
         assert diameter <= 2 * wanted
         assert wanted == diameter if nx.is_tree(component) else wanted <= diameter
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_neighbourhood_function_has_the_sketches_of_balls(directed: bool) -> None:
+    """Each vertex' sketch is that of the vertices within a distance, whose ids give the hashes."""
+
+    def expected(graph: RandomGraph) -> NeighborhoodFunctionResult:
+        paths = graph.digraph() if directed else graph.simple()
+        ids = sorted(graph.vertices)
+        of_one = dict(zip(ids, sketches(np.arange(len(ids)), 5), strict=True))
+        far = {vertex: nx.single_source_shortest_path_length(paths, vertex) for vertex in ids}
+        last = max((max(lengths.values()) for lengths in far.values()), default=-1)
+        pairs, before = [], None
+        for distance in range(last + 1):
+            unions = [
+                np.max([of_one[v] for v, length in lengths.items() if length <= distance], axis=0)
+                for lengths in far.values()
+            ]
+            if before is not None and np.array_equal(unions, before):
+                break  # the sketches know of no vertex that is farther
+            before = unions
+            pairs.append(float(estimates(np.array(unions)).sum()))
+        return NeighborhoodFunctionResult(tuple(pairs))
+
+    check(
+        lambda graph: NeighborhoodFunction(5, directed=directed),
+        lambda graph: _Close(expected(graph)),
+        _graphs(),
+    )
+
+
+class _Close:
+    """Equal to results with about the same numbers."""
+
+    def __init__(self, result: NeighborhoodFunctionResult) -> None:
+        self._pairs = result.pairs
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, NeighborhoodFunctionResult) and bool(
+            other.pairs == pytest.approx(self._pairs)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_distances_of_a_large_graph_are_estimated_well() -> None:
+    grid = nx.grid_2d_graph(20, 25)
+    numbers = {node: number for number, node in enumerate(grid)}
+    tables = graph_tables([(numbers[one], numbers[two]) for one, two in grid.edges])
+    algorithm = NeighborhoodFunction(10)
+    result = algorithm.outcome(run_local(algorithm.program, *tables, 2))
+    assert result.pairs[0] == pytest.approx(500, rel=0.02)
+    assert result.pairs[-1] == pytest.approx(500**2, rel=0.02)
+    assert 35 <= result.diameter <= 43
+    assert result.average_distance == pytest.approx(nx.average_shortest_path_length(grid), rel=0.03)
+    lengths = sorted(
+        length
+        for _, lengths in nx.all_pairs_shortest_path_length(grid)
+        for length in lengths.values()
+    )
+    within = lengths[int(0.9 * len(lengths))]
+    assert within - 1.5 <= result.effective_diameter <= within + 0.5
+    empty = algorithm.outcome(run_local(algorithm.program, *graph_tables([]), 2))
+    assert (empty.pairs, empty.diameter) == ((), 0)
+    assert isnan(empty.effective_diameter)
+    assert isnan(empty.average_distance)
+    limited = NeighborhoodFunction(4, max_iterations=3)
+    assert len(limited.outcome(run_local(limited.program, *tables)).pairs) == 4
+    with pytest.raises(JobDefinitionError, match="bits is 3: it must be from 4 to 12"):
+        NeighborhoodFunction(3)
 
 
 def _degrees(graph: RandomGraph) -> dict[Any, tuple[int, int, int]]:

@@ -16,6 +16,7 @@ from millrace.graph import Graph, Vertex
 from millrace.graph.library import (
     CommunityDetection,
     ConnectedComponents,
+    MaximumDegree,
     PageRank,
     SingleSourceShortestPaths,
     Summarization,
@@ -125,6 +126,31 @@ def test_values_and_ids_of_the_same_arrow_type(spark: Any) -> None:
     vertices = [("a", Colour.RED), ("b", Colour.BLUE)]
     components = graph_of(vertices, [("a", "b", None)]).run(ConnectedComponents(5))
     assert sorted(components.collect()) == [("a", Colour.BLUE), ("b", Colour.BLUE)]
+
+
+def test_ids_that_are_members_of_an_enum(spark: Any) -> None:
+    graph = Graph.from_edges([(Colour.RED, Colour.BLUE, 2.0)])
+    paths = graph.run(SingleSourceShortestPaths(Colour.RED, 3))
+    assert sorted(paths.collect(), key=str) == [(Colour.BLUE, 2.0), (Colour.RED, 0.0)]
+
+
+def test_a_graph_without_hubs(graph: Graph[Any, Any, Any]) -> None:
+    star = graph.union(Graph.from_edges([("x", "a", 1.0), ("x", "b", 1.0), ("x", "x", 1.0)]))
+    small = star.run(MaximumDegree(3))
+    assert sorted(small.get_vertex_ids().collect()) == ["a", "b", "c", "x", "y"]
+    smaller = star.run(MaximumDegree(2))
+    assert sorted(smaller.get_vertex_ids().collect()) == ["c", "y"]
+    assert smaller.number_of_edges() == 0
+
+
+def test_a_result_is_freed_by_its_dataframe(spark: Any, graph: Graph[Any, Any, Any]) -> None:
+    kept = spark.sparkContext._jsc.getPersistentRDDs
+    graph.number_of_edges()
+    before = set(kept().keySet())
+    frame = graph.run(ConnectedComponents(5)).to_dataframe()
+    assert set(kept().keySet()) > before
+    assert frame.unpersist() is frame
+    assert set(kept().keySet()) == before
 
 
 def graph_of(vertices: Any, edges: Any) -> Graph[Any, Any, Any]:

@@ -8,8 +8,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from edge_histories import EXPECTED, History, distances, folded, ranks, without_zero
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.types.row import Row
@@ -18,10 +21,14 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.window import TumblingEventTimeWindows
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.graph.streams import EdgeDirection, GraphStream, added, removed
+from millrace.graph.streams.triangles_operator import _cell_keys
+from millrace.state.column_key_groups import owners_of_columns
 from millrace.table import StreamTableEnvironment
 from millrace.testing import CollectingSink, Faults, MiniJob, run_local
 from millrace.testing.resident_tasks import local_resident_executor
 
+STORED_KEYS = [226, 251, 98, 58]
+"""Keys of the cells of two colours in savepoints."""
 TEXTS = [f"v{number}" for number in range(12)]
 
 
@@ -57,6 +64,46 @@ def test_results_at_every_checkpoint(method: str, seed: int) -> None:
             process(job, read, len(changes))
             rows += results.take()
             assert without_zero(folded(rows)) == EXPECTED[method](history.graph())
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 4])
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**32), colours=st.integers(1, 6))
+def test_triangles_of_any_number_of_colours(parallelism: int, seed: int, colours: int) -> None:
+    dice = random.Random(seed)
+    history = History(dice, list(range(dice.choice([5, 12]))))
+    rows: list[Any] = []
+    with MiniJob(parallelism, workers=2, seed=seed) as job:
+        source = job.source()
+        read = job.collect(source.stream)
+        results = job.collect(GraphStream(source.stream).triangles(colours))
+        for _ in range(4):
+            changes = history.changes(dice.choice([5, 40]))
+            source.push(*changes)
+            process(job, read, len(changes))
+            rows += results.take()
+            assert folded(rows) == EXPECTED["triangles"](history.graph())
+
+
+@pytest.mark.parametrize("max_parallelism", [1, 3, 128, 1000])
+@pytest.mark.parametrize("colours", [1, 2, 5, 16])
+def test_cells_have_keys_of_their_own(colours: int, max_parallelism: int) -> None:
+    keys = _cell_keys(colours, max_parallelism)
+    assert len(set(keys.tolist())) == len(keys) == colours * (colours + 1) * (colours + 2) // 6
+    groups = owners_of_columns(pa.array(keys), max_parallelism, max_parallelism)
+    assert groups.tolist() == sorted(groups.tolist())
+    if max_parallelism >= len(keys):
+        assert len(set(groups.tolist())) == len(keys)
+    if (colours, max_parallelism) == (2, 128):
+        assert keys.tolist() == STORED_KEYS
+
+
+@pytest.mark.parametrize("colours", [0, 17, 2.5])
+def test_numbers_of_colours_are_checked(colours: Any) -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        with pytest.raises(JobDefinitionError, match="from 1 to 16 colours, got"):
+            GraphStream(env.from_collection([(1, 2)])).triangle_count(colours)
 
 
 @pytest.mark.parametrize("method", ["degrees", "components", "bipartite_sides", "triangles"])

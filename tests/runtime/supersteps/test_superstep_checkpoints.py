@@ -18,10 +18,11 @@ from millrace.runtime.supersteps.local_transport import LocalTransport
 from millrace.runtime.supersteps.superstep_checkpoints import (
     CheckpointPolicy,
     SuperstepCheckpoints,
+    claim_checkpoints,
     delete_checkpoints,
 )
 from millrace.runtime.supersteps.superstep_loop import result_table, run_supersteps
-from millrace.runtime.supersteps.task_transport import TaskTransport
+from millrace.runtime.supersteps.task_transport import PeerLostError, TaskTransport
 
 PATH = [(number, number + 1) for number in range(12)]
 TABLES = graph_tables([*PATH, *((target, source) for source, target in PATH)])
@@ -51,12 +52,13 @@ def run(
     parallelism: int = 2,
     name: str = "components",
     run_id: str = "",
+    attempt: str | None = None,
 ) -> Any:
     def task(transport: TaskTransport) -> Any:
         partition = local_partition(transport, *tables)
         running, exchange = made(), GraphExchange(transport, partition)
         policy = CheckpointPolicy(str(directory), every, None)
-        checkpoints = SuperstepCheckpoints(policy, name, partition, run_id)
+        checkpoints = SuperstepCheckpoints(policy, name, partition, run_id, attempt)
         run_supersteps(running, partition, exchange, checkpoints)
         return result_table(running)
 
@@ -84,6 +86,36 @@ def test_a_checkpoint_without_all_tasks_does_not_count(tmp_path: Path) -> None:
     with pytest.raises(Lost):
         run(program(started, dies_at=2), tmp_path)
     assert started == [1, 2]
+
+
+def test_tasks_of_a_killed_driver_no_longer_write(tmp_path: Path) -> None:
+    """They would mix their snapshots with those of the driver's successor, or delete these."""
+    directory = str(tmp_path)
+    first = claim_checkpoints(directory)
+    claimed: list[str] = []
+
+    class Replaced(Components):
+        """The successor begins while this program runs."""
+
+        def superstep(self, number: int) -> bool:
+            if number == 8 and self.partition.index == 0:
+                claimed.append(claim_checkpoints(directory))
+            return super().superstep(number)
+
+    with pytest.raises(PeerLostError, match=f"attempt {first} to run components has been replaced"):
+        run(Replaced, tmp_path, attempt=first)
+    kept = [entry.name for entry in tmp_path.iterdir() if entry.is_dir()]
+    assert kept == [f"superstep-00000006-{first}"]
+    started: list[int] = []
+    table = run(program(started), tmp_path, attempt=claimed[0])
+    assert started[0] == 7
+    assert components_in(table) == {frozenset(range(13))}
+    with pytest.raises(JobExecutionError, match="another program has begun to run"):
+        claim_checkpoints(directory, first)
+    delete_checkpoints(directory)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(PeerLostError, match="has been replaced"):
+        run(program([]), tmp_path, attempt=claimed[0])
 
 
 def test_checkpoints_of_another_run_are_refused(tmp_path: Path) -> None:

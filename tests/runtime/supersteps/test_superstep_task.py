@@ -11,32 +11,36 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from millrace.runtime.supersteps.packed_rows import GraphTypes, RowPacker
 from millrace.runtime.supersteps.socket_transport import SocketTransport
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
-from millrace.runtime.supersteps.superstep_task import GraphTypes, SuperstepTask
+from millrace.runtime.supersteps.superstep_task import SuperstepTask
 
 RING = 12
+TYPES = GraphTypes(pa.int64())
 
 
-def rows_of(task: int, tasks: int) -> Any:
+def rows_of(task: int, tasks: int) -> list[Any]:
     """Vertices and edges of one task: a ring, whose vertices are dealt out in turn."""
     ids = [number for number in range(RING) if number % tasks == task]
     targets = [(number + 1) % RING for number in ids]
-    owners = [-1] * len(ids) + [target % tasks for target in targets]
-    return pa.record_batch(
-        {
-            "source": pa.array(ids * 2, pa.int64()),
-            "target": pa.array([None] * len(ids) + targets, pa.int64()),
-            "target_owner": pa.array(owners, pa.int32()),
-        }
-    )
+    owner = pa.array([task] * len(ids), pa.int32())
+    edges = {
+        "owner": owner,
+        "source": pa.array(ids, pa.int64()),
+        "target": pa.array(targets, pa.int64()),
+        "target_owner": pa.array([target % tasks for target in targets], pa.int32()),
+    }
+    vertices = pa.record_batch({"owner": owner, "id": edges["source"]})
+    packed = RowPacker(TYPES.vertex_schema, False, tasks)([vertices])
+    return [*packed, *RowPacker(TYPES.edge_schema, True, tasks)([pa.record_batch(edges)])]
 
 
 def run(program: Callable[[], SuperstepProgram], tasks: int, host: str = "") -> list[Any]:
     """The errors that tasks report as rows, or the exception of each."""
     told, barrier, ends = [""] * tasks, Barrier(tasks), [None] * tasks
     schema = pa.schema([("id", pa.int64())])
-    task = SuperstepTask(program, GraphTypes(pa.int64()), schema, b"0" * 32, "job")
+    task = SuperstepTask(program, TYPES, schema, b"0" * 32, "job")
 
     def work(index: int) -> None:
         def gather(text: str) -> Sequence[str]:
@@ -45,7 +49,7 @@ def run(program: Callable[[], SuperstepProgram], tasks: int, host: str = "") -> 
             return list(told)
 
         try:
-            batches = iter([rows_of(index, tasks)])
+            batches = iter(rows_of(index, tasks))
             results: Any = list(task.run(batches, index, tasks, host, gather))
             ends[index] = pa.Table.from_batches(results)["_error"].to_pylist()
         except Exception as error:

@@ -86,7 +86,12 @@ class View:
 
 def numbers_of(partition: GraphPartition) -> npt.NDArray[np.int64]:
     """Numbers of a task's own vertices."""
-    return np.arange(partition.vertex_count) * partition.parallelism + partition.index
+    return numbered(partition.vertex_count, partition)
+
+
+def numbered(count: int, partition: GraphPartition) -> npt.NDArray[np.int64]:
+    """Numbers, unique in the graph, of so many things of a task, such as its vertices."""
+    return np.arange(count) * partition.parallelism + partition.index
 
 
 def in_edges(

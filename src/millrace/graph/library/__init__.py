@@ -19,12 +19,17 @@ from millrace.graph.library.degrees import EdgeDegreesPair, VertexDegrees
 from millrace.graph.library.diameter import Diameter
 from millrace.graph.library.hits import HITS
 from millrace.graph.library.label_propagation import LabelPropagation
+from millrace.graph.library.maximum_degree import MaximumDegree
 from millrace.graph.library.metrics import (
     EdgeMetrics,
     EdgeMetricsResult,
     TriadicCensus,
     VertexMetrics,
     VertexMetricsResult,
+)
+from millrace.graph.library.neighborhood_function import (
+    NeighborhoodFunction,
+    NeighborhoodFunctionResult,
 )
 from millrace.graph.library.page_rank import PageRank, WeightedPageRank
 from millrace.graph.library.shortest_paths import (
@@ -53,6 +58,9 @@ __all__ = [
     "JaccardIndex",
     "LabelPropagation",
     "LocalClusteringCoefficient",
+    "MaximumDegree",
+    "NeighborhoodFunction",
+    "NeighborhoodFunctionResult",
     "PageRank",
     "SingleSourceShortestPaths",
     "Summarization",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.errors import JobDefinitionError, JobExecutionError, SerializationError
+from millrace.graph.graph import Graph
 from millrace.graph.kernels.adjacency import edge_weights
 from millrace.graph.kernels.segments import entries
 from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm, at_least_one
@@ -53,6 +56,12 @@ class SingleSourceShortestPaths(RowsAlgorithm):
 
     def program(self) -> SuperstepProgram:
         return _ShortestPathsProgram(self.source, self.max_iterations or 1)
+
+    def program_for(self, graph: Graph[Any, Any, Any]) -> Callable[[], SuperstepProgram]:
+        source = self.source
+        with suppress(SerializationError):  # then the program says that it is no vertex
+            source = graph.id_type.encode([source])[0].as_py()
+        return partial(_ShortestPathsProgram, source, self.max_iterations or 1)
 
 
 class GSASingleSourceShortestPaths(SingleSourceShortestPaths):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, Self, TypeVar
 
 from millrace.common.errors import JobDefinitionError
@@ -84,9 +84,19 @@ class SuperstepAlgorithm(ABC, Generic[R]):
     def program(self) -> SuperstepProgram:
         """The program of one task."""
 
+    def program_for(self, graph: Graph[Any, Any, Any]) -> Callable[[], SuperstepProgram]:
+        """Function that makes the program of one task for a graph."""
+        return self.program
+
     @abstractmethod
     def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> R:
         """Result of the algorithm from that of the program."""
+
+    def prepared_edges(self) -> Callable[[Iterator[Any]], Iterator[Any]] | None:
+        """Function that maps the edges of each partition of Spark before they go to their tasks;
+        None if the algorithm needs them as they are. It is not called if there are checkpoints,
+        whose edges must be the same in each run."""
+        return None
 
     def _parameters(self) -> str:
         """The algorithm's parameters, by which its checkpoints are known again."""
@@ -131,9 +141,10 @@ class SuperstepAlgorithm(ABC, Generic[R]):
         frame = run_supersteps_on_spark(
             vertices,
             edges,
-            self.program,
+            self.program_for(graph),
             pa.schema([(name, kind.arrow) for name, kind in zip(columns, types, strict=True)]),
             SuperstepSettings(name, self.parallelism, policy, self.restarts),
+            self.prepared_edges() if policy is None else None,
         )
         return self.finished(graph, DataSet(frame, _row(name, tuple(columns)), types))
 

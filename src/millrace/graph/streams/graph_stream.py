@@ -51,7 +51,13 @@ from millrace.graph.streams.edge_table import (
 from millrace.graph.streams.edge_windows import EdgeWindows, NeighboursOperator
 from millrace.graph.streams.forest_operator import ForestOperator
 from millrace.graph.streams.ranks_operator import RANK, RanksOperator
-from millrace.graph.streams.triangles_operator import CELL, CellsOperator, TrianglesOperator
+from millrace.graph.streams.triangles_operator import (
+    CELL,
+    COLOURS,
+    MOST_COLOURS,
+    CellsOperator,
+    TrianglesOperator,
+)
 from millrace.graph.streams.vertex_sums import SumSpec, VertexSumsOperator, WholeSumOperator
 from millrace.runtime.operator import Operator
 
@@ -243,23 +249,44 @@ class GraphStream:
 
     # -- triangles ---------------------------------------------------------------------
 
-    def triangle_count(self) -> DataStream[Any]:
-        """A row with the number of triangles. Directions and copies of edges do not count."""
-        return self._whole(self._triangles(False), "Triangle Count")
+    def triangle_count(self, colours: int = COLOURS) -> DataStream[Any]:
+        """A row with the number of triangles. Directions and copies of edges do not count.
 
-    def triangles(self) -> DataStream[Any]:
+        Args:
+            colours: number of colours, as in `triangles`.
+        """
+        return self._whole(self._triangles(False, colours), "Triangle Count")
+
+    def triangles(self, colours: int = COLOURS) -> DataStream[Any]:
         """Rows (vertex, triangles) of the vertices that are in a triangle. Directions and copies of
-        edges do not count."""
+        edges do not count.
+
+        Args:
+            colours: number of colours of vertices, from 1 to 16. With *c* colours, *c(c+1)(c+2)/6*
+                subtasks share the work, and each edge is in *c* of them. A savepoint starts a job
+                with the same number of colours.
+
+        Raises:
+            JobDefinitionError: the number is out of range.
+        """
         spec = SumSpec((CHANGE,), (0,), _TRIANGLES)
-        by_vertex = self._triangles(True).key_by(VERTEX)
+        by_vertex = self._triangles(True, colours).key_by(VERTEX)
         sums = partial(VertexSumsOperator, self._format.vertex, spec)
         types = [self._vertex_info, Types.LONG()]
         return _typed(_then(by_vertex, "Triangles", sums), [VERTEX, _TRIANGLES], types)
 
-    def _triangles(self, by_vertex: bool) -> DataStream[Any]:
-        cells = _beside(_beside(self._changes, "Pairs", PairsOperator), "Cells", CellsOperator)
-        counting = partial(TrianglesOperator, self._format.vertex, by_vertex)
-        return _then(cells.key_by(CELL), "Triangles of Cells", counting)
+    def _triangles(self, by_vertex: bool, colours: int) -> DataStream[Any]:
+        if not isinstance(colours, int) or not 1 <= colours <= MOST_COLOURS:
+            raise JobDefinitionError(
+                f"vertices have from 1 to {MOST_COLOURS} colours, got {colours!r}"
+            )
+        # cells of other colours are other state, so their operator has another name, and uid
+        name = "Triangles of Cells"
+        name += f" of {colours} Colours" if colours != COLOURS else ""
+        pairs = _beside(self._changes, "Pairs", PairsOperator)
+        cells = _beside(pairs, "Cells", partial(CellsOperator, colours))
+        counting = partial(TrianglesOperator, self._format.vertex, by_vertex, colours)
+        return _then(cells.key_by(CELL), name, counting)
 
     # -- components --------------------------------------------------------------------
 

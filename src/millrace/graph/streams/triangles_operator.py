@@ -29,11 +29,14 @@ from millrace.state.columns.growable_columns import grown
 from millrace.state.columns.hash_index import HashIndex, Positions, distinct
 from millrace.state.columns.positions import ValueColumn
 
-__all__ = ["CELL", "COLOURS", "CellsOperator", "TrianglesOperator"]
+__all__ = ["CELL", "COLOURS", "MOST_COLOURS", "CellsOperator", "TrianglesOperator"]
 
 CELL = "cell"
 COLOURS = 2
-"""Colours of vertices. Four cells keep up to four subtasks busy; an edge is in two of them."""
+"""Colours of vertices if the program gives no number. Four cells keep up to four subtasks busy; an
+edge is in two of them."""
+MOST_COLOURS = 16
+"""Most colours that a program may choose: they make 816 cells."""
 _KEY_GROUPS = 128
 _FORWARD, _BACKWARD, _COUNTED = range(3)
 _Integers = npt.NDArray[np.int64]
@@ -61,11 +64,15 @@ def _cells_of_pair(colours: int) -> list[list[_Integers]]:
 @cache
 def _cell_keys(colours: int, max_parallelism: int) -> _Integers:
     """Keys of the cells, of which each subtask gets equally many, and neighbours if possible."""
-    keys = np.arange(64 * max_parallelism)
-    groups = owners_of_columns(pa.array(keys), max_parallelism, max_parallelism)
     count = len(_cells(colours))
-    firsts = {int(group): int(key) for key, group in reversed(list(zip(keys, groups, strict=True)))}
-    return np.array([firsts[number * max_parallelism // count] for number in range(count)])
+    keys = np.arange(64 * max(max_parallelism, count))
+    groups = owners_of_columns(pa.array(keys), max_parallelism, max_parallelism)
+    keys = keys[np.argsort(groups, kind="stable")]
+    starts = np.searchsorted(np.sort(groups), np.arange(max_parallelism))
+    wanted = np.arange(count) * max_parallelism // count
+    places = np.arange(count) - np.searchsorted(wanted, wanted)  # among the cells of a group
+    found: _Integers = keys[starts[wanted] + places]
+    return found
 
 
 def _colours_of(ids: pa.Array, colours: int) -> _Integers:

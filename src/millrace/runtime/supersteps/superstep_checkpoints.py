@@ -1,14 +1,19 @@
 """SuperstepCheckpoints: snapshots of all tasks in a directory, between two supersteps.
 
-A checkpoint is a directory ``superstep-00000012`` with a file of each task. It counts once its file
-``complete`` is there, which task 0 writes after all others have written theirs. Snapshots are
-pickled: a person who can write to the directory can run code in the job.
+A checkpoint is a directory ``superstep-00000012-5f3a91c2`` with a file of each task. It counts once
+its file ``complete`` is there, which task 0 writes after all others have written theirs. Snapshots
+are pickled: a person who can write to the directory can run code in the job.
+
+The last part is the name of the attempt to run the program. The driver claims the directory for
+each attempt, in the file ``attempt``. Tasks of earlier attempts, which outlive a killed driver or a
+cut network, end when they would write the next checkpoint.
 """
 
 from __future__ import annotations
 
 import json
 import pickle
+import secrets
 import time
 import zlib
 from collections.abc import Mapping
@@ -21,18 +26,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millrace.common.errors import JobExecutionError
-from millrace.filesystem.file_system import FileSystem
+from millrace.filesystem.file_system import FileSystem, Version
 from millrace.filesystem.location import located
 from millrace.filesystem.registry import file_system_of, resolved
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.packed_columns import array_bytes
+from millrace.runtime.supersteps.task_transport import PeerLostError
 from millrace.state.serialization.payload import dump_pickle
 
-__all__ = ["CheckpointPolicy", "SuperstepCheckpoints", "delete_checkpoints"]
+__all__ = ["CheckpointPolicy", "SuperstepCheckpoints", "claim_checkpoints", "delete_checkpoints"]
 
 _PREFIX = "superstep-"
 _COMPLETE = "complete"
+_ATTEMPT = "attempt"
+"""File with the name of the attempt that may write to the directory."""
 _CONTENTS = {"content": "other ids or edges", "values": "other values of vertices or edges"}
 
 
@@ -63,12 +71,20 @@ class SuperstepCheckpoints:
         partition: the task's part of the graph.
         run: name of this run and its repetitions. They alone may go on from a checkpoint if values
             differ: Spark may compute an average of floats a little differently the next time.
+        attempt: name of the attempt, from `claim_checkpoints`. None if the directory is not
+            claimed.
     """
 
     def __init__(
-        self, policy: CheckpointPolicy, name: str, partition: GraphPartition, run: str = ""
+        self,
+        policy: CheckpointPolicy,
+        name: str,
+        partition: GraphPartition,
+        run: str = "",
+        attempt: str | None = None,
     ) -> None:
         self._policy = policy
+        self._attempt = attempt
         self._name = name
         self._partition = partition
         self._run = run
@@ -84,16 +100,22 @@ class SuperstepCheckpoints:
         return policy.seconds is not None and time.monotonic() - self._last >= policy.seconds
 
     def write(self, number: int, snapshot: Mapping[str, Any], exchange: GraphExchange) -> None:
-        """Write a checkpoint; older ones are deleted."""
-        place = located(self._directory, f"{_PREFIX}{number:08}")
+        """Write a checkpoint; older ones are deleted.
+
+        Raises:
+            PeerLostError: a later attempt has the directory.
+        """
+        self._require_claim()
+        place = located(self._directory, _name_of(number, self._attempt))
         data = dump_pickle(dict(snapshot))
         self._files.publish(located(place, f"task-{exchange.index}"), [data])
         identity = self._identity(exchange)  # a reduction: all tasks have written their files
         if exchange.index == 0:
+            self._require_claim()
             self._files.publish(located(place, _COMPLETE), [json.dumps(identity).encode()])
-            for older in self._numbers():
+            for older, name in _checkpoints_in(self._files, self._directory):
                 if older < number:
-                    self._files.delete_directory(located(self._directory, f"{_PREFIX}{older:08}"))
+                    self._files.delete_directory(located(self._directory, name))
         self._last = time.monotonic()
 
     def newest(self, exchange: GraphExchange) -> tuple[int, Mapping[str, Any]] | None:
@@ -105,7 +127,7 @@ class SuperstepCheckpoints:
         """
         identity = self._identity(exchange)
         seen = self._newest_complete() if exchange.index == 0 else None
-        number, stored = exchange.all_gather(seen)[0] or (0, None)
+        number, name, stored = exchange.all_gather(seen)[0] or (0, "", None)
         if stored is None:
             return None
         if not _is_same_run(stored, identity):
@@ -114,19 +136,28 @@ class SuperstepCheckpoints:
                 f"({_differences(stored, identity)}): give each run a directory of its own, or "
                 "delete the directory to begin anew"
             )
-        place = located(self._directory, f"{_PREFIX}{number:08}/task-{exchange.index}")
-        return number, pickle.loads(self._files.read(place))
+        place = located(self._directory, f"{name}/task-{exchange.index}")
+        try:
+            return number, pickle.loads(self._files.read(place))
+        except FileNotFoundError as error:
+            raise PeerLostError(f"an earlier attempt has deleted {place} meanwhile") from error
 
-    def _newest_complete(self) -> tuple[int, Any] | None:
-        for number in sorted(self._numbers(), reverse=True):
-            place = located(self._directory, f"{_PREFIX}{number:08}/{_COMPLETE}")
+    def _newest_complete(self) -> tuple[int, str, Any] | None:
+        for number, name in sorted(_checkpoints_in(self._files, self._directory), reverse=True):
+            place = located(self._directory, f"{name}/{_COMPLETE}")
             if self._files.status(place) is not None:
-                return number, json.loads(self._files.read(place))
+                return number, name, json.loads(self._files.read(place))
         return None
 
-    def _numbers(self) -> list[int]:
-        names = self._files.directories(self._directory)
-        return [int(name.removeprefix(_PREFIX)) for name in names if name.startswith(_PREFIX)]
+    def _require_claim(self) -> None:
+        if self._attempt is None:
+            return
+        newest = _attempt_in(self._files, self._directory)[0]
+        if newest != self._attempt:
+            raise PeerLostError(
+                f"attempt {self._attempt} to run {self._name} has been replaced, and must not "
+                f"write to {self._directory!r} any more"
+            )
 
     def _identity(self, exchange: GraphExchange) -> dict[str, Any]:
         """Properties of the run that a checkpoint belongs to. All tasks call this at the same
@@ -156,12 +187,56 @@ class SuperstepCheckpoints:
         return np.array([content, values], np.uint64)
 
 
+def claim_checkpoints(directory: str, previous: str | None = None) -> str:
+    """Name of a new attempt to run a program with checkpoints. Tasks of earlier attempts may no
+    longer write to the directory.
+
+    Args:
+        directory: directory of the checkpoints.
+        previous: name of the attempt that this one repeats; None for the first one of a driver.
+
+    Raises:
+        JobExecutionError: another driver has claimed the directory since the previous attempt.
+    """
+    files, place, attempt = file_system_of(directory), resolved(directory), secrets.token_hex(4)
+    files.make_directory(place)
+    while True:
+        newest, version = _attempt_in(files, place)
+        if previous is not None and newest != previous:
+            raise JobExecutionError(
+                f"another program has begun to run with the checkpoints in {directory!r}, so this "
+                "one ends: give each run a directory of its own"
+            )
+        if files.write_if(located(place, _ATTEMPT), attempt.encode(), version) is not None:
+            return attempt
+
+
 def delete_checkpoints(directory: str) -> None:
     """Delete the checkpoints of a run that has ended."""
     files, place = file_system_of(directory), resolved(directory)
-    for name in list(files.directories(place)):
-        if name.startswith(_PREFIX):
-            files.delete_directory(located(place, name))
+    files.delete(located(place, _ATTEMPT))  # from here on, tasks that are left over write nothing
+    for _, name in _checkpoints_in(files, place):
+        files.delete_directory(located(place, name))
+
+
+def _attempt_in(files: FileSystem, place: str) -> tuple[str | None, Version | None]:
+    """Name of the newest attempt, and the version of its file; None if there is none."""
+    content = files.read_version(located(place, _ATTEMPT))
+    return (None, None) if content is None else (content[0].decode(), content[1])
+
+
+def _name_of(number: int, attempt: str | None) -> str:
+    name = f"{_PREFIX}{number:08}"
+    return name if attempt is None else f"{name}-{attempt}"
+
+
+def _checkpoints_in(files: FileSystem, place: str) -> list[tuple[int, str]]:
+    """Superstep and name of each checkpoint's directory."""
+    return [
+        (int(name.removeprefix(_PREFIX).partition("-")[0]), name)
+        for name in files.directories(place)
+        if name.startswith(_PREFIX)
+    ]
 
 
 def _differences(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> str:

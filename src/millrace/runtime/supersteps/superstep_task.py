@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from millrace.common.errors import MillraceError, UserFunctionError
 from millrace.runtime.failure import describe_failure
 from millrace.runtime.resident.control import WorkerAddress
 from millrace.runtime.resident.listener import Listener
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
+from millrace.runtime.supersteps.packed_rows import GraphTypes, unpacked
 from millrace.runtime.supersteps.partition_builder import PartitionBuilder
 from millrace.runtime.supersteps.socket_transport import connected_transport
 from millrace.runtime.supersteps.superstep_checkpoints import (
@@ -30,19 +30,10 @@ from millrace.runtime.supersteps.task_transport import (
     TaskTransport,
 )
 
-__all__ = ["GraphTypes", "SuperstepTask"]
+__all__ = ["SuperstepTask"]
 
 _ROWS = 1 << 16
 """Rows of a batch of results."""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphTypes:
-    """Arrow types of a graph's ids and values. A type of values is None if there are none."""
-
-    ids: Any
-    vertex_values: Any = None
-    edge_values: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +48,7 @@ class SuperstepTask:
         name: name of the job.
         checkpoints: place and times of checkpoints; None for none.
         run_id: name of the run and its repetitions.
+        attempt: name of the attempt, if there are checkpoints.
     """
 
     program: Callable[[], SuperstepProgram]
@@ -66,6 +58,7 @@ class SuperstepTask:
     name: str
     checkpoints: CheckpointPolicy | None = None
     run_id: str = ""
+    attempt: str | None = None
 
     def run(
         self,
@@ -78,7 +71,7 @@ class SuperstepTask:
         """The result as record batches. The column ``_error`` has reports of errors.
 
         Args:
-            batches: the task's vertices and edges.
+            batches: the task's vertices and edges, in pieces (`packed_rows`).
             index: number of the task.
             tasks: number of tasks.
             host: address of this machine for other machines; empty if there are none.
@@ -118,7 +111,9 @@ class SuperstepTask:
         program, exchange = self.program(), GraphExchange(transport, partition)
         checkpoints = None
         if self.checkpoints is not None:
-            checkpoints = SuperstepCheckpoints(self.checkpoints, self.name, partition, self.run_id)
+            checkpoints = SuperstepCheckpoints(
+                self.checkpoints, self.name, partition, self.run_id, self.attempt
+            )
         run_supersteps(program, partition, exchange, checkpoints)
         table = result_table(program)
         exchange.all_reduce(0)  # all have their results: no task fails the others any more
@@ -127,21 +122,13 @@ class SuperstepTask:
     def _loaded(self, batches: Iterator[Any], transport: TaskTransport) -> PartitionBuilder:
         types = self.types
         builder = PartitionBuilder(transport, types.ids, types.vertex_values, types.edge_values)
-        for batch in batches:
-            owners = batch.column("target_owner")
-            is_edge = pc.greater_equal(owners, 0)
-            edges = pc.sum(is_edge).as_py() or 0
-            if edges < batch.num_rows:
-                rows = batch if not edges else batch.filter(pc.invert(is_edge))
-                builder.add_vertices(rows.column("source"), _column(rows, "vertex_value"))
-            if edges:
-                rows = batch if edges == batch.num_rows else batch.filter(is_edge)
-                builder.add_edges(
-                    rows.column("source"),
-                    rows.column("target"),
-                    rows.column("target_owner").to_numpy(),
-                    _column(rows, "edge_value"),
-                )
+        for is_edge, rows in unpacked(batches, types):
+            if is_edge:
+                owners = rows.column("target_owner").to_numpy()
+                ends = rows.column("source"), rows.column("target")
+                builder.add_edges(*ends, owners, _value(rows))
+            else:
+                builder.add_vertices(rows.column("id"), _value(rows))
         return builder
 
     def _report(self, error: Exception, index: int) -> Any:
@@ -161,5 +148,5 @@ class SuperstepTask:
         return pa.RecordBatch.from_arrays([*columns, pa.array([json.dumps(report)])], names)
 
 
-def _column(batch: Any, name: str) -> Any:
-    return batch.column(name) if name in batch.schema.names else None
+def _value(rows: Any) -> Any:
+    return rows.column("value") if "value" in rows.schema.names else None

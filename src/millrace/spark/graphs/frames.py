@@ -6,7 +6,6 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -149,27 +148,26 @@ def collected(frame: DataFrame) -> pa.Table:
         raise spark_failure(error) from error
 
 
-_kept: WeakKeyDictionary[DataFrame, DataFrame] = WeakKeyDictionary()
-"""DataFrame that Spark keeps for another one, which is made of it."""
-
-
 def free_with(frame: DataFrame, kept: DataFrame) -> None:
-    """Make `free` of a DataFrame free the rows from which it is computed, too.
+    """Make ``unpersist()`` of a DataFrame free the rows from which it is computed, too.
 
     Args:
         frame: the DataFrame.
         kept: the rows, which Spark keeps.
     """
-    _kept[frame] = kept
+
+    def unpersist(blocking: bool = False) -> DataFrame:
+        DataFrame.unpersist(frame, blocking)
+        kept.unpersist(blocking)
+        return frame
+
+    frame.unpersist = unpersist  # type: ignore[method-assign]
 
 
 def free(frame: DataFrame) -> None:
     """Let Spark no longer keep the rows of a DataFrame. They are computed again if they are
     needed."""
     frame.unpersist()
-    kept = _kept.get(frame)
-    if kept is not None:
-        kept.unpersist()
 
 
 def counted(frame: DataFrame) -> int:

@@ -27,14 +27,26 @@ from pyspark.sql import functions as sf
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
 from millrace.filesystem.registry import resolved
-from millrace.runtime.supersteps.superstep_checkpoints import CheckpointPolicy, delete_checkpoints
+from millrace.runtime.supersteps.packed_rows import OWNER, PIECES, GraphTypes, RowPacker
+from millrace.runtime.supersteps.superstep_checkpoints import (
+    CheckpointPolicy,
+    claim_checkpoints,
+    delete_checkpoints,
+)
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
-from millrace.runtime.supersteps.superstep_task import GraphTypes, SuperstepTask
+from millrace.runtime.supersteps.superstep_task import SuperstepTask
 from millrace.spark.cluster_cores import ClusterCores, in_driver
-from millrace.spark.graphs.frames import arrow_schema_of, free_with, mapped, spark_failure
+from millrace.spark.graphs.frames import (
+    BatchFunction,
+    arrow_schema_of,
+    free_with,
+    mapped,
+    spark_failure,
+)
 from millrace.spark.resident.free_slots import all_slots, busy_slots
 from millrace.spark.worker_death import worker_death
 from millrace.state.serialization.payload import dump_code
+from millrace.state.serialization.script_classes import track_script_classes
 
 __all__ = ["SuperstepSettings", "edges_in_direction", "run_supersteps_on_spark"]
 
@@ -42,6 +54,7 @@ log = logging.getLogger(__name__)
 
 _ERROR = "_error"
 _DESCRIPTION = "spark.job.description"
+_BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _LOSSES = (
     "PeerLostError",
     "Python worker exited",
@@ -89,6 +102,7 @@ def run_supersteps_on_spark(
     program: Callable[[], SuperstepProgram],
     schema: pa.Schema,
     settings: SuperstepSettings | None = None,
+    prepared: BatchFunction | None = None,
 ) -> DataFrame:
     """The result of a program: a DataFrame that Spark keeps, in memory or on disk.
 
@@ -97,6 +111,9 @@ def run_supersteps_on_spark(
         edges: columns ``source``, ``target`` and, if the program reads them, ``value``.
         program: makes the program of each task. It is pickled.
         schema: columns of the program's result.
+        prepared: maps the edges of each partition of Spark before they go to their tasks. They
+            have the columns ``owner``, ``source``, ``target``, ``target_owner`` and, if there are
+            values, ``value``. None to leave them as they are.
 
     Raises:
         UserFunctionError: a function of the program's user failed.
@@ -110,15 +127,19 @@ def run_supersteps_on_spark(
     context = vertices.sparkSession.sparkContext
     _refuse_dynamic_allocation(context)
     tasks = settings.parallelism or _cores(context)
+    track_script_classes()
     pickled = dump_code(program, lambda: f"the program of {settings.name}")
     loading = _PickledProgram(pickled)
     job = _Job(context, loading, schema, settings, tasks, secrets.token_hex(8))
-    rows, types = _rows_by_task(vertices, edges, tasks)
+    rows, types = _rows_by_task(vertices, edges, tasks, prepared)
     losses = 0
+    attempt = None
     while True:
         _require_slots(context, tasks, _PATIENCE if losses else _FIRST_PATIENCE)
+        if settings.checkpoints is not None:
+            attempt = claim_checkpoints(settings.checkpoints.directory, attempt)
         try:
-            result = job.run(rows, types, losses)
+            result = job.run(rows, types, attempt)
         except (PySparkException, Py4JError) as error:
             losses += 1
             _require_loss(error, losses, settings)
@@ -153,8 +174,12 @@ class _Job:
     tasks: int
     run_id: str
 
-    def run(self, rows: DataFrame, types: GraphTypes, losses: int) -> DataFrame:
-        """Run the program once. Returns the result, which Spark keeps."""
+    def run(self, rows: DataFrame, types: GraphTypes, attempt: str | None) -> DataFrame:
+        """Run the program once. Returns the result, which Spark keeps.
+
+        Args:
+            attempt: name of the attempt, which may write checkpoints.
+        """
         task = SuperstepTask(
             self.program,
             types,
@@ -163,6 +188,7 @@ class _Job:
             self.settings.name,
             self.settings.checkpoints,
             self.run_id,
+            attempt,
         )
         fields = [field.with_nullable(True) for field in self.schema]
         schema = pa.schema([*fields, pa.field(_ERROR, pa.string())])
@@ -209,9 +235,9 @@ def _in_barrier_stage(
 
 
 def _rows_by_task(
-    vertices: DataFrame, edges: DataFrame, tasks: int
+    vertices: DataFrame, edges: DataFrame, tasks: int, prepared: BatchFunction | None
 ) -> tuple[DataFrame, GraphTypes]:
-    """Vertices and edges as rows of one DataFrame, each in the partition of its task."""
+    """Pieces of vertices and edges, each in the partition of its task."""
     vertex_schema, edge_schema = arrow_schema_of(vertices), arrow_schema_of(edges)
     types = GraphTypes(
         vertex_schema.field("id").type, _value_type(vertex_schema), _value_type(edge_schema)
@@ -225,22 +251,23 @@ def _rows_by_task(
     def owner(name: str) -> Any:
         return sf.pmod(sf.hash(sf.col(name)), sf.lit(tasks)).cast("int")
 
-    null = sf.lit(None)
-    id_type = vertices.schema["id"].dataType
-    edge_value = edges["value"] if types.edge_values is not None else None
-    vertex_value = vertices["value"] if types.vertex_values is not None else None
-    vertex_columns = [owner("id").alias("owner"), vertices["id"].alias("source")]
-    vertex_columns += [null.cast(id_type).alias("target"), sf.lit(-1).alias("target_owner")]
-    edge_columns = [owner("source").alias("owner"), edges["source"], edges["target"]]
-    edge_columns += [owner("target").alias("target_owner")]
-    if vertex_value is not None:
-        vertex_columns.append(vertex_value.alias("vertex_value"))
-        edge_columns.append(null.cast(vertices.schema["value"].dataType).alias("vertex_value"))
-    if edge_value is not None:
-        vertex_columns.append(null.cast(edges.schema["value"].dataType).alias("edge_value"))
-        edge_columns.append(edge_value.alias("edge_value"))
-    rows = vertices.select(*vertex_columns).unionAll(edges.select(*edge_columns))
-    return rows.repartitionById(tasks, "owner").drop("owner"), types
+    ends = owner("source").alias(OWNER), "source", "target", owner("target").alias("target_owner")
+    vertex_rows = vertices.select(
+        owner("id").alias(OWNER), "id", *([] if types.vertex_values is None else ["value"])
+    )
+    edge_rows = edges.select(*ends, *([] if types.edge_values is None else ["value"]))
+    at_once = int(vertices.sparkSession.conf.get(_BATCH_ROWS) or 0)
+    pack_vertices = RowPacker(types.vertex_schema, False, tasks, at_once)
+    pack_edges = RowPacker(types.edge_schema, True, tasks, at_once)
+    packed_vertices = mapped(vertex_rows, pack_vertices, PIECES)
+    packed_edges = mapped(edge_rows, _after(prepared, pack_edges), PIECES)
+    return packed_vertices.unionAll(packed_edges).repartitionById(tasks, OWNER), types
+
+
+def _after(prepared: BatchFunction | None, packer: RowPacker) -> BatchFunction:
+    if prepared is None:
+        return packer
+    return lambda batches: packer(prepared(batches))
 
 
 def edges_in_direction(edges: DataFrame, direction: str) -> DataFrame:

@@ -1,0 +1,45 @@
+"""Classes of the program's script, which are the same classes when the script is started again.
+
+A class of ``__main__`` is pickled with its code, under an id by which a process knows it again.
+cloudpickle draws this id at random, so a value that an earlier driver has pickled would be of
+another class than that of its successor, and equal to none of its values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+__all__ = ["track_script_classes"]
+
+
+def track_script_classes() -> None:
+    """Give the classes of the program's script ids that depend on the script's content alone.
+
+    Classes that have been pickled before keep their ids, and so do those of notebooks and of other
+    programs without a script: there, a class may have several definitions.
+    """
+    main = sys.modules.get("__main__")
+    script = getattr(main, "__file__", None)
+    if script is None or not Path(script).is_file():
+        return
+    classes = [
+        value
+        for value in list(vars(main).values())
+        if isinstance(value, type) and value.__module__ == "__main__"
+    ]
+    library: Any = cloudpickle.cloudpickle
+    if all(cls in library._DYNAMIC_CLASS_TRACKER_BY_CLASS for cls in classes):
+        return
+    digest = hashlib.sha256(Path(script).read_bytes())
+    with library._DYNAMIC_CLASS_TRACKER_LOCK:
+        for cls in classes:
+            named = digest.copy()
+            named.update(cls.__qualname__.encode())
+            if cls not in library._DYNAMIC_CLASS_TRACKER_BY_CLASS:
+                library._DYNAMIC_CLASS_TRACKER_BY_CLASS[cls] = named.hexdigest()[:32]
+                library._DYNAMIC_CLASS_TRACKER_BY_ID[named.hexdigest()[:32]] = cls
