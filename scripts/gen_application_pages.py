@@ -7,6 +7,7 @@ command that looks at files is repeated until it says what the page says, for a 
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -17,6 +18,12 @@ from pathlib import Path
 
 import gen_cep_pages
 import gen_savepoint_pages
+import pandas  # type: ignore[import-untyped]  # noqa: F401 (what a session imports is forgotten)
+
+from millrace.cli.failure_report import failure_report
+from millrace.common.job import JobStatus
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.testing import LocalExecutor
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "applications"
@@ -24,13 +31,23 @@ STATEFUN = ROOT / "docs" / "statefun"
 """Pages whose sessions tests/docs/test_statefun_pages.py runs."""
 COPY = re.compile(r"\$ cp -r \S+/examples/(?P<name>\w+) \.")
 """The first command of a page."""
-LOOKS = ("cat ", "sort ", "ls ", "python ask.py", "python -c")
+PATIENCE = 120.0
+"""Seconds in which a job in the foreground must have ended."""
+LOOKS = (
+    *("cat ", "sort ", "ls ", "python -c"),
+    *("python ask.py", "python read_feed.py", "python balance.py"),
+)
 """Commands that look at files which a job may still be writing."""
 
 
 def pages() -> list[Path]:
-    """The pages that are sessions."""
-    return [page for page in sorted(PAGES.glob("*.md")) if COPY.search(page.read_text("utf-8"))]
+    """The pages that are sessions; tests/docs/test_statefun_pages.py runs those of functions."""
+    texts = {page: page.read_text("utf-8") for page in sorted(PAGES.glob("*.md"))}
+    return [
+        page
+        for page, text in texts.items()
+        if COPY.search(text) and "millrace statefun run" not in text
+    ]
 
 
 def with_programs() -> list[Path]:
@@ -76,10 +93,32 @@ class Session(gen_savepoint_pages.Session):
         if line.startswith("kill -9"):
             return self._kill()
         if line.startswith("millrace run"):
-            return self._start(line.split()[1:-1], "")
+            words = line.split()[1:]
+            return self._start(words[:-1], "") if words[-1] == "&" else self._run_to_end(words)
+        if line.startswith("millrace sql"):
+            install_local_launcher()
         if line.startswith("millrace "):
             return super()._run(line, said)
         return self._shell(line, said)
+
+    def _run_to_end(self, words: list[str]) -> str:
+        """A job in the foreground, and what its program prints."""
+        self._output.command = io.StringIO()
+        problem = self._start(words, "")
+        job = self._jobs[-1]
+        if job.thread is not None:
+            job.thread.join(PATIENCE)
+        if job.problem is not None:
+            return failure_report(job.problem)
+        return problem or self._output.command.getvalue() + job.output.getvalue()
+
+    def _await_start(self, job: gen_savepoint_pages.Job) -> None:
+        """A job with little to do has ended before anybody has looked."""
+        assert job.thread is not None
+        while job.thread.is_alive():
+            if job.client is not None and job.client.get_job_status().result() is JobStatus.RUNNING:
+                return
+            time.sleep(0.01)
 
     def _kill(self) -> str:
         """The nearest to it that a thread can come: no checkpoint, no last word."""
@@ -111,6 +150,11 @@ class Session(gen_savepoint_pages.Session):
             if not again or time.monotonic() > deadline:
                 return done.stdout
             time.sleep(0.1)
+
+
+def install_local_launcher() -> None:
+    """Jobs of the SQL client run in this process."""
+    JobLauncher.install(JobLauncher(executor=lambda *_: LocalExecutor()))
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ from millrace.filesystem.registry import register_file_system
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 EXAMPLES = SOURCES.parent / "examples"
-APPLICATIONS = [str(EXAMPLES / name) for name in ("fraud", "cleanup", "sessions")]
+APPLICATIONS = [str(EXAMPLES / name) for name in ("fraud", "cleanup", "sessions", "sensors")]
 """Their jobs' workers import from here."""
 
 # the tests' JVMs start quickly, too, and leave nothing behind in the user's cache

@@ -1,16 +1,20 @@
-"""Rings in payments: accounts that are connected by large circles of money, and tell so at once."""
+"""Rings in payments: accounts through which money goes in a circle, and accounts that all pay each
+other.
+
+``millrace run rings.py`` reads ``transfers.csv`` in the current directory and prints alerts.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from transfers import Transfer, transfers
-
-from millrace.common import Types
+from millrace.common import Row, Types
 from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.graph.streams import GraphStream
 from millrace.table import StreamTableEnvironment, Table
 
+FILE = "transfers.csv"
 MERCHANT = "M"
 TRIANGLES = 3
 """Triangles of an account from which on its community is suspicious."""
@@ -21,11 +25,12 @@ def between_accounts(payer: str, payee: str, value: Any) -> bool:
     return payer != payee and not payer.startswith(MERCHANT) and not payee.startswith(MERCHANT)
 
 
-def ends(transfer: Transfer) -> tuple[str, str]:
+def ends(transfer: Any) -> tuple[str, str]:
+    """The edge of a transfer."""
     return transfer.payer, transfer.payee
 
 
-def alerts(payments: DataStream[Transfer]) -> Table:
+def alerts(payments: DataStream[Any]) -> Table:
     """Rings and communities in payments; a row comes with the transfer that closes its ring."""
     t_env = StreamTableEnvironment.create(payments.get_execution_environment())
     pairs = payments.map(ends, Types.TUPLE([Types.STRING(), Types.STRING()]))
@@ -39,11 +44,17 @@ def alerts(payments: DataStream[Transfer]) -> Table:
     return t_env.sql_query(ALERTS)
 
 
-def main() -> None:
-    env = StreamExecutionEnvironment.get_execution_environment()
-    alerts(env.from_collection(list(transfers()))).execute().print()
+def read(env: StreamExecutionEnvironment, path: Path) -> DataStream[Row]:
+    """The transfers in a file."""
+    t_env = StreamTableEnvironment.create(env)
+    t_env.execute_sql(TRANSFERS.format(path=path))
+    return t_env.to_data_stream(t_env.from_path("transfers"))
 
 
+TRANSFERS = """
+CREATE TABLE transfers (payer STRING, payee STRING, cents BIGINT, `time` BIGINT)
+WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')
+"""
 ALERTS = f"""
 SELECT m.component AS ring, COUNT(*) AS accounts, SUM(COALESCE(t.triangles, 0)) / 3 AS triangles,
     CASE WHEN MAX(COALESCE(t.triangles, 0)) >= {TRIANGLES} THEN 'community'
@@ -57,4 +68,5 @@ HAVING COUNT(*) >= 3 AND SUM(d.degree) >= 2 * COUNT(*)
 A degree is the number of such pairs of an account, so their sum counts each pair twice."""
 
 if __name__ == "__main__":
-    main()
+    payments = read(StreamExecutionEnvironment.get_execution_environment(), Path.cwd() / FILE)
+    print(alerts(payments).to_pandas().sort_values("ring").to_string(index=False))

@@ -1,10 +1,16 @@
-"""Transfers between accounts, the same in every run: most are everyday payments, some go round in
-rings, and some accounts pay each other as if they were one."""
+"""Made-up transfers between accounts, always the same: ``python transfers.py transfers.csv``.
+
+Most are everyday payments, some go round in rings, and some accounts pay each other as if they were
+one.
+"""
 
 from __future__ import annotations
 
+import argparse
+import csv
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 ACCOUNTS = 2_000
@@ -41,3 +47,20 @@ def _planned(dice: random.Random) -> Iterator[tuple[int, tuple[str, str]]]:
     pairs = [(ring[n], ring[(n + 1) % len(ring)]) for ring in RINGS for n in range(len(ring))]
     pairs += [(one, two) for one in CLIQUE for two in CLIQUE if one < two]
     return zip(sorted(dice.sample(range(TRANSFERS), len(pairs))), pairs, strict=True)
+
+
+def write(made: Iterable[Transfer], path: Path) -> None:
+    """Write transfers to a file."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows(made)
+
+
+def main() -> None:
+    """Write all of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path)
+    write(transfers(), parser.parse_args().path)
+
+
+if __name__ == "__main__":
+    main()

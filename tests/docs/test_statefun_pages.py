@@ -7,6 +7,8 @@ import importlib
 import re
 import shlex
 import socket
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -77,7 +79,9 @@ class Greeter(JavaScriptFunctions):
         return [*node, ROOT / "examples" / "greeter" / "greeter.js", str(self.port)]
 
 
-SESSIONS = [("cart", "carts"), ("rides", "rides"), ("greeter", "persons")]
+SESSIONS = [("cart", "carts"), ("rides", "rides"), ("greeter", "persons"), ("surge", "surge")]
+APPLICATIONS = {"surge": ROOT / "docs" / "applications" / "surge-pricing.md"}
+"""Pages of sessions that are elsewhere."""
 
 
 @pytest.mark.parametrize(("name", "module"), SESSIONS, ids=lambda part: part)
@@ -102,7 +106,9 @@ def test_a_session_goes_as_its_page_says(
         add_module(env, read_module(path), functions)
         client = env.execute_async("module")
         try:
-            play((PAGES / f"{name}.md").read_text(encoding="utf-8"), ports)
+            page = APPLICATIONS.get(name, PAGES / f"{name}.md")
+            monkeypatch.chdir(ROOT / "examples")
+            play(page.read_text(encoding="utf-8"), ports)
         finally:
             client.cancel().result()
 
@@ -112,13 +118,18 @@ greeter_server = fixture_of(Greeter)
 
 def play(page: str, ports: dict[str, int]) -> None:
     """Type the commands of a page's second terminal, and compare what they print."""
-    [session] = re.findall(r"In another terminal:\n\n```console\n(.*?)```", page, re.DOTALL)
+    _, _, rest = page.partition("In another terminal:\n")
+    session = "".join(re.findall(r"```console\n(.*?)```", rest, re.DOTALL))
     say = None
     for part in re.split(r"^\$ ", session, flags=re.MULTILINE)[1:]:
         line, _, printed = part.partition("\n")
         function = SAY.match(line)
         if function is not None:
             say = function
+        elif line.startswith("python "):
+            own_ports = [str(ports[port]) for port in ("8090", "8091")]
+            words = [sys.executable, *line.split()[1:], *own_ports]
+            assert subprocess.check_output(words, text=True, timeout=PATIENCE) == printed
         elif line.startswith("say "):
             assert say is not None
             _, address, body = shlex.split(line)

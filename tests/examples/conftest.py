@@ -11,7 +11,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 sys.path.insert(0, str(Path(__file__).parent))
 for directory in (
     *("flights", "cards", "fraud", "cleanup", "sessions", "shop"),
-    *("greeter", "cart", "rides"),
+    *("greeter", "cart", "rides", "surge"),
+    *("sensors", "network", "feed", "search", "payments_rings"),
 ):
     if str(EXAMPLES / directory) not in sys.path:
         sys.path.insert(0, str(EXAMPLES / directory))

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from datetime import timedelta
 from itertools import pairwise
 from math import dist
 from typing import Any
 
 import pytest
+from function_pipeline import FAULTS, Sent, told
 
-from millrace.datastream import StreamExecutionEnvironment
-from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder, routable_message
-from millrace.statefun.types import typed
-from millrace.testing import Faults, ManualClock, run_local
+from millrace.testing import Faults
 
 pytest.importorskip("statefun")
-Sent = tuple[str, str, dict[str, Any]]
-"""Function, id and event."""
-FAULTS = [
-    pytest.param(Faults(), id="no faults"),
-    pytest.param(Faults(0.1, 0.1, 0.1, 0.05), id="faults"),
-]
 
 
 def auditor() -> Any:
@@ -43,30 +33,6 @@ def auditor() -> Any:
         context.send_after(timedelta(hours=1), asked)
 
     return functions
-
-
-def told(
-    functions: Mapping[str, Any], namespace: str, messages: Sequence[Sent], faults: Faults
-) -> dict[str, list[str]]:
-    """Payloads that the functions write to the playground's egress, by topic."""
-    egress = "io.statefun.playground/egress"
-    payloads = defaultdict(list)
-    with run_local(workers=2, clock=ManualClock(), seed=1, faults=faults, epoch_records=20):
-        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
-        ingress = env.from_collection(list(messages)).map(
-            lambda m: routable_message(
-                f"{namespace}/{m[0]}", m[1], typed(f"{namespace}/event", json.dumps(m[2]).encode())
-            )
-        )
-        builder = StatefulFunctionDataStreamBuilder.builder(namespace)
-        builder.with_data_stream_as_ingress(ingress)
-        for name, provided in functions.items():
-            builder.with_function_provider(name, provided)
-        streams = builder.with_egress_id(egress).build(env)
-        for value in streams.get_data_stream_for_egress_id(egress).execute_and_collect():
-            record = json.loads(value.value)
-            payloads[record["topic"]].append(record["payload"])
-    return payloads
 
 
 @pytest.mark.parametrize("faults", FAULTS)

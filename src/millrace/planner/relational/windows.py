@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from millrace.expressions.resolved import FieldReference
 from millrace.planner.relational.join_conditions import join_condition
-from millrace.planner.relational.rel_node import Filter, Join, JoinKind, Project, RelNode
+from millrace.planner.relational.rel_node import (
+    Filter,
+    Join,
+    JoinKind,
+    Project,
+    RelNode,
+    SetKind,
+    SetOperation,
+)
 from millrace.planner.relational.stream_rel_nodes import (
     Deduplicate,
     OverAggregate,
@@ -64,6 +72,8 @@ def windows_of(node: RelNode) -> WindowColumns | None:
         return _through(node, windows_of(node.input))
     if isinstance(node, Filter | Rank | Deduplicate | OverAggregate):
         return windows_of(node.input)
+    if isinstance(node, SetOperation):
+        return _of_union(node)
     if isinstance(node, Join):
         return _of_join(node)
     return None
@@ -92,6 +102,20 @@ def window_join_columns(node: Join) -> WindowJoinColumns | None:
     if joined(left.start, right.start) and joined(left.end, right.end):
         return WindowJoinColumns(left, right)
     return None
+
+
+def _of_union(node: SetOperation) -> WindowColumns | None:
+    """Columns that are window columns of all inputs of UNION ALL, if their windows are the same."""
+    if node.kind is not SetKind.UNION or not node.all:
+        return None
+    found = [windows_of(each) for each in node.operands]
+    inner = [each for each in found if each is not None]
+    if len(inner) < len(found) or len({each.window for each in inner}) != 1:
+        return None
+    starts, ends, times = zip(*((each.start, each.end, each.time) for each in inner), strict=True)
+    return WindowColumns(
+        inner[0].window, *(frozenset.intersection(*places) for places in (starts, ends, times))
+    )
 
 
 def _of_join(node: Join) -> WindowColumns | None:
