@@ -21,6 +21,7 @@ from millrace.datastream.formats.json import (
     JsonRowDeserializationSchema,
     JsonRowSerializationSchema,
 )
+from millrace.formats.changes import DebeziumJsonDeserializationSchema
 from millrace.formats.malformed_record import MalformedRecordError
 
 EVERY = Types.ROW_NAMED(
@@ -335,11 +336,43 @@ def test_an_array_of_objects_is_several_rows_of_a_table() -> None:
         rows_of_a_table([b'[{"a": 2}, 3]'])
 
 
-def test_a_key_that_comes_twice_is_read_until_all_fields_are_there() -> None:
-    """One by one; columns have the last value."""
-    one = Types.ROW_NAMED(["a"], [Types.INT()])
-    assert read(one, b'{"a": 1, "a": 2}') == Row(a=1)
-    assert rows_of_a_table([b'{"a": 1, "a": 2, "b": 3.0}'])[0] == [(2, None)]
+OBJECTS = b'{"a": {"k": 1, "m": 2}, "a": {"k": 3, "l": 4, "k": 5}}'
+
+
+@pytest.mark.parametrize(
+    ("kind", "message", "value"),
+    [
+        (Types.INT(), b'{"a": 1, "a": 2}', 2),
+        (Types.INT(), b'{"a": 1, "b": 3, "\\u0061": 2}', 2),
+        (Types.INT(), b'{"a": 1, "a": null}', None),
+        (Types.INT(), b'{"a": "no number", "a": "2"}', 2),
+        (Types.STRING(), OBJECTS, '{"k":5,"l":4}'),
+        (Types.ROW_NAMED(["k", "m"], [Types.INT(), Types.INT()]), OBJECTS, (5, None)),
+        (Types.ROW_NAMED(["k"], [Types.STRING()]), OBJECTS, ("5",)),
+        (Types.MAP(Types.STRING(), Types.INT()), OBJECTS, {"k": 5, "l": 4}),
+    ],
+)
+def test_of_a_key_that_comes_twice_every_reader_has_the_last_value(
+    kind: Any, message: bytes, value: Any
+) -> None:
+    row_type = Types.ROW_NAMED(["a"], [kind])
+    table = row_type.logical_type
+    assert isinstance(table, RowType)
+    found = [read(row_type, message)]
+    for lenient in (False, True):
+        schema = JsonRowDeserializationSchema(row_type, null_for_wrong_fields=lenient, table=table)
+        # the second has its messages read one by one
+        for messages in ([message], [message, b""]):
+            found += schema.deserialize_flat(messages)[0].to_rows().values
+    debezium = DebeziumJsonDeserializationSchema(row_type)
+    envelope = b'{"op": "d", "op": "c", "after": null, "after": ' + message + b"}"
+    found += debezium.deserialize_flat([envelope])[0].to_rows().values
+    values = [items(row)[0] for row in found if row is not None]
+    if isinstance(value, dict):
+        values = list(map(dict, values))
+    elif isinstance(value, tuple):  # columns give rows within rows as dicts
+        values = [tuple(v.values()) if isinstance(v, dict) else v for v in values]
+    assert values == [value] * 6
 
 
 def test_long_decimals_are_written_with_their_exponent() -> None:

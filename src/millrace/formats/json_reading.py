@@ -22,11 +22,7 @@ from millrace.common.types.type_information import BasicTypeInfo, TypeInformatio
 from millrace.common.types.value_types import BigDecTypeInfo
 from millrace.expressions.json_document import well_formed
 from millrace.formats.json_fields import TIMES, without_utc
-from millrace.formats.json_tokens import (
-    FractionNumber,
-    RepeatedKeys,
-    tree_text,
-)
+from millrace.formats.json_tokens import FractionNumber, tree_text
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
 __all__ = [
@@ -89,8 +85,6 @@ class FieldReaders:
 
         def read(value: Any) -> Row:
             found = _dict(value)
-            if isinstance(found, RepeatedKeys):
-                found = found.fields(names)
             if strict:
                 for name in names:
                     if name not in found:

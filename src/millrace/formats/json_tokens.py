@@ -1,5 +1,5 @@
-"""Jackson-compatible JSON: numbers with their written digits, control characters within texts, and
-repeated keys.
+"""Jackson-compatible JSON: numbers with their written digits, and control characters within texts.
+An object in which a key comes twice has the last value.
 
 Flink: ``AbstractJsonDeserializationSchema``.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -19,7 +19,7 @@ from millrace.expressions.json_document import (
     well_formed,
 )
 
-__all__ = ["FractionNumber", "JsonNumber", "RepeatedKeys", "parse_json", "tree_text"]
+__all__ = ["FractionNumber", "JsonNumber", "parse_json", "tree_text"]
 
 _EXACT = Context(prec=1_000)
 
@@ -36,32 +36,6 @@ class FractionNumber(JsonNumber):
     __slots__ = ()
 
 
-class RepeatedKeys(dict[str, Any]):
-    """An object with repeated keys; as a dict, it has the last value of each."""
-
-    pairs: Sequence[tuple[str, Any]] = ()
-
-    def fields(self, names: Sequence[str]) -> dict[str, Any]:
-        """Values of a row's fields as Flink reads them: reading stops after as many matching
-        keys as there are fields."""
-        found: dict[str, Any] = {}
-        left = len(names)
-        for key, value in self.pairs:
-            if key in names and left:
-                found[key] = value
-                left -= 1
-        return found
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) == len(pairs):
-        return made
-    repeated = RepeatedKeys(made)
-    repeated.pairs = pairs
-    return repeated
-
-
 def _refused(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
@@ -71,7 +45,6 @@ _DECODER = json.JSONDecoder(
     parse_int=JsonNumber,
     parse_float=FractionNumber,
     parse_constant=_refused,
-    object_pairs_hook=_object,
 )
 
 

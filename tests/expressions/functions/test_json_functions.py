@@ -166,8 +166,9 @@ TOO_DEEP = "[" * 1_001 + "]" * 1_001
         ("""JSON_UNQUOTE('"\\x"')""", '"\\x"'),
         ("""JSON_QUERY('{"b": [1, "x"]}', '$.b[?(@ == 1)]')""", "[1]"),
         ("""JSON_EXISTS('{"b": [1]}', '$.b[?(@ == 1)]')""", True),
+        ("""JSON_QUERY('{"a": {"k": 1}, "a": {"k": 2, "k": 3}}', '$.a')""", '{"k":3}'),
     ],
-    ids=range(32),
+    ids=range(33),
 )  # fmt: skip
 def test_hostile_documents_have_a_value(
     read: Callable[[str], ResolvedExpression], call: str, value: object
