@@ -110,13 +110,13 @@ def _planned(parallelism: int, path: Path, arguments: Sequence[str]) -> ProgramP
 
     settings = {options.PARALLELISM.key: str(parallelism)} if parallelism else {}
     JobLauncher.install(Planner(settings=Configuration(settings)))
-    sys.path.insert(0, str(path.parent))
+    files = [path]
     if is_module(path):
         from millrace.statefun.application.program import module_program
 
         files = [path.parent / name for name in arguments]
-        sys.path[:0] = [str(file.parent) for file in files]
         path, arguments = Path(module_program.__file__), [str(path), *map(str, files)]
+    sys.path[:0] = [str(file.parent) for file in files]
     sys.argv = [str(path), *arguments]
     module = ModuleType("__main__")
     module.__file__ = str(path)

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import ssl
 import subprocess
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -263,3 +264,50 @@ def test_a_server_without_tls_is_named(authority: Authority) -> None:
         endpoint = HttpEndpoint("test", "*", url, transport=HASTY)
         with pytest.raises(InvocationError, match=r"at https://localhost.*the last: .*SSL"):
             asyncio.run(closing(RemoteFunctions(endpoint)))
+
+
+def test_a_socket_of_the_host_has_the_certificate_of_localhost(
+    authority: Authority, other_authority: Authority, tmp_path: Path
+) -> None:
+    """Both sides show their certificates, and one of another name or authority is refused."""
+    socket, own = tmp_path / "functions.sock", authority.issue("client")
+    heads: list[bytes] = []
+    transport = replace(
+        HASTY,
+        trust_cacerts=authority.trust,
+        client_cert=str(own.certificate),
+        client_key=str(own.key),
+    )
+    url = f"https+unix://{socket}/call/{{function.name}}"
+    headers = b"Content-Type: application/octet-stream\r\nContent-Length: 0"
+    reply = b"HTTP/1.1 200 OK\r\n" + headers + b"\r\n\r\n"
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                heads.append(head.split(b"\r\n")[0])
+                size = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+                await reader.readexactly(size)
+                writer.write(reply)
+        writer.close()
+
+    async def asked(pair: Pair) -> list[Reply]:
+        tls = serving(pair, authority)
+        server = await asyncio.start_unix_server(serve, socket, ssl=tls)
+        functions = RemoteFunctions(HttpEndpoint("test", "*", url, transport=transport))
+        try:
+            return [await functions.invoke(BATCH), await functions.invoke(BATCH)]
+        finally:
+            functions.close()
+            server.close()
+
+    assert asyncio.run(asked(authority.issue())) == [Effects(), Effects()]
+    assert heads == [b"POST /call/greeter HTTP/1.1"] * 2
+    for pair, reason in (
+        (authority.issue("elsewhere"), "Hostname mismatch"),
+        (other_authority.issue(), "unable to get local issuer certificate"),
+    ):
+        with pytest.raises(InvocationError, match=reason) as caught:
+            asyncio.run(asked(pair))
+        assert f"at https+unix://{socket}" in str(caught.value)
+    assert len(heads) == 2

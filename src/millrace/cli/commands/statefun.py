@@ -107,32 +107,42 @@ def handle_state(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """
     from millrace.cli.operated_job import DirectoryJob, operated_job
     from millrace.cli.printing import aligned, print_json, print_lines
-    from millrace.statefun.address import FunctionType
-    from millrace.statefun.endpoint_update import MODULE_NAME
-    from millrace.statefun.function_state_client import (
-        FunctionStateClient,
-        states_path,
-        states_within,
-        value_text,
-    )
 
-    job, functions = operated_job(args), args.functions or MODULE_NAME
+    job = operated_job(args)
     if isinstance(job, DirectoryJob):
-        client = FunctionStateClient.of_job(job.job.directory, functions=functions)
-        states = client.get(args.type, args.address)
+        rows = _states_here(args, job.job.directory)
     else:
-        path = f"/jobs/{job.id}/state/{states_path(functions, args.address)}"
-        answer = server_client(args).get(path, json="1")
-        states = states_within(answer["value"], FunctionType.of(args.type))
-    rows = [
-        {"state": name, "typename": value.typename, "value": value_text(value)}
-        for name, value in sorted(states.items())
-    ]
+        rows = _states_on_server(args, job.id)
     if args.json:
         print_json(rows)
     else:
         print_lines(aligned([list(row.values()) for row in rows]))
     return 0
+
+
+def _states_here(args: argparse.Namespace, directory: Path) -> list[dict[str, str]]:
+    from millrace.statefun.endpoint_update import MODULE_NAME
+    from millrace.statefun.function_state_client import FunctionStateClient, value_text
+
+    client = FunctionStateClient.of_job(directory, functions=args.functions or MODULE_NAME)
+    states = client.get(args.type, args.address)
+    return [
+        {"state": name, "typename": value.typename, "value": value_text(value)}
+        for name, value in sorted(states.items())
+    ]
+
+
+def _states_on_server(args: argparse.Namespace, job: str) -> list[dict[str, str]]:
+    from urllib.parse import quote
+
+    from millrace.statefun.address import FunctionType
+
+    address = "/".join(quote(p, safe="") for p in (*FunctionType.of(args.type), args.address))
+    asked = {"functions": args.functions} if args.functions else {}
+    answer = server_client(args).get(f"/jobs/{job}/functions/{address}", **asked)
+    return [
+        {key: state[key] for key in ("state", "typename", "value")} for state in answer["states"]
+    ]
 
 
 def handle_run(args: argparse.Namespace, argv: Sequence[str]) -> int:

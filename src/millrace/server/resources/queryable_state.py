@@ -13,7 +13,7 @@ from millrace.rest.address_file import RestAddress, find_address
 from millrace.server.api_route import ApiError, ApiReply, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "ask_job"]
 
 TIMEOUT = 10.0
 """Seconds in which the job must answer."""
@@ -22,6 +22,21 @@ PASSED_ON = ("Retry-After",)
 
 def get_state(server: JobServer, request: ApiRequest) -> ApiReply:
     """Answer ``GET /jobs/:jobid/state`` and the paths below it."""
+    # as it came: in a key, a slash that was encoded is another one
+    below = request.raw_path.partition(f"/jobs/{request.path['jobid']}/state")[2]
+    return ask_job(server, request, below, request.raw_query)
+
+
+def ask_job(server: JobServer, request: ApiRequest, below: str, query: str) -> ApiReply:
+    """Answer of the job that a request names, from the job's own endpoint.
+
+    Args:
+        below: path below the job's queryable states, beginning with a slash; empty for all states.
+
+    Raises:
+        ApiError: 404 or 409, the job has no queryable state or does not run; 503, its endpoint does
+            not answer.
+    """
     job = server.observed(request)
     if job.job.is_over or job.directory is None:
         raise ApiError(409, f"job {job.id} does not run: it is {job.job.status.name}")
@@ -31,10 +46,8 @@ def get_state(server: JobServer, request: ApiRequest) -> ApiReply:
         raise ApiError(
             404, "the job has no queryable state: run it with rest.enabled=true"
         ) from None
-    # as it came: in a key, a slash that was encoded is another one
-    below = request.raw_path.partition(f"/jobs/{request.path['jobid']}/state")[2]
     name = quote(job.details.job_name, safe="")
-    return _asked(address, f"/jobs/{name}/state{below}", request.raw_query)
+    return _asked(address, f"/jobs/{name}/state{below}", query)
 
 
 def _asked(address: RestAddress, path: str, query: str) -> ApiReply:
