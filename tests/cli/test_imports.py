@@ -91,9 +91,10 @@ def test_a_cluster_gets_the_modules_beside_the_job_or_its_functions(
         assert {"helper.py", "package/sub/deep.py"} <= set(content.namelist())
 
 
-def test_a_server_gets_the_modules_beside_the_module_and_its_functions(
+def test_a_server_gets_the_modules_beside_the_functions_of_a_module(
     job: Path, tmp_path: Path
 ) -> None:
+    """Those beside the module are imported nowhere."""
     module = tmp_path / "module" / "shop.yaml"
     module.parent.mkdir()
     for name in ("shop.yaml", "helper.py", "other.py"):
@@ -101,17 +102,16 @@ def test_a_server_gets_the_modules_beside_the_module_and_its_functions(
     packed = packed_program(module, (), tmp_path, job)
     with zipfile.ZipFile(packed) as content:
         assert sorted(content.namelist()) == [
-            *("helper.py", "job.py", "other.py"),
-            *("package/__init__.py", "package/sub/deep.py", "shop.yaml"),
+            *("helper.py", "job.py", "package/__init__.py", "package/sub/deep.py", "shop.yaml")
         ]
-        assert content.read("helper.py") == b""  # the one beside the functions
+        assert content.read("helper.py") == b""
 
 
 @pytest.mark.parametrize("name", ["job.py", "helper.py", "twice.py"])
-def test_a_server_does_not_get_two_modules_of_one_name(
-    job: Path, tmp_path: Path, name: str
+def test_two_modules_of_one_name_are_refused(
+    job: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One of them would replace the other."""
+    """A server would replace one by the other, and here one would hide the other."""
     module, extra = tmp_path / "module" / "shop.yaml", tmp_path / "extra"
     for directory in (module.parent, extra, extra / "twice"):
         directory.mkdir()
@@ -121,6 +121,11 @@ def test_a_server_does_not_get_two_modules_of_one_name(
         path.write_text("OTHER = 1")
     with pytest.raises(UsageError, match=rf"extra/{name} has the name of .*{name}.*: rename one"):
         packed_program(module, (twice, twice, extra / name), tmp_path, job)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    arguments = RunArguments(tmp_path / "program.py", py_files=(job, extra / name), functions=job)
+    if name != "twice.py":
+        with pytest.raises(UsageError, match=rf"extra/{name} has the name of "):
+            _prepare_imports(arguments, tmp_path)
 
 
 def test_a_job_file_alone_needs_no_archive(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from millrace.cli.arguments import UsageError
+
 
 def is_local(master: str | None) -> bool:
     """Whether all workers are children of this process."""
@@ -47,6 +49,26 @@ def archive_siblings(file: Path, archive: Path) -> bool:
         for module in modules:
             out.write(module, module.relative_to(directory))
     return True
+
+
+def modules_of(file: Path, py_files: Sequence[Path]) -> dict[str, Path]:
+    """A Python file, the modules and packages beside it and the modules of ``--py-files``, by their
+    paths below the directory that has them.
+
+    Raises:
+        UsageError: two files have one name, so that only one of them would be imported.
+    """
+    beside = file.resolve().parent
+    modules = {path.relative_to(beside).as_posix(): path for path in sibling_modules(beside)}
+    modules[file.name] = file.resolve()
+    for path in py_files:
+        other = modules.setdefault(path.name, path) if path.suffix == ".py" else path
+        if other.resolve() != path.resolve():
+            raise UsageError(
+                f"--py-files: {path} has the name of {other}, and only one of them would be "
+                "imported: rename one of them"
+            )
+    return modules
 
 
 def sibling_modules(directory: Path) -> Iterator[Path]:

@@ -15,6 +15,7 @@ from millrace.cli.imports import (
     archive_siblings,
     inherit_import_paths,
     is_local,
+    modules_of,
 )
 from millrace.cli.interrupts import Interrupts
 from millrace.cli.job_file import run_job_file
@@ -58,8 +59,14 @@ def _run(arguments: RunArguments) -> int:
 
 def _prepare_imports(arguments: RunArguments, scratch: Path) -> Configuration:
     """Make modules importable here and in the workers; return the settings with the files that
-    Spark ships."""
+    Spark ships.
+
+    Raises:
+        UsageError: two modules have one name.
+    """
     settings = Configuration(arguments.settings)
+    if arguments.py_files:
+        modules_of(arguments.functions or arguments.job, arguments.py_files)
     entries = add_import_paths(arguments.job, arguments.py_files)
     if arguments.remote is None and is_local(arguments.master):
         inherit_import_paths(entries)

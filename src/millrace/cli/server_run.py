@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from millrace.cli.arguments import UsageError, environment_settings, no_file, require_known
 from millrace.cli.commands.grammar import server_client
 from millrace.cli.commands.job_request import say_waiting
-from millrace.cli.imports import sibling_modules
+from millrace.cli.imports import modules_of
 from millrace.cli.served_job import ServedJob, find_served_job
 from millrace.cli.server_client import ServerAwayError, ServerClient
 from millrace.cli.terminal import Terminal
@@ -113,38 +113,25 @@ def packed_program(
     """An archive with the job file, the modules beside it and those of ``--py-files``.
 
     Args:
-        functions: Python file that goes beside the job file, with the modules beside it.
+        functions: Python file of a ``module.yaml``. The modules beside this file are those that
+            the functions import, here and on a server. What is beside the ``module.yaml`` in
+            another directory stays there.
 
     Raises:
         UsageError: a file of ``--py-files`` is no module, which a server does not take, or has the
             name of another file.
     """
     archive = directory / f"{job.stem}.zip"
-    modules = _modules(job if functions is None else functions)
     for path in py_files:
         if path.suffix != ".py":
             raise UsageError(
                 f"--py-files: a server takes modules (.py), not {path}; install it on its machine"
             )
-        other = modules.setdefault(path.name, path)
-        if other.resolve() != path.resolve():
-            raise UsageError(
-                f"--py-files: {path} has the name of {other}, and a server puts both into one "
-                "directory: rename one of them"
-            )
-    # what is beside a module.yaml gives way: without a server, nothing imports it
-    files = _modules(job) | modules
+    modules = modules_of(functions or job, py_files)
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
-        for name, path in sorted(files.items()):
+        for name, path in sorted({**modules, job.name: job.resolve()}.items()):
             out.write(path, name)
     return archive
-
-
-def _modules(program: Path) -> dict[str, Path]:
-    """A file and the modules beside it, by their names in an archive."""
-    beside = program.resolve().parent
-    modules = {path.relative_to(beside).as_posix(): path for path in sibling_modules(beside)}
-    return {**modules, program.name: program.resolve()}
 
 
 def _follow(client: ServerClient, job: ServedJob, terminal: Terminal) -> int:
