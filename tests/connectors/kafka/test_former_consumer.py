@@ -11,7 +11,7 @@ from millrace.common import Row, SimpleStringSchema, Types, WatermarkStrategy
 from millrace.common.errors import JobDefinitionError, MillraceError
 from millrace.common.source import AssignedSplit, ReaderContext
 from millrace.connectors.kafka import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
-from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
+from millrace.connectors.kafka.partition_split import KafkaPartitionSplit, SplitsRemoved
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.connectors import FlinkKafkaConsumer
 from millrace.datastream.formats.json import JsonRowDeserializationSchema
@@ -111,17 +111,19 @@ def test_a_start_that_cannot_be_found_is_refused(properties: dict[str, str], sai
 
 @pytest.mark.parametrize("keeps", [False, True])
 def test_restored_partitions_of_other_topics_are_left_out(keeps: bool) -> None:
-    """As read, so nothing of them is left to a later checkpoint."""
+    """As read; the enumerator keeps their positions."""
     consumer = FlinkKafkaConsumer("orders", TEXT, PROPERTIES)
     if keeps:
         consumer.disable_filter_restored_partitions_with_subscribed_topics()
-    reader = consumer.create_reader(ReaderContext(0, 1, lambda: 0))
+    context = ReaderContext(0, 1, lambda: 0)
+    reader = consumer.create_reader(context)
     former = KafkaPartitionSplit("returns-0", "returns", 0, 0)
     reader.add_splits([AssignedSplit(former, 5)])
     try:
         assert [(found.split_id, found.finished) for found in reader.poll(10)] == (
             [] if keeps else [("returns-0", True)]
         )
+        assert context.events == ([] if keeps else [SplitsRemoved({"returns-0": 5})])
     finally:
         reader.close()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from millrace.common import Configuration
-from millrace.common.errors import SerializationError
+from millrace.common.errors import SerializationError, UserFunctionError
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.application.kafka_components import (
@@ -23,6 +23,8 @@ from millrace.statefun.application.module_job import add_module, embedded_functi
 from millrace.statefun.module import KafkaEgress, KafkaIngress, Routed, StartupPosition, read_module
 from millrace.statefun.protocol import KAFKA_RECORD, KafkaProducerRecord
 from millrace.statefun.types import STRING, typed
+from millrace.testing import run_local
+from millrace.testing.resident_tasks import local_resident_executor
 
 pytest.importorskip("statefun")
 pytest.importorskip("confluent_kafka")
@@ -174,3 +176,75 @@ def test_records_go_through_functions(
     for id in range(3):
         own = [text for text in written if text.startswith(f"a{id} ")]
         assert own == [f"a{id} v{n}" for n in range(id, 20, 3)]
+
+
+class ReadAgain:
+    """A module whose ingress has other topics in each run. It reads what is there, and ends."""
+
+    def __init__(self, topics: Any, directory: Path, **local: Any) -> None:
+        self.topics = topics
+        self.one, self.other, self.target = (topics.create() for _ in range(3))
+        self._local = {**local, "checkpoint_dir": str(directory / "checkpoints"), "resume": True}
+        self._path = directory / "module.yaml"
+
+    def run(self, *sources: str) -> None:
+        from statefun.egress_io import kafka_egress_message
+
+        from statefun import StatefulFunctions
+
+        functions, target = StatefulFunctions(), self.target
+
+        @functions.bind("test/echo")
+        def echo(context: Any, message: Any) -> None:
+            value = message.raw_value()
+            record = kafka_egress_message(typename="test/kafka", topic=target, value=value)
+            context.send_egress(record)
+
+        first, *others = sources
+        module = MODULE.format(
+            address=self.topics.bootstrap_servers,
+            position="latest",
+            source=first,
+            semantic="at-least-once",
+            more="",
+        )
+        mark = "    - topic:"
+        entry = mark + module.partition(mark)[2].partition("---")[0]
+        more = "".join(entry.replace(first, other) for other in others)
+        self._path.write_text(module.replace(entry, entry + more))
+        config = {"execution.checkpointing.interval": "0 ms", "millrace.available-now": "true"}
+        with run_local(**self._local):
+            env = StreamExecutionEnvironment.get_execution_environment(Configuration(config))
+            env.set_parallelism(2)
+            add_module(env, read_module(self._path), embedded_functions({"functions": functions}))
+            env.execute("module")
+
+
+@pytest.mark.parametrize("executor", ["epochs", "resident"])
+def test_a_topic_that_leaves_the_module_and_comes_back_is_read_from_where_it_was_left(
+    kafka_broker: Any, tmp_path: Path, executor: str
+) -> None:
+    from kafka_topics import Topics
+    from wall_clock import WallClock
+
+    topics = Topics(kafka_broker.bootstrap_servers)
+    local: dict[str, Any] = {"clock": WallClock()}
+    if executor == "resident":
+        local = {"executor": lambda: local_resident_executor(2)}
+    module = ReadAgain(topics, tmp_path, **local)
+    module.run(module.one, module.other)
+    expected: list[str] = []
+    for round, sources in enumerate([2, 1, 1, 2, 2]):
+        for topic, name in ((module.one, "a"), (module.other, "b")):
+            topics.send(topic, [f"{name}{round}"], key="k")
+        module.run(*(module.one, module.other)[:sources])
+        expected += [f"a{round}"] + [f"b{n}" for n in range(round + 1) if sources == 2]
+        assert sorted(topics.values(module.target)) == sorted({*expected})
+    # in a topic that is not read, retention deletes what was not read
+    module.run(module.one)
+    topics.send(module.other, ["b5", "b6"], key="k")
+    topics.delete_before(module.other, 6)
+    with pytest.raises(
+        UserFunctionError, match="up to offset 5, and the brokers have deleted"
+    ):
+        module.run(module.one, module.other)

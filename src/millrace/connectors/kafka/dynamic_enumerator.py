@@ -20,9 +20,9 @@ from millrace.connectors.kafka.dynamic_split import (
     ClusterEvent,
     DynamicKafkaSplit,
     RemoveSplits,
-    SplitsRemoved,
 )
 from millrace.connectors.kafka.metadata_service import ClusterMetadata
+from millrace.connectors.kafka.partition_split import SplitsRemoved
 from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
 
 __all__ = ["DynamicKafkaEnumerator"]
@@ -166,9 +166,10 @@ class DynamicKafkaEnumerator(SplitEnumerator):
         for name, enumerator in self._enumerators.items():
             for split in enumerator.discover(now):
                 wrapped = DynamicKafkaSplit.of(name, split)  # type: ignore[arg-type]
-                at = self._left.pop(wrapped.split_id, wrapped.split.starting_offset)
-                again = replace(wrapped.split, starting_offset=at)
-                found.append(replace(wrapped, split=again))
+                at = self._left.pop(wrapped.split_id, None)
+                if at is not None:
+                    wrapped = replace(wrapped, split=wrapped.split.continued_at(at))
+                found.append(wrapped)
             events = self._contexts[name].events
             for subtask, event in events:
                 self._context.send_source_event(subtask, ClusterEvent(name, event))

@@ -20,8 +20,8 @@ from millrace.connectors.kafka.dynamic_split import (
     ClusterEvent,
     DynamicKafkaSplit,
     RemoveSplits,
-    SplitsRemoved,
 )
+from millrace.connectors.kafka.partition_split import SplitsRemoved
 from millrace.connectors.kafka.reader import KafkaSourceReader
 
 __all__ = ["DynamicKafkaReader"]

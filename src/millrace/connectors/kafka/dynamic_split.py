@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from millrace.common.source import SourceEvent, SourceSplit
 from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
 
-__all__ = ["ClusterEvent", "DynamicKafkaSplit", "RemoveSplits", "SplitsRemoved"]
+__all__ = ["ClusterEvent", "DynamicKafkaSplit", "RemoveSplits"]
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,3 @@ class RemoveSplits(SourceEvent):
     """Tells readers to stop reading these splits."""
 
     split_ids: frozenset[str]
-
-
-@dataclass(frozen=True)
-class SplitsRemoved(SourceEvent):
-    """A reader's reply: its offset in each removed split, by split id."""
-
-    offsets: dict[str, int]

@@ -3,11 +3,11 @@ records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from millrace.common.source import EnumeratorContext, SourceSplit, SplitEnumerator
+from millrace.common.source import EnumeratorContext, SourceEvent, SourceSplit, SplitEnumerator
 from millrace.connectors.kafka.client import (
     KafkaError,
     ask,
@@ -16,7 +16,7 @@ from millrace.connectors.kafka.client import (
     import_confluent_kafka,
 )
 from millrace.connectors.kafka.offsets_initializer import KafkaOffsetsInitializer
-from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
+from millrace.connectors.kafka.partition_split import KafkaPartitionSplit, SplitsRemoved
 from millrace.connectors.kafka.partition_watch import NewRecords, PartitionWatch
 from millrace.connectors.kafka.subscription import KafkaSubscription
 from millrace.connectors.kafka.topic_ids import (
@@ -39,11 +39,14 @@ _LOOK_AGAIN = 100
 
 
 class KafkaEnumerator(SplitEnumerator):
-    """Finds partitions; its state is the set of known partitions.
+    """Finds partitions. Its state is the set of known partitions, and the offsets of those that
+    readers no longer read: if their topic is subscribed again, reading goes on there.
 
     Args:
         config: configuration of the consumer that queries the brokers.
         discovery_interval: ms between looks for new partitions; None for a single look.
+        topics: topics that readers read; they leave out partitions of other topics, which a
+            checkpoint may have. None if they read all.
     """
 
     def __init__(
@@ -53,7 +56,11 @@ class KafkaEnumerator(SplitEnumerator):
         starting_offsets: KafkaOffsetsInitializer,
         stopping_offsets: KafkaOffsetsInitializer | None,
         discovery_interval: int | None,
+        topics: Collection[str] | None = None,
     ) -> None:
+        self._wanted = topics
+        self._left: dict[str, int] = {}
+        """Offsets of partitions that readers no longer read, by split id."""
         self._config = config
         self._subscription = subscription
         self._starting = starting_offsets
@@ -107,14 +114,25 @@ class KafkaEnumerator(SplitEnumerator):
         if self._watch is None:
             self._watch = PartitionWatch(client_config(self._config))
         # readers that look themselves are watched for topics that are made anew
-        if self._watch.look(self._known or ()) and not self._context.readers_look:
+        if self._watch.look(self._read()) and not self._context.readers_look:
             for subtask in range(self._context.parallelism):
                 self._context.send_source_event(subtask, NewRecords())
         return self._watch.shrunk
 
     def prepare_for_available_now(self, now: int) -> None:
         self._available_now = True
-        self._ends = self._asked(lambda: self._ends_of(self._known or ()))
+        self._ends = self._asked(lambda: self._ends_of(self._read()))
+
+    def _read(self) -> Collection[KafkaTopicPartition]:
+        """Known partitions that readers read."""
+        known, topics = self._known or set(), self._wanted
+        return known if topics is None else {place for place in known if place.topic in topics}
+
+    def handle_source_event(self, subtask: int, event: SourceEvent) -> None:
+        if isinstance(event, SplitsRemoved):
+            self._left |= event.offsets
+            self._known = {p for p in self._known or set() if str(p) not in event.offsets}
+            self._context.logger.info("no longer read: %s", ", ".join(sorted(event.offsets)))
 
     def available_now_end(self, split: KafkaPartitionSplit) -> int | None:
         """Offset at which an available-now run ends; None if the split has an end of its own."""
@@ -178,7 +196,9 @@ class KafkaEnumerator(SplitEnumerator):
         stop = self._stopping.resolve(new, consumer) if self._stopping is not None else {}
         if self._available_now:
             self._ends.update(self._ends_of(new))
-        return [KafkaPartitionSplit(str(p), *p, first[p], stop.get(p)) for p in new]
+        splits = [KafkaPartitionSplit(str(p), *p, first[p], stop.get(p)) for p in new]
+        left = self._left
+        return [s.continued_at(left[s.split_id]) if s.split_id in left else s for s in splits]
 
     def _connected(self) -> Any:
         if self._consumer is None:
@@ -187,6 +207,8 @@ class KafkaEnumerator(SplitEnumerator):
 
     def _new(self, splits: list[KafkaPartitionSplit]) -> list[KafkaPartitionSplit]:
         self._known = (self._known or set()) | {split.place for split in splits}
+        for split in splits:
+            self._left.pop(split.split_id, None)
         if splits:
             places = ", ".join(f"{split.place}@{split.starting_offset}" for split in splits)
             self._context.logger.info("reading partitions %s", places)
@@ -207,12 +229,14 @@ class KafkaEnumerator(SplitEnumerator):
         if self._known is None:
             return None
         places = sorted((place.topic, place.partition) for place in self._known)
-        return {"partitions": places, "topics": dict(self._topic_ids)}
+        state = {"partitions": places, "topics": dict(self._topic_ids)}
+        return {**state, "left": dict(self._left)} if self._left else state
 
     def restore_state(self, state: dict[str, Any] | None) -> None:
         if state is not None:
             self._known = {KafkaTopicPartition(*place) for place in state["partitions"]}
             self._topic_ids = dict(state["topics"])
+            self._left = dict(state.get("left", {}))
 
     def close(self) -> None:
         self._watch = None

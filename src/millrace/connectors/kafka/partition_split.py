@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from millrace.common.source import SourceSplit
+from millrace.common.source import SourceEvent, SourceSplit
 from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
 
-__all__ = ["KafkaPartitionSplit"]
+__all__ = ["ContinuedPartitionSplit", "KafkaPartitionSplit", "SplitsRemoved"]
 
 
 @dataclass(frozen=True)
@@ -25,3 +25,23 @@ class KafkaPartitionSplit(SourceSplit):
     def place(self) -> KafkaTopicPartition:
         """The partition."""
         return KafkaTopicPartition(self.topic, self.partition)
+
+    def continued_at(self, offset: int) -> ContinuedPartitionSplit:
+        """The split from the offset up to which the job has read it before."""
+        return ContinuedPartitionSplit(
+            self.split_id, self.topic, self.partition, offset, self.stopping_offset
+        )
+
+
+@dataclass(frozen=True)
+class ContinuedPartitionSplit(KafkaPartitionSplit):
+    """A partition that was not read for a while. The job has read it up to its first offset, so
+    records that are missing there are an error."""
+
+
+@dataclass(frozen=True)
+class SplitsRemoved(SourceEvent):
+    """Tells an enumerator the offset at which a reader has stopped reading each removed split, by
+    split id."""
+
+    offsets: dict[str, int]

@@ -26,7 +26,11 @@ from millrace.connectors.kafka.client import (
     is_transient,
 )
 from millrace.connectors.kafka.offset_reset import OffsetReset
-from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
+from millrace.connectors.kafka.partition_split import (
+    ContinuedPartitionSplit,
+    KafkaPartitionSplit,
+    SplitsRemoved,
+)
 from millrace.connectors.kafka.partition_watch import NewRecords
 from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
 from millrace.connectors.kafka.value_decoder import ValueDecoder
@@ -89,8 +93,8 @@ class KafkaSourceReader(SourceReader[Any]):
         create_decoder: makes the decoder of a partition.
         commits: whether positions of complete checkpoints are committed to the brokers.
         reset: policy for positions that the brokers do not have, as the consumer reports.
-        topics: topics to read; partitions of other topics, which a checkpoint may have, count as
-            read. None to read all.
+        topics: topics to read; partitions of other topics, which a checkpoint may have, are
+            finished, and the enumerator is told their offsets. None to read all.
     """
 
     def __init__(
@@ -140,11 +144,16 @@ class KafkaSourceReader(SourceReader[Any]):
         if self._consumer is None:
             self._consumer = create_consumer(self._config)
         assigned = []
+        removed: dict[str, int] = {}
         for split, position, end in splits:
             at = split.starting_offset if position is None else position
             decoder = self._create_decoder(str(split.place))
-            opened = _OpenPartition(split, at, end, decoder, has_been=position is not None)
-            if opened.at_end or not self._is_wanted(split):
+            has_been = position is not None or isinstance(split, ContinuedPartitionSplit)
+            opened = _OpenPartition(split, at, end, decoder, has_been)
+            if not self._is_wanted(split):
+                opened.goes_on = False
+                removed[split.split_id] = at
+            if opened.at_end or split.split_id in removed:
                 self._ended.append(opened)
                 continue
             self._assigned += 1
@@ -152,6 +161,8 @@ class KafkaSourceReader(SourceReader[Any]):
             self._open[opened.place] = opened
             self._show(opened)
             assigned.append(self._kafka.TopicPartition(*opened.place, at))
+        if removed:
+            self._context.send_source_event(SplitsRemoved(removed))
         if assigned:
             self._call(lambda: self._consumer.incremental_assign(assigned))
 

@@ -101,6 +101,7 @@ class KafkaSource(Source[T]):
             reading.starting_offsets,
             reading.stopping_offsets,
             self._discovery_interval(),
+            self._topics_to_read(),
         )
 
     def create_reader(self, context: ReaderContext) -> KafkaSourceReader:
@@ -116,12 +117,17 @@ class KafkaSource(Source[T]):
             commits and "group.id" in reading.properties,
             context,
             reset or OffsetReset("error", is_asked_for=True),
-            reading.subscription.topics if reading.only_subscribed else None,
+            self._topics_to_read(),
         )
 
+    def _topics_to_read(self) -> tuple[str, ...] | None:
+        reading = self._reading
+        return reading.subscription.topics if reading.only_subscribed else None
+
     def of_subscribed_topics(self) -> KafkaSource[T]:
-        """A source that skips partitions of a checkpoint whose topics are no longer subscribed,
-        as that of Flink 1 does."""
+        """A source that leaves out partitions of a checkpoint whose topics are no longer
+        subscribed, as that of Flink 1 does. A topic that is subscribed again is read from where it
+        was left."""
         return KafkaSource(replace(self._reading, only_subscribed=True))
 
     def _discovery_interval(self) -> int | None:

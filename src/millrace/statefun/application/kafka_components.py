@@ -85,7 +85,8 @@ def _id(message: Any) -> str:
 
 
 def kafka_source(ingress: KafkaIngress) -> KafkaSource[Any]:
-    """Source of an ingress."""
+    """Source of an ingress. Topics that a checkpoint has and the ingress no longer names are left
+    out; one that comes back is read from where it was left."""
     builder = KafkaSource.builder()
     for name, value in ingress.properties:
         builder.set_property(name, value)
@@ -95,7 +96,8 @@ def kafka_source(ingress: KafkaIngress) -> KafkaSource[Any]:
         builder.set_group_id(ingress.consumer_group_id)
     builder.set_deserializer(RoutedRecords(ingress.topics))
     reset = KafkaOffsetResetStrategy[ingress.auto_offset_reset_position.upper()]
-    return builder.set_starting_offsets(_offsets(ingress.startup_position, reset)).build()
+    builder.set_starting_offsets(_offsets(ingress.startup_position, reset))
+    return builder.build().of_subscribed_topics()
 
 
 def _offsets(position: StartupPosition, reset: KafkaOffsetResetStrategy) -> KafkaOffsetsInitializer:
