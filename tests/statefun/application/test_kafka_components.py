@@ -244,7 +244,5 @@ def test_a_topic_that_leaves_the_module_and_comes_back_is_read_from_where_it_was
     module.run(module.one)
     topics.send(module.other, ["b5", "b6"], key="k")
     topics.delete_before(module.other, 6)
-    with pytest.raises(
-        UserFunctionError, match="up to offset 5, and the brokers have deleted"
-    ):
+    with pytest.raises(UserFunctionError, match="up to offset 5, and the brokers have deleted"):
         module.run(module.one, module.other)

@@ -20,6 +20,7 @@ from millrace.testing import Faults, ManualClock, run_local
 
 JSON = "test/json"
 LANGUAGES = [
+    "python",
     "javascript",
     # their tool chains are large: `make test` does without them
     pytest.param("go", marks=pytest.mark.connectors),

@@ -26,7 +26,7 @@ def stack() -> Iterator[ExitStack]:
         yield stack
 
 
-@pytest.mark.parametrize("language", ["javascript", "go", "java"])
+@pytest.mark.parametrize("language", ["python", "javascript", "go", "java"])
 def test_states_are_exact_after_kills(
     language: str,
     request: pytest.FixtureRequest,

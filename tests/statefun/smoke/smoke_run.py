@@ -19,6 +19,7 @@ from kafka_topics import Topics
 from killed_job import KilledJob, kill_a_worker
 from smoke_commands import Command, Commands
 
+from millrace.cli.main import main
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader
 
@@ -26,6 +27,13 @@ HERE = Path(__file__).parent
 PARTITIONS = 2
 PYTHON = (sys.executable, str(HERE / "smoke_functions.py"))
 """Command of the server with Flink's Python SDK."""
+
+ENDPOINT = """\
+kind: io.statefun.endpoints.v2/http
+spec:
+  functions: smoke/*
+  urlPathTemplate: {url}
+"""
 
 
 class FunctionServer:
@@ -147,6 +155,17 @@ class Smoke(KilledJob):
             workers = [w for server in servers for w in server.children()]
             if workers:
                 rng.choice(workers).kill()
+
+    # -- endpoints -------------------------------------------------------------------------
+
+    def move_functions(self, url: str) -> None:
+        """Have the running job call its functions at another URL, by the command that people
+        use."""
+        module = self.directory / "module.yaml"
+        module.write_text(ENDPOINT.format(url=url))
+        checkpoints = str(self.directory / "checkpoints")
+        command = ["statefun", "update", "smoke", str(module), "--functions", "smoke"]
+        assert main([*command, "--checkpoint-dir", checkpoints]) == 0, self.log
 
     # -- commands --------------------------------------------------------------------------
 

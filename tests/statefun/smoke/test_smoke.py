@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from smoke_commands import Commands
 
 pytestmark = pytest.mark.fault
-COMMANDS, KILLS = 100_000, 20
-"""Size of the long run. Kills are of each kind."""
+COMMANDS, KILLS, REPLACEMENTS = 100_000, 20, 10
+"""Size of the long runs. Kills are of each kind."""
 
 
 @pytest.fixture
@@ -88,4 +88,27 @@ def test_states_are_exact_after_twenty_kills_of_everything(
         run.feed(commands.draw(COMMANDS // len(kills)))
         run.wait_for_more(rng.randrange(COMMANDS // len(kills) // 4))
         kill()
+    run.check()
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("where", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+def test_states_are_exact_after_ten_replacements_of_the_functions(
+    where: str, kafka_broker: Any, tmp_path: Path, stack: ExitStack
+) -> None:
+    """Each server of functions is killed as soon as the job has the URL of its successor."""
+    from kafka_topics import Topics
+    from smoke_run import FunctionServer, Smoke
+
+    server = stack.enter_context(closing(FunctionServer()))
+    commands = Commands(10, 128)
+    topics = Topics(kafka_broker.bootstrap_servers)
+    run = Smoke(topics, tmp_path, commands, server.url, where)
+    stack.callback(run.close)
+    for _ in range(REPLACEMENTS):
+        run.feed(commands.draw(COMMANDS // 10 // REPLACEMENTS))
+        run.wait_for_more(COMMANDS // 10 // REPLACEMENTS // 4)
+        former, server = server, stack.enter_context(closing(FunctionServer()))
+        run.move_functions(server.url)
+        former.close()
     run.check()
