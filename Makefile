@@ -61,6 +61,7 @@ quick-lint: setup
 	$(BIN)/python scripts/check_english.py
 	$(BIN)/python scripts/gen_configuration.py --check
 	$(BIN)/python scripts/gen_sql_functions.py --check
+	$(BIN)/python scripts/gen_home_page.py --check
 
 types: setup
 	$(BIN)/mypy
@@ -77,6 +78,7 @@ web-check: setup
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python scripts/check_site.py
 
 bench: setup
 	$(BIN)/python benchmarks/run.py

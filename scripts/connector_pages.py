@@ -6,11 +6,13 @@ The page of a connector begins with what it reads and writes, and with its guara
     reads: bounded or not
     writes: topics
     guarantee: exactly once
+    group: Logs and queues
     ---
 
     # Kafka
 
-From these pages, the hook makes the lines of the navigation, and replaces a line
+The group is a section of the navigation; a page without one stands beside the sections. From these
+pages, the hook makes the lines of the navigation, and replaces a line
 ``<!-- connectors: LIST -->`` of another page: by rows of the table of connectors (``overview``), by
 rows of the table of extras (``extras``), or by sections of the API reference (``reference``).
 """
@@ -47,6 +49,7 @@ class ConnectorPage:
     reads: str
     writes: str
     guarantee: str
+    group: str = ""
 
     @property
     def directions(self) -> str:
@@ -74,7 +77,7 @@ def connector_pages() -> list[ConnectorPage]:
             title = re.findall(r"^# (.*)$", text, re.MULTILINE)[
                 0
             ]  # the others are comments of code
-            sides = [str(data.get(key) or "") for key in ("reads", "writes", "guarantee")]
+            sides = [str(data.get(key) or "") for key in ("reads", "writes", "guarantee", "group")]
             pages.append(ConnectorPage(path.stem, title, *sides))
     return sorted(pages, key=lambda page: page.title.lower())
 
@@ -114,7 +117,7 @@ def _reference(markdown: str) -> Iterator[str]:
 
 
 def on_config(config: Any) -> Any:
-    """Put the pages of connectors behind the section's first page."""
+    """Put the pages of connectors, in their groups, behind the section's first page."""
     [section] = [
         entries
         for section in config.nav
@@ -122,10 +125,16 @@ def on_config(config: Any) -> Any:
         if isinstance(entries, list) and "connectors/index.md" in entries
     ]
     place = section.index("connectors/index.md") + 1
-    section[place:place] = [
-        {page.title: f"connectors/{page.name}.md"} for page in connector_pages()
-    ]
+    section[place:place] = _grouped(connector_pages())
     return config
+
+
+def _grouped(pages: list[ConnectorPage]) -> list[Any]:
+    """Entries of the navigation: groups by their names, then the pages without a group."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for page in pages:
+        groups.setdefault(page.group, []).append({page.title: f"connectors/{page.name}.md"})
+    return [*({name: groups[name]} for name in sorted(groups) if name), *groups.get("", [])]
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -1,4 +1,5 @@
-"""Programs of the README and the first pages are those in the examples, and print what is said."""
+"""Programs of the README and the first pages are those in the examples, and print what is said;
+tests/docs/test_home_page.py runs those of the home page."""
 
 from __future__ import annotations
 
@@ -15,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 PAGES = {
     "README.md": "unpaid_orders.py",
     "docs/getting-started.md": "unpaid_orders.py",
-    "docs/index.md": "visits.py",
 }
 
 

@@ -27,6 +27,7 @@ from millrace.cli.commands import (
     status,
     stop,
     top,
+    trial,
 )
 
 COMMANDS = (
@@ -46,6 +47,7 @@ COMMANDS = (
     cancel,
     rescale,
     doctor,
+    trial,
 )
 
 

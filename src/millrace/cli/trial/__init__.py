@@ -1,0 +1,1 @@
+"""Servers for trying out: ``millrace try``."""
