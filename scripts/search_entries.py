@@ -33,6 +33,8 @@ PUBLIC_NAME = re.compile(r"^::: (millrace\.[\w.]+)$", re.MULTILINE)
 ROW = re.compile(r"<tr>\s*<td>(?P<first>.*?)</td>(?P<others>.*?)</tr>", re.DOTALL)
 CODE = re.compile(r"<code>(.*?)</code>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
+LABEL = re.compile(r"<code>[\w-]+</code>")
+"""A label behind a name in the API reference, such as ``dataclass``."""
 NAME = re.compile(r"^[\w. -]+")
 
 
@@ -126,6 +128,7 @@ def weigh(documents: list[dict[str, Any]], public: set[str]) -> None:
     for document in documents:
         if document["location"] in public:
             document["boost"] = NAMES_BOOST
+            document["title"] = LABEL.sub("", document["title"]).strip()
         title = document["title"].lower()
         if "boost" in document and title in RAISED:
             document["boost"] *= 3

@@ -61,7 +61,12 @@ def test_names_of_the_reference_come_before_pages_that_mention_them(tmp_path: Pa
     places = ["api/state/", "api/state/#millrace.common.State", "concepts/#millrace.common.State"]
     index.write_text(
         json.dumps(
-            {"docs": [{"location": place, "title": "State", "text": ""} for place in places]}
+            {
+                "docs": [
+                    {"location": place, "title": "State  <code>dataclass</code>", "text": ""}
+                    for place in places
+                ]
+            }
         )
     )
     page: Any = SimpleNamespace(file=SimpleNamespace(src_uri="api/state.md"), url="api/state/")
@@ -71,6 +76,7 @@ def test_names_of_the_reference_come_before_pages_that_mention_them(tmp_path: Pa
     search_entries.on_post_build(config=SimpleNamespace(site_dir=str(tmp_path)))
     weighed = json.loads(index.read_text())["docs"]
     assert ["boost" in document for document in weighed] == [False, True, False]
+    assert weighed[1]["title"] == "State"
 
 
 def test_a_common_word_weighs_more_as_a_name() -> None:
