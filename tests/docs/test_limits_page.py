@@ -10,7 +10,8 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 LIMITS = (DOCS / "limits.md").read_text(encoding="utf-8")
 SIGNS = re.compile(
-    r"^#+ .*\b(refused|refuses|[Ll]imits|does not run)\b.*$|\b[Nn]ot supported\b|\bnot planned\b|^Refused: ",
+    r"^#+ .*\b(refused|refuses|[Ll]imits|does not run)\b.*$"
+    r"|\b[Nn]ot supported\b|\bnot planned\b|^Refused: ",
     re.MULTILINE,
 )
 """Headings and words by which a page says what it does not do."""
