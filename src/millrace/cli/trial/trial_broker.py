@@ -77,7 +77,8 @@ class TrialBroker:
 
         administration: Any = confluent_kafka.admin
         wanted = [administration.NewTopic(name, num_partitions=1) for name in names]
-        for created in self._admin().create_topics(wanted).values():
+        admin = self._admin()  # a client that nothing refers to ends, and its requests with it
+        for created in admin.create_topics(wanted).values():
             created.result(_READY_S)
 
     @property
