@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 PICTURES = ROOT / "docs" / "pictures" / "applications"
 WIDTH, HEIGHT = 720, 240
-TEXT, LINE, GOOD, WARN, BAD = "#64748b", "#94a3b8", "#14b8a6", "#f59e0b", "#e11d48"
+TEXT, LINE, GOOD, WARN, BAD = "#718096", "#94a3b8", "#14b8a6", "#f59e0b", "#e11d48"
 """Colours that can be told from white and from black."""
 Point = tuple[float, float]
 

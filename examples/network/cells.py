@@ -29,7 +29,7 @@ SLOW = "south"
 CUT_OFF = ("west-1", "west-2")
 """They tell of the minutes `CUT` all at once, long after."""
 CUT = range(70, 80)
-BACK = 120
+BACK = 220
 Measurement = dict[str, Any]
 
 

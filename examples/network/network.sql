@@ -1,5 +1,6 @@
--- A job that reads a file at once sees what is late only if the watermark is sent on in between.
-SET 'millrace.buffer.records' = '24';
+-- The file is read in pieces, as if its rows came in the course of the morning: at once nothing would be late.
+SET 'millrace.epoch.initial-records-per-split' = '960';
+SET 'millrace.epoch.max-records-per-split' = '960';
 
 -- What the cells tell, in the order of arrival: up to five minutes later than others is in time.
 CREATE TABLE measurements (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import application_pictures as pictures
 import gen_application_pages as generator
 import pytest
 
@@ -21,3 +22,12 @@ def test_programs_on_pages_are_those_of_the_examples() -> None:
     """The shop is no session: it needs servers."""
     for page in generator.with_programs():
         assert generator.with_files(page) == page.read_text(encoding="utf-8"), page
+
+
+@pytest.mark.parametrize("name", pictures.STILL)
+def test_pictures_are_drawn_anew(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of results are compared by the tests of their examples."""
+    for example in ("feed", "surge", "payments_rings"):
+        monkeypatch.syspath_prepend(pictures.EXAMPLES / example)
+    picture = (pictures.PICTURES / f"{name}.svg").read_text("utf-8")
+    assert pictures.STILL[name]() == picture

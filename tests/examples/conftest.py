@@ -9,6 +9,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 # what the tests of several applications share
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(EXAMPLES.parent / "scripts"))
 for directory in (
     *("flights", "cards", "fraud", "cleanup", "sessions", "shop"),
     *("greeter", "cart", "rides", "surge"),

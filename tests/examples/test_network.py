@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import application_pictures as pictures
 import board
 import cells
 import pytest
@@ -122,3 +123,9 @@ def test_alarms_are_three_bad_windows_or_more(results: Path) -> None:
 def test_the_board_has_a_line_for_each_region(results: Path) -> None:
     lines = board.board(board.read(results / "board")).splitlines()
     assert [line.split()[0] for line in lines] == ["all", *cells.REGIONS]
+
+
+def test_the_picture_is_of_these_results(results: Path) -> None:
+    """After a change run scripts/application_pictures.py."""
+    picture = (pictures.PICTURES / "network.svg").read_text("utf-8")
+    assert pictures.network(results) == picture

@@ -6,6 +6,7 @@ from math import sqrt
 from pathlib import Path
 from random import Random
 
+import application_pictures as pictures
 import judge
 import machines
 import pytest
@@ -35,6 +36,9 @@ def test_faults_are_found_and_alerts_are_right(seed: int, tmp_path: Path) -> Non
     assert len(found.faults) > 15
     assert found.recall >= 0.9, found.missed
     assert found.precision >= 0.9, found.wrong
+    if seed == machines.SEED:  # after a change run scripts/application_pictures.py
+        picture = (pictures.PICTURES / "sensors.svg").read_text("utf-8")
+        assert pictures.sensors(tmp_path) == picture
 
 
 def test_shocks_are_those_of_a_plain_computation() -> None:
