@@ -50,6 +50,7 @@ def environment(checkpoint_dir: str) -> StreamExecutionEnvironment:
         "execution.checkpointing.dir": checkpoint_dir,
         "execution.checkpointing.interval": "0 ms",
         "rest.enabled": "true",
+        "millrace.executor": "epochs",  # as in RESULTS.md
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
     return env.set_parallelism(PARALLELISM)

@@ -19,6 +19,7 @@ from exports import ARTICLES, HEADER, deliver, files
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault]
 
+REGIONS = {"BE": "Benelux", "DE": "Middle", "FR": "West", "NL": "Benelux"}
 Place = tuple[str, int]
 """A file, and the byte at which a line begins."""
 
@@ -61,6 +62,8 @@ def live_through(application: Application) -> None:
         table = (EXAMPLES / "cleanup/regions.csv").read_bytes()
         deliver(directory / "countries", "regions.csv", table)
         application.start("cleanup/cleanup_2.py", parallelism=3, savepoint=savepoint)
+        # an order that is quicker than the table has no region
+        application.wait_for(lambda: application.progress().get("records") == len(REGIONS))
         arrive(directory, 3)
         application.wait_for(lambda: written() == lines(1, 2, 3))
         application.stop()
@@ -79,11 +82,10 @@ def check(application: Application) -> None:
     copies = Counter(fields["order"] for fields in good.values())
     assert Counter(one["order"] for one in orders) == Counter(dict.fromkeys(copies, 1))
     assert len(duplicates) == sum(copies.values()) - len(copies) > 20
-    regions = {"BE": "Benelux", "DE": "Middle", "FR": "West", "NL": "Benelux"}
     for one in orders:
         fields = good[one["file"], one["offset"]]
         new = one["file"].startswith("export-3")
-        assert one["region"] == (regions[one["country"]] if new else None)
+        assert one["region"] == (REGIONS[one["country"]] if new else None)
         assert {name: fields[name] for name in ("order", "day", "country", "note")} == {
             name: one[name] for name in ("order", "day", "country", "note")
         }

@@ -180,7 +180,9 @@ class RunningServer(AnsweringServer):
                 with suppress(psutil.NoSuchProcess):
                     drivers.append(psutil.Process(self.process_of(job)))
                 self.http.patch(f"/jobs/{job}?mode=cancel")
-            _, left = psutil.wait_procs(drivers, PATIENCE_S)
+            until = time.monotonic() + PATIENCE_S
+            while (left := list(filter(_is_alive, drivers))) and time.monotonic() < until:
+                time.sleep(0.05)
             for driver in left:
                 os.killpg(driver.pid, signal.SIGKILL)
         self.process.terminate()
@@ -188,3 +190,10 @@ class RunningServer(AnsweringServer):
             self.process.wait(30)
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGKILL)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    """Whether a process runs; one that has ended may wait until its parent reaps it."""
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    return False

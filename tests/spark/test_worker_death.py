@@ -64,7 +64,8 @@ def test_the_operator_is_named(
         return value
 
     monkeypatch.setattr(epoch_runner, "INFRASTRUCTURE_RETRIES", 0)
-    env = StreamExecutionEnvironment.get_execution_environment()
+    settings = Configuration({"millrace.executor": "epochs"})
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
     numbers = env.from_collection([1, 2, 3]).map(lambda v: v).name("harmless")
     deaths = numbers.key_by(lambda v: v % 2).map(deadly).name("deadly")
     deaths.key_by(lambda v: v).map(lambda v: v).name("after it").print()

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from millrace.cli import run
 from millrace.cli.main import main
 from millrace.datastream import job_place
+from millrace.engine.executor import Executor
 from millrace.testing.local_executor import LocalExecutor
+from millrace.testing.resident_tasks import local_resident_executor
+
+EXECUTOR = "MILLRACE_LOCAL_EXECUTOR"
+"""Environment variable with the value ``resident`` for jobs on resident tasks in threads."""
 
 
 def without_spark() -> None:
     """Not when the module is imported: pytest looks for doctests in it, in every test run."""
     run._start_jvm = lambda settings, log_path: None
-    job_place.spark_place = lambda graph, configuration, name, width: job_place.place_of(
-        LocalExecutor()
-    )
+    job_place.spark_place = lambda graph, configuration, name, width: job_place.place_of(executor())
+
+
+def executor() -> Executor:
+    return local_resident_executor(2) if EXECUTOR in os.environ else LocalExecutor()
 
 
 if __name__ == "__main__":

@@ -350,7 +350,7 @@ STATE_MEMORY_CAP = known(
 EXECUTOR = known(
     ConfigOptions.key("millrace.executor")
     .string_type()
-    .default_value("epochs")
+    .default_value("auto")
     .one_of("auto", "epochs", "resident"),
     "How a streaming job runs on Spark. `epochs`: as one Spark job per epoch. `resident`: as one "
     "Spark job whose tasks stay, for latencies of a few milliseconds; each task holds a slot of "
