@@ -6,9 +6,11 @@ import { ComparePage } from "./pages/compare";
 import { JobPage } from "./pages/job";
 import { JobsPage } from "./pages/jobs";
 import { LoginPage } from "./pages/login";
+import { RunsPage } from "./pages/runs";
 import { SavepointsPage } from "./pages/savepoints";
 import { ServerPage } from "./pages/server";
 import { SubmitPage } from "./pages/submit";
+import { WorkerPage } from "./pages/worker";
 import { Empty } from "./parts/notice";
 import { type Theme, theme, THEMES } from "./parts/theme";
 import { Toasts } from "./parts/toasts";
@@ -78,11 +80,14 @@ function Page({ page }: { page: string }) {
   const { path, query } = route.value;
   switch (page) {
     case "jobs":
+      if (path[1] === "compare") return <RunsPage query={query} />;
       return path[1] ? <JobPage key={path[1]} id={path[1]} tab={path[2] ?? "overview"} /> : <JobsPage />;
     case "savepoints":
       return path[1] === "compare" ? <ComparePage query={query} /> : <SavepointsPage query={query} />;
     case "submit":
       return <SubmitPage key={location.hash} query={query} />;
+    case "workers":
+      return <WorkerPage key={path[1]} id={path[1] ?? ""} />;
     case "server":
       return <ServerPage />;
     default:

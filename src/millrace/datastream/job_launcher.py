@@ -158,6 +158,7 @@ class JobLauncher:
             state_backend=chosen_backend(configuration, backend),
             main_classes=main_classes(),
             log=LogSettings.of(configuration),
+            previews=configuration.get(options.PREVIEW),
         )
 
     def client(
@@ -206,7 +207,7 @@ class JobLauncher:
                 record = RecordedRun(name, job_id, run_id, config.program, job_dir)
                 observers: list[JobObserver] = [record]
                 if control is not None:
-                    known = archived_job(graph, config, configuration, restart)
+                    known = archived_job(graph, config, configuration, restart, place.spark_ui)
                     observers += [
                         Operable(manager, name, job_id, run_id),
                         JobArchive(manager, known),

@@ -43,6 +43,8 @@ class JobPlace:
     executor: Executor
     choice: ExecutorChoice
     observers: tuple[JobObserver, ...] = ()
+    spark_ui: str = ""
+    """URL of Spark's own web UI; empty if there is none."""
 
 
 def place_of(executor: Executor) -> JobPlace:
@@ -75,7 +77,7 @@ def spark_place(graph: JobGraph, configuration: Configuration, name: str, width:
     if spark_sink is not None:
         settings = replace(settings, spare_slots=1)
     executor = application.executor(holder.choice.kind, settings)
-    return JobPlace(executor, holder.choice, (holder,))
+    return JobPlace(executor, holder.choice, (holder,), application.ui)
 
 
 def choice_without_slots(graph: JobGraph, configuration: Configuration) -> ExecutorChoice | None:

@@ -21,13 +21,17 @@ from millrace.common.typed_json import decode_json
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import JobDetails
 from millrace.plan.job_graph import JobGraph
+from millrace.plan.operator_tree import exchange_of
+from millrace.plan.transformation import Transformation
 from millrace.state.checkpoint.files import StrPath, opened
 
 __all__ = [
     "ARCHIVE",
     "HIDDEN",
     "ArchivedJob",
+    "ArchivedOperator",
     "ArchivedStage",
+    "ArchivedOperatorInput",
     "RestartSettings",
     "archived_job",
     "read_archive",
@@ -36,6 +40,8 @@ __all__ = [
 
 ARCHIVE = "details.json"
 MAX_BYTES = 64 << 20
+LONGEST_DESCRIPTION = 4_000
+"""Maximum number of characters of an operator's description: the file is written every second."""
 HIDDEN = "******"
 SECRET = (
     "password",
@@ -62,6 +68,26 @@ class ArchivedInput(msgspec.Struct, frozen=True):
     exchange: str
 
 
+class ArchivedOperatorInput(msgspec.Struct, frozen=True):
+    """Input of an operator in the graph."""
+
+    operator: str
+    """Uid of the operator that sends."""
+    exchange: str = ""
+    """Exchange between the operators; empty if records stay in their subtask."""
+
+
+class ArchivedOperator(msgspec.Struct, frozen=True):
+    """Operator of a stage."""
+
+    uid: str
+    name: str
+    description: str = ""
+    """What the operator does, such as ``Calc(select=[id], where=[id > 3])``; empty if its program
+    does not say more than the name."""
+    inputs: tuple[ArchivedOperatorInput, ...] = ()
+
+
 class ArchivedStage(msgspec.Struct, frozen=True):
     """Stage of the graph at the start of the job."""
 
@@ -69,6 +95,8 @@ class ArchivedStage(msgspec.Struct, frozen=True):
     name: str
     parallelism: int
     inputs: tuple[ArchivedInput, ...] = ()
+    operators: tuple[ArchivedOperator, ...] = ()
+    """Operators in the order of the chain; empty if an earlier version wrote the details."""
 
 
 class RestartSettings(msgspec.Struct, frozen=True):
@@ -112,6 +140,8 @@ class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
     restart: RestartSettings = RestartSettings("FallbackRestartStrategy")
     settings: dict[str, str] = {}
     """The job's configuration, without secrets."""
+    spark_ui: str = ""
+    """URL of the web UI of the job's Spark application; empty if there is none."""
     details: JobDetails = msgspec.field(default_factory=JobDetails)
     time: int = 0
     """Time at which the details were written, ms since the epoch of Unix."""
@@ -127,6 +157,7 @@ def archived_stages(graph: JobGraph) -> tuple[ArchivedStage, ...]:
     program = graph.program
     uids = {stage.id: stage.uid for stage in program.stages}
     edges = {edge.id: edge for edge in program.edges}
+    operators = {uid: _archived_operator(made, graph) for made, uid in graph.uid_of.items()}
     return tuple(
         ArchivedStage(
             stage.uid,
@@ -137,9 +168,22 @@ def archived_stages(graph: JobGraph) -> tuple[ArchivedStage, ...]:
                 for id in stage.inputs
                 if id in edges
             ),
+            tuple(operators[node.uid] for node in stage.nodes if node.uid in operators),
         )
         for stage in program.stages
     )
+
+
+def _archived_operator(made: Transformation, graph: JobGraph) -> ArchivedOperator:
+    description = made.description
+    if len(description) > LONGEST_DESCRIPTION:
+        description = f"{description[:LONGEST_DESCRIPTION]}…"
+    inputs = []
+    for each in made.inputs:
+        exchange = exchange_of(each)
+        name = "" if exchange is None else exchange.name
+        inputs.append(ArchivedOperatorInput(graph.uid_of[each.transformation], name))
+    return ArchivedOperator(graph.uid_of[made], made.name, description, tuple(inputs))
 
 
 def archived_job(
@@ -147,6 +191,7 @@ def archived_job(
     config: JobConfig,
     configuration: Configuration,
     restart: RestartStrategyConfiguration,
+    spark_ui: str = "",
 ) -> ArchivedJob:
     """Properties of a job that are known before its start."""
     program = graph.program
@@ -161,6 +206,7 @@ def archived_job(
         stages=archived_stages(graph),
         restart=RestartSettings.of(restart),
         settings=shown_settings(configuration.to_dict()),
+        spark_ui=spark_ui,
     )
 
 

@@ -16,6 +16,7 @@ from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.operator import LoopTail, Operator, OperatorContext, wall_clock
 from millrace.runtime.operator_input import OperatorInput, operator_input
 from millrace.runtime.output import Output, combined
+from millrace.runtime.previews import PreviewTap
 from millrace.runtime.program import Node, Program, Stage
 from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.runtime.waker import Waker
@@ -165,6 +166,8 @@ class OperatorChain:
         )
         outputs = self._outputs(index, context)
         main = combined(outputs.pop(None, []))
+        if self._program.previews:
+            main = PreviewTap(main, self._program.run_id, node.uid, self._subtask)
         operator = self.operators[index]
         if operator.output_wrapper is not None:
             main = operator.output_wrapper(main)

@@ -136,6 +136,8 @@ class Program:
     """Classes defined in the job file itself. Workers know them under the same names."""
     loops: tuple[LoopEnds, ...] = ()
     log: LogSettings = field(default_factory=LogSettings)
+    previews: bool = False
+    """Whether people may watch records that operators emit."""
     tasks: int | None = None
     """Maximum number of tasks of a level, each with several subtasks. None for one task per
     subtask."""

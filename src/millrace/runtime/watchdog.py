@@ -18,6 +18,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from threading import Event, Lock, Thread, get_ident
 from types import FrameType
 
@@ -27,8 +28,14 @@ from millrace.common.errors import CheckpointError
 from millrace.common.typed_json import decode_json
 from millrace.filesystem.location import is_local
 from millrace.runtime.failure import operator_of
+from millrace.runtime.previews import REQUEST as PREVIEW_REQUEST
+from millrace.runtime.previews import SUFFIX as PREVIEW
+from millrace.runtime.previews import previews
 from millrace.runtime.reading_end import SUFFIX as READING_END
 from millrace.runtime.stack_dump import SUFFIX, DumpedSubtask, StackDumps, read_dump
+from millrace.runtime.stack_samples import REQUEST as SAMPLES_REQUEST
+from millrace.runtime.stack_samples import SUFFIX as SAMPLES
+from millrace.runtime.stack_samples import SampledPlace, StackSampler, read_request
 from millrace.runtime.turn_record import SUFFIX as TURN
 from millrace.runtime.turn_record import read_turn
 from millrace.state.checkpoint.files import delete_quietly, write_file
@@ -53,6 +60,19 @@ STACK_BYTES = 16_000
 IDLE = 60.0
 """Seconds without a subtask after which the thread rests."""
 _MAX_BYTES = 64 * 1024
+_SUFFIXES = (
+    ".json",
+    SUFFIX,
+    TURN,
+    READING_END,
+    SAMPLES,
+    SAMPLES_REQUEST,
+    PREVIEW,
+    PREVIEW_REQUEST,
+)
+"""Ends of the names of the files that `clear_reports` deletes."""
+_MOST_JOBS = 16
+"""Maximum number of jobs for which a process looks for requests of samples."""
 _WORKERS = (
     os.path.join("millrace", "runtime", "worker.py"),
     os.path.join("millrace", "runtime", "resident", "resident_worker.py"),
@@ -117,6 +137,9 @@ class Watchdog:
         self._period = period
         self._dumps = dumps
         self._watched: dict[int, WatchedSubtask] = {}
+        self._sampled: dict[str, str] = {}
+        """Directories of the jobs that run here, each with the id of the last request for samples.
+        The job that began last is the last one."""
         self._busy = Event()
         self._starting = Lock()
         self._thread: Thread | None = None
@@ -148,6 +171,8 @@ class Watchdog:
         if job_dir is None or not is_local(job_dir):
             return None
         watched = WatchedSubtask(job_dir, run_id, *epoch, left, stage_name, time.monotonic())
+        if job_dir not in self._sampled:
+            self._sampled[job_dir] = ""
         if self._dumps is not None:
             path = os.path.join(job_dir, REPORTS, f"{self._file_name}{SUFFIX}")
             header = DumpedSubtask(run_id, *epoch, left, stage_name, self._worker, time.time())
@@ -190,11 +215,35 @@ class Watchdog:
             self._busy.clear()
             if self._dumps is not None:
                 self._dumps.put_off()
+            self._take_requests()
             for thread, watched in list(self._watched.items()):
                 self._busy.set()
                 if time.monotonic() - watched.started > self._first:
                     with suppress(CheckpointError, OSError):  # the reader sees that no task reports
                         self._report(thread, watched)
+
+    def _take_requests(self) -> None:
+        """Look for people who want stack samples of a job, or watch an operator's output."""
+        for job_dir, last in list(self._sampled.items()):
+            reports = os.path.join(job_dir, REPORTS)
+            previews.look(reports, self._file_name)
+            request = read_request(reports)
+            if request is not None and request.id != last:
+                self._sampled[job_dir] = request.id
+                if time.time() < request.until:
+                    running = partial(self._running_of, job_dir)
+                    sampler = StackSampler(request, self._worker, running, _calls_subtasks)
+                    sampler.start(os.path.join(reports, self._file_name + SAMPLES))
+        for job_dir in list(self._sampled)[:-_MOST_JOBS]:
+            del self._sampled[job_dir]
+
+    def _running_of(self, job_dir: str) -> dict[int, SampledPlace]:
+        """The subtasks of a job that run in this process, by their threads."""
+        return {
+            thread: SampledPlace(watched.run_id, *watched.left[0])
+            for thread, watched in list(self._watched.items())
+            if watched.job_dir == job_dir
+        }
 
     def _rest(self) -> None:
         """Close the dump files, and wait until the next subtask begins."""
@@ -226,6 +275,10 @@ class Watchdog:
         write_file(path, (msgspec.json.encode(report),), durable=False)
         if self._watched.get(thread) is not watched:
             delete_quietly(path)
+
+
+def _calls_subtasks(path: str) -> bool:
+    return path.endswith(_WORKERS)
 
 
 def turn_path(job_dir: str, worker: str) -> str:
@@ -277,7 +330,7 @@ def clear_reports(job_dir: str) -> None:
     directory = os.path.join(job_dir, REPORTS)
     with suppress(OSError):
         for name in os.listdir(directory):
-            if name.endswith((".json", SUFFIX, TURN, READING_END)):
+            if name.endswith(_SUFFIXES):
                 delete_quietly(os.path.join(directory, name))
         os.rmdir(directory)
 

@@ -37,6 +37,12 @@ class JobApplication:
     tasks: int | None
     """Largest number of tasks; None for the number of the application's cores."""
 
+    @property
+    def ui(self) -> str:
+        """URL of Spark's own web UI; empty if the application has none."""
+        with submission_to(self.context):
+            return self.context.uiWebUrl or ""
+
     def holder(
         self, choice: ExecutorChoice | None, width: int, spark_sink: str | None = None
     ) -> SlotHolder:

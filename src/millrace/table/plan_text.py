@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from millrace.plan.execution_plan import execution_plan
+from millrace.plan.operator_tree import TreeInput, TreeOperator, exchange_of, tree_lines
 from millrace.plan.stages import inputs_first
-from millrace.plan.transformation import Input, Transformation
+from millrace.plan.transformation import Transformation
 from millrace.planner.relational.explain import explained
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
-from millrace.runtime.program import Exchange
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.table_session import TableSession
 
@@ -53,9 +52,7 @@ def explained_plan(
         end if isinstance(node, LogicalSink) else end.inputs[0].transformation
         for node, end in zip(nodes, made, strict=True)
     ]
-    tree = _Tree(shown, mode)
-    for root in shown:
-        parts += tree.lines(root, 0)
+    parts += _tree(shown, mode)
     if ExplainDetail.JSON_EXECUTION_PLAN in details:
         graph = session.graph(made)
         plan = json.dumps(execution_plan(graph, inputs_first(made)), indent=2)
@@ -68,49 +65,19 @@ def _numbered(node: RelNode) -> Iterator[tuple[int, str]]:
     return enumerate(explained(node).split("\n"))
 
 
-class _Tree:
-    """The operators below some roots; an operator with several readers is written out once."""
-
-    def __init__(self, roots: Sequence[Transformation], mode: _Mode | None) -> None:
-        self._mode = mode
-        made = inputs_first(list(roots))
-        readers = Counter(source.transformation for each in made for source in each.inputs)
-        reused = [each for each in made if readers[each] > 1]
-        self._numbers = {each: number for number, each in enumerate(reused, start=1)}
-        self._written: set[Transformation] = set()
-
-    def lines(self, transformation: Transformation, depth: int) -> list[str]:
-        """A transformation and the operators below it."""
-        number = self._numbers.get(transformation)
-        if transformation in self._written:
-            return [_indented(f"Reused(reference_id=[{number}])", depth)]
-        shown = transformation.description or transformation.name
-        kinds = "" if self._mode is None else self._mode(transformation)
-        if kinds:
-            shown = f"{shown.removesuffix(')')}, changelogMode=[{kinds}])"
-        if number is not None:
-            self._written.add(transformation)
-            shown += f"(reuse_id=[{number}])"
-        lines = [_indented(shown, depth)]
-        for source in transformation.inputs:
-            further = depth + 1
-            exchange = _exchange(source)
-            if exchange:
-                lines.append(_indented(exchange, further))
-                further += 1
-            lines += self.lines(source.transformation, further)
-        return lines
+def _tree(ends: Sequence[Transformation], mode: _Mode | None) -> list[str]:
+    """Lines of the operators that lead to some ends."""
+    operators = {
+        made: TreeOperator(
+            _text(made, mode),
+            tuple(TreeInput(each.transformation, exchange_of(each)) for each in made.inputs),
+        )
+        for made in inputs_first(ends)
+    }
+    return tree_lines(ends, operators)
 
 
-def _indented(text: str, depth: int) -> str:
-    return text if not depth else "   " * (depth - 1) + "+- " + text
-
-
-def _exchange(source: Input) -> str:
-    if source.partitioning is None:
-        return ""
-    exchange = source.partitioning.exchange
-    if exchange is Exchange.GLOBAL:
-        return "Exchange(distribution=[single])"
-    kind = "hash" if exchange is Exchange.KEYED else exchange.value.lower()
-    return f"Exchange(distribution=[{kind}])"
+def _text(made: Transformation, mode: _Mode | None) -> str:
+    text = made.description or made.name
+    kinds = "" if mode is None else mode(made)
+    return f"{text.removesuffix(')')}, changelogMode=[{kinds}])" if kinds else text

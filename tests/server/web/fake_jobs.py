@@ -31,6 +31,10 @@ class FakeOperator:
     rate_out: float = 0
     busy: float = 0.1
     ship: str = "HASH"
+    pressed: float = 0.0
+    skew: float = 1.1
+    descriptions: tuple[str, ...] = ()
+    """What its operators do, if it is one of a query."""
 
     @property
     def id(self) -> str:
@@ -81,6 +85,54 @@ ORDERS = (
     FakeOperator("Sink: revenue (PostgreSQL)", (4,), 642, 642, 0.17, "FORWARD"),
     FakeOperator("Sink: late orders (files)", (5,), 3.2, 3.2, 0.02, "FORWARD"),
 )
+REVENUE = (
+    FakeOperator(
+        "orders[1] -> Calc[2]",
+        (),
+        0,
+        18_420,
+        0.22,
+        pressed=0.71,
+        descriptions=(
+            "TableSourceScan(table=[default_catalog.default_database.orders], "
+            "fields=[id, product, amount, currency, ordered])",
+            "Calc(select=[product, amount, currency, ordered], where=[(amount > 10)])",
+        ),
+    ),
+    FakeOperator(
+        "GroupAggregate[3]",
+        (0,),
+        18_420,
+        9_210,
+        0.96,
+        skew=3.4,
+        descriptions=(
+            "GroupAggregate(groupBy=[product, currency], select=[product, currency, "
+            "SUM(amount) AS revenue, COUNT(*) AS orders])",
+        ),
+    ),
+    FakeOperator(
+        "Calc[4] -> revenue[5]",
+        (1,),
+        9_210,
+        9_210,
+        0.12,
+        "FORWARD",
+        descriptions=(
+            "Calc(select=[product, revenue, orders], where=[(revenue > 1000)])",
+            "Sink(table=[default_catalog.default_database.revenue], "
+            "fields=[product, revenue, orders])",
+        ),
+    ),
+)
+REVENUE_PLAN = """\
+Sink(table=[default_catalog.default_database.revenue], fields=[product, revenue, orders])
++- Calc(select=[product, revenue, orders], where=[(revenue > 1000)])
+   +- GroupAggregate(groupBy=[product, currency], select=[product, currency, SUM(amount)])
+      +- Exchange(distribution=[hash])
+         +- Calc(select=[product, amount, currency, ordered], where=[(amount > 10)])
+            +- TableSourceScan(table=[default_catalog.default_database.orders], fields=[id])
+"""
 CLICKS = (
     FakeOperator("Source: clicks", (), 0, 96_100, 0.52),
     FakeOperator("Sessions by visitor", (0,), 96_100, 1_830, 0.71),
@@ -127,6 +179,11 @@ def hundred() -> list[FakeOperator]:
     return operators
 
 
+def flame(name: str, value: int, *children: Json) -> Json:
+    """A call of a flame graph."""
+    return {"name": name, "value": value, "children": list(children)}
+
+
 def function(name: str, rate: float, p50: float, **figures: Any) -> Json:
     """A type of Stateful Functions behind a load balancer, unless the figures say otherwise."""
     return {
@@ -169,6 +226,7 @@ def jobs() -> list[FakeJob]:
     return [
         FakeJob("Orders to revenue", "RUNNING", ORDERS, 53 * HOUR, failed_checkpoint=True),
         FakeJob("Click sessions", "RUNNING", CLICKS, 5 * HOUR, 8, state_bytes=2_100_000_000),
+        FakeJob("Revenue in SQL", "RUNNING", REVENUE, 2 * HOUR, 4),
         FakeJob("Shopping carts", "RUNNING", CART, 5 * HOUR, 2, functions=CART_FUNCTIONS),
         FakeJob("Hundred operators", "RUNNING", hundred(), 42 * MINUTE, 2),
         FakeJob(
@@ -272,6 +330,7 @@ class FakeJobs:
             "maxParallelism": 128,
             "has-functions": bool(job.functions),
             "executor": "resident",
+            "spark-ui": "http://driver-1:4040",
             "executor-reason": "a streaming job, and 4 slots are free for 2 tasks",
             "parallelism": job.parallelism,
             "epoch": 191_204 if job.runs else 44_871,
@@ -296,6 +355,11 @@ class FakeJobs:
             "records-in-per-second": operator.rate_in if known else None,
             "records-out-per-second": operator.rate_out if known else None,
             "busy-ratio": operator.busy if known else None,
+            "busy-ratio-median": operator.busy * 0.8 if known else None,
+            "back-pressured-ratio": operator.pressed if known else None,
+            "back-pressured-ratio-median": operator.pressed * 0.9 if known else None,
+            "skew": operator.skew if known else None,
+            "state-bytes": job.state_bytes if operator.inputs else 0,
             "watermark": self.clock() - lag if known else None,
             "watermark-lag-ms": lag if known else None,
         }
@@ -316,7 +380,14 @@ class FakeJobs:
                 }
                 for number, place in enumerate(operator.inputs)
             ],
+            "operators": [
+                {"uid": f"{operator.id[:6]}-{number}", "name": operator.name, "description": text}
+                for number, text in enumerate(operator.descriptions)
+            ],
         }
+
+    def plan(self, job: FakeJob) -> Json:
+        return {"plan": {"jid": job.id}, "text": REVENUE_PLAN if "SQL" in job.name else ""}
 
     def vertex(self, job: FakeJob, id: str) -> Json:
         operator = next(operator for operator in job.operators if operator.id == id)
@@ -335,6 +406,8 @@ class FakeJobs:
                     "endpoint": f"worker-{index % 3 + 1}:34021",
                     "host": f"worker-{index % 3 + 1}",
                     "busy-ratio": min(1, operator.busy * (0.9 + index * 0.05)),
+                    "back-pressured-ratio": operator.pressed * (0.9 + index * 0.05),
+                    "state-bytes": job.state_bytes // job.parallelism if operator.inputs else 0,
                     "metrics": {
                         "read-records": round(operator.rate_in * share * (0.94 + index * 0.04)),
                         "write-records": round(operator.rate_out * share * (0.94 + index * 0.04)),
@@ -361,6 +434,74 @@ class FakeJobs:
             "watermark-lag-ms": 1_900 * (1 + wave * 2),
             "busy-ratio": min(1, 0.62 * (1 + wave)),
             "latency-ms": 530 * (1 + wave),
+        }
+
+    def timeline(self, job: FakeJob) -> Json:
+        """A run that crashed, one that goes on, and what happened in it."""
+        begin = self.clock() - job.age
+        end = self.clock() if job.ended_after is None else begin + job.ended_after
+        whole = end - begin
+        crash = begin + whole // 3
+
+        def event(kind: str, time: int, stop: int | None, title: str, **more: Any) -> Json:
+            rest = {"status": "COMPLETED", "detail": "", **more}
+            return {"kind": kind, "time": time, "end": stop, "title": title, **rest}
+
+        runs = [
+            event("run", begin, crash, "Started", status="FAILED", detail="crashed: signal 9"),
+            event("run", crash + 4_000, job.ended_after and end, "Started again (1)"),
+        ]
+        if job.runs:
+            runs[1]["status"] = "IN_PROGRESS"
+        checkpoints = [
+            event("checkpoint", time, time + 90 + number, f"Checkpoint {191_184 + number}")
+            for number, time in enumerate(range(end - 600_000, end, 30_000))
+        ]
+        checkpoints[7].update(status="FAILED", detail="s3://checkpoints: 503 Slow Down")
+        path = f"s3://checkpoints/savepoint-{job.id[:6]}"
+        found = [
+            *runs,
+            *checkpoints,
+            event("restore", crash + 5_000, None, "Continued from checkpoint 88120, epoch 88120"),
+            event("failure", crash, None, "Exception", status="FAILED", detail="signal 9"),
+            event("savepoint", begin + whole // 2, None, "Savepoint", detail=path),
+            event("rescale", begin + whole * 2 // 3, begin + whole * 3 // 4, "Rescaled to 4"),
+        ]
+        return {"begin": begin, "end": end, "events": sorted(found, key=lambda e: e["time"])}
+
+    def preview(self, job: FakeJob) -> Json:
+        """Only jobs in SQL allow it."""
+        now = self.clock()
+        records = [
+            {"time": now - 40 * number, "subtask": number % 4, "text": f"Row({number}, 'kettle')"}
+            for number in range(12)
+        ]
+        allowed = "SQL" in job.name
+        return {"enabled": allowed, "operator": "o", "records": records if allowed else []}
+
+    def flame_graph(self, kind: str) -> Json:
+        """Samples of a function that decodes JSON for most of its time."""
+        if kind == "OFF_CPU":
+            return {"endTimestamp": self.clock() - 2_000, "data": flame("root", 0), "ticks": 250}
+        score = flame(
+            "score (/srv/jobs/fraud_alerts.py:57)",
+            150,
+            flame(
+                "loads (json/__init__.py:346)",
+                96,
+                flame("JSONDecoder.raw_decode (json/decoder.py:354)", 81),
+            ),
+            flame("risk (/srv/jobs/fraud_rules.py:23)", 40),
+        )
+        operator = flame("MapOperator.process (millrace/runtime/operators/map.py:41)", 160, score)
+        emit = flame("Output.emit (millrace/runtime/output.py:88)", 34)
+        chain = flame(
+            "EpochSubtask.run (millrace/runtime/epoch_subtask.py:96)", 203, operator, emit
+        )
+        return {
+            "endTimestamp": self.clock() - 2_000,
+            "data": flame("root", 203, chain),
+            "ticks": 250,
         }
 
     def checkpoints(self, job: FakeJob) -> Json:
@@ -658,6 +799,31 @@ class FakeJobs:
                 for number in range(3)
             ]
         }
+
+    def worker(self, id: str) -> Json:
+        known = next(each for each in self.workers()["taskmanagers"] if each["id"] == id)
+        running = [job for job in self.jobs.values() if job.id in known["jobs"]]
+        return {
+            **known,
+            "subtasks": [
+                {"jid": job.id, "vertex": each.id, "name": each.name, "subtask": number}
+                for number, job in enumerate(running)
+                for each in job.operators[:3]
+            ],
+        }
+
+    def thread_dump(self) -> Json:
+        stack = '  File "/srv/jobs/orders.py", line 48, in convert\n    rate_of(order)\n'
+        name = "Orders to revenue: Convert currencies (3)"
+        return {"threadInfos": [{"threadName": name, "stringifiedThreadInfo": stack}]}
+
+    def job_settings(self, job: FakeJob) -> list[Json]:
+        origins = {"execution.checkpointing.dir": "config.yaml", "parallelism.default": "job"}
+        settings = self.config(job)["execution-config"]["user-config"]
+        return [
+            {"key": key, "value": str(value), "origin": origins.get(key, "default")}
+            for key, value in settings.items()
+        ]
 
     def settings(self) -> list[Json]:
         values = {

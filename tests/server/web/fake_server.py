@@ -61,6 +61,8 @@ class FakeServer:
                 self._get("/config", lambda r: {"features": {"web-submit": True}}),
                 self._get("/jobs/overview", lambda r: jobs.summaries()),
                 self._get("/taskmanagers", lambda r: jobs.workers()),
+                self._get("/taskmanagers/{id}", lambda r: jobs.worker(r.path_params["id"])),
+                self._get("/taskmanagers/{id}/thread-dump", lambda r: jobs.thread_dump()),
                 self._get("/jobmanager/config", lambda r: jobs.settings()),
                 self._get("/jars", lambda r: {"files": jobs.programs}),
                 self._get("/programs", lambda r: {"files": [jobs.place]}),
@@ -72,6 +74,17 @@ class FakeServer:
                 ),
                 about("/vertices/{vertex}/metrics", lambda job, r: jobs.metrics(_names(r))),
                 about("/metrics", lambda job, r: jobs.metrics(_names(r))),
+                about("/plan", lambda job, r: jobs.plan(job)),
+                about("/vertices/{vertex}/preview", lambda job, r: jobs.preview(job)),
+                about("/timeline", lambda job, r: jobs.timeline(job)),
+                about(
+                    "/vertices/{vertex}/flamegraph",
+                    lambda job, r: jobs.flame_graph(r.query_params["type"]),
+                ),
+                about(
+                    "/vertices/{vertex}/subtasks/{subtask}/metrics",
+                    lambda job, r: jobs.metrics(_names(r)),
+                ),
                 about("/history", lambda job, r: jobs.history(job, int(r.query_params["since"]))),
                 about("/checkpoints", lambda job, r: jobs.checkpoints(job)),
                 about(
@@ -83,6 +96,7 @@ class FakeServer:
                 about("/stacks", lambda job, r: jobs.stacks(job)),
                 about("/log", lambda job, r: jobs.log(job, *_range(r))),
                 about("/config", lambda job, r: jobs.config(job)),
+                about("/jobmanager/config", lambda job, r: jobs.job_settings(job)),
                 about("/attempts", lambda job, r: jobs.attempts(job)),
                 about("/accumulators", lambda job, r: jobs.accumulators()),
                 about(
@@ -92,6 +106,7 @@ class FakeServer:
                 Route("/jobs/{job}", self._cancel, methods=["PATCH"]),
                 Route("/jobs/{job}/savepoints", self._savepoint, methods=["POST"]),
                 Route("/jobs/{job}/stop", self._stop, methods=["POST"]),
+                Route("/jobs/{job}/rerun", self._rerun, methods=["POST"]),
                 Route("/jars/upload", self._upload, methods=["POST"]),
                 Route("/jars/{program}/run", self._run, methods=["POST"]),
                 Mount("/", StaticFiles(directory=WEB, html=True)),
@@ -139,6 +154,12 @@ class FakeServer:
         job = self.jobs.jobs[request.path_params["job"]]
         job.state, job.ended_after = "FINISHED", job.age
         return JSONResponse(self.jobs.trigger(job, "s3://checkpoints/savepoint-last"), 202)
+
+    async def _rerun(self, request: Request) -> Response:
+        if refused := self._refused(request, {OPERATE}):
+            return refused
+        self.received.append(await request.json())
+        return JSONResponse({"jobid": next(iter(self.jobs.jobs))})
 
     async def _upload(self, request: Request) -> Response:
         if refused := self._refused(request, {OPERATE}):

@@ -42,11 +42,17 @@ PAGES = {
     "job-dark": Picture(OF_JOB, "Throughput", dark=True, press="Revenue per product"),
     "job-phone": Picture(OF_JOB, "Throughput", phone=True),
     "hundred-operators": Picture(OF_JOB, "Step 10.10", dark=True, job="Hundred operators"),
+    "query": Picture(OF_JOB, "groupBy product", job="Revenue in SQL", press="GroupAggregate"),
+    "plan": Picture(f"{OF_JOB}/plan", "distribution=[hash]", job="Revenue in SQL"),
+    "timeline": Picture(f"{OF_JOB}/timeline", "Started again", dark=True),
+    "flame": Picture(f"{OF_JOB}/flame", "fraud_rules.py:23"),
+    "runs": Picture("/jobs/compare?left={job}&right={other}", "Largest parallelism"),
+    "worker": Picture("/workers/worker-1%3A34021", "rate_of"),
     "checkpoints": Picture(f"{OF_JOB}/checkpoints", "191093"),
     "exceptions": Picture(f"{OF_JOB}/exceptions", "fraud_rules.py", job="Fraud alerts"),
     "stacks": Picture(f"{OF_JOB}/stacks", "rate_of"),
     "log": Picture(f"{OF_JOB}/log", "epoch: 191203", dark=True),
-    "metrics": Picture(f"{OF_JOB}/metrics", "66312000"),
+    "metrics": Picture(f"{OF_JOB}/metrics", "66.3M", press="Chart"),
     "configuration": Picture(f"{OF_JOB}/configuration", "execution.checkpointing.dir"),
     "savepoints": Picture("/savepoints", "Orders to revenue (branch)"),
     "compare": Picture(f"{COMPARED}&right=s3://checkpoints/savepoint-a3-00009", "4,410 changed"),
@@ -69,7 +75,8 @@ def take(browser: Any, url: str, jobs: Any, picture: Picture) -> bytes:
     page = context.new_page()
     page.clock.set_fixed_time(datetime.fromtimestamp(NOW / 1000, UTC))
     job = next(job for job in jobs.jobs.values() if job.name == picture.job)
-    page.goto(f"{url}#{picture.path.format(job=job.id)}")
+    other = next(other for other in jobs.jobs.values() if other.name == "Backfill of October")
+    page.goto(f"{url}#{picture.path.format(job=job.id, other=other.id)}")
     page.get_by_text(picture.text).first.wait_for(state="attached")
     if picture.press:
         page.locator("button", has_text=picture.press).first.click()

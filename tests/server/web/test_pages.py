@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -22,11 +23,18 @@ def pages(jobs: FakeJobs) -> dict[str, str]:
         f"/jobs/{by_name['Fraud alerts'].id}",
     )
     carts = f"/jobs/{by_name['Shopping carts'].id}"
+    query = f"/jobs/{by_name['Revenue in SQL'].id}"
     return {
         "/jobs": "Sensor cleanup",
         orders: "Throughput",
         f"/jobs/{by_name['Hundred operators'].id}": "Step 10.10",
         fraud: "See the traceback",
+        query: "groupBy product, currency",
+        f"{query}/plan": "Exchange(distribution=[hash])",
+        f"{orders}/plan": "has not told its plan",
+        f"{orders}/timeline": "Started again",
+        f"{orders}/flame": "fraud_rules.py:23",
+        f"/jobs/compare?left={orders[-32:]}&right={fraud[-32:]}": "Largest parallelism",
         f"{carts}/functions": "com.example.shop",
         f"{orders}/checkpoints": "191093",
         f"{fraud}/exceptions": "fraud_rules.py",
@@ -39,6 +47,7 @@ def pages(jobs: FakeJobs) -> dict[str, str]:
         "/savepoints/compare?left=a&right=b": "4,410 changed",
         "/submit?savepoint=s3%3A%2F%2Fa": "sessions.py",
         "/server": "worker-2",
+        "/workers/worker-1%3A34021": "rate_of",
         "/nothing": "There is no such page",
     }
 
@@ -111,6 +120,24 @@ def test_only_what_is_kept_can_be_started_from(window, fake) -> None:
     seen.open(fake.url, f"/jobs/{job.id}/checkpoints")
     expect(seen.page.get_by_role("link", name="Start from")).to_have_count(RETAINED)
     expect(seen.page.get_by_text("Deleted", exact=True).first).to_be_visible()
+
+
+def test_a_graph_says_what_operators_do_and_how_records_travel(window, fake) -> None:
+    seen = window()
+    job = next(job for job in fake.jobs.jobs.values() if job.name == "Revenue in SQL")
+    seen.open(fake.url, f"/jobs/{job.id}")
+    aggregate = seen.page.locator(".operator", has_text="GroupAggregate")
+    expect(aggregate.locator(".lines > span").first).to_have_text("groupBy product, currency")
+    expect(aggregate.get_by_text(re.compile("Skew .3.4"))).to_be_visible()
+    expect(aggregate).to_contain_text("Busy 96 / 77 %")
+    source = seen.page.locator(".operator", has_text="orders[1]")
+    expect(source).to_have_class("operator pressed")
+    expect(source).to_contain_text("Calc: where (amount > 10), select product")
+    expect(seen.page.locator(".ship")).to_have_text(["hash", "forward"])
+    aggregate.click()
+    panel = seen.page.get_by_role("complementary")
+    expect(panel.get_by_text("SUM(amount) AS revenue")).to_be_visible()
+    expect(panel.get_by_text("3.4 times the mean")).to_be_visible()
 
 
 def test_the_record_that_a_function_failed_for_is_shown(window, fake) -> None:

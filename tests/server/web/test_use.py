@@ -35,7 +35,7 @@ def test_overview_leads_to_a_job_and_its_slowest_operator(window, fake, orders) 
     expect(page.get_by_role("heading", level=1)).to_have_text("Orders to revenue")
     slow = page.locator(".operator.slow")
     expect(slow).to_contain_text("Revenue per product")
-    expect(slow).to_contain_text("93 %")
+    expect(slow).to_contain_text("Busy 93 / 74 %")
     expect(page.locator(".operator")).to_have_count(len(orders.operators))
     page.get_by_role("button", name="Revenue per product, 1 min windows", exact=True).click()
     panel = page.get_by_role("complementary")
@@ -82,10 +82,10 @@ def test_jobs_are_found_and_sorted(window, fake) -> None:
     page = window().page
     page.goto(fake.url)
     names = page.get_by_role("region", name="Jobs that run").locator("tbody td:first-child")
-    expect(names).to_have_count(5)
+    expect(names).to_have_count(6)
     page.get_by_role("button", name="Records/s").click()
     expect(names.last).to_have_text("Shopping carts")
-    expect(names.nth(3)).to_have_text("Hundred operators")
+    expect(names.nth(4)).to_have_text("Hundred operators")
     expect(page.get_by_role("columnheader", name="Records/s")).to_have_attribute(
         "aria-sort", "descending"
     )
@@ -302,3 +302,81 @@ def test_a_hidden_page_asks_nothing(browser, fake) -> None:
     with page.expect_response("**/jobs/overview"):
         page.evaluate(hide, False)
     page.close()
+
+
+def test_any_metric_becomes_a_chart(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}/metrics")
+    expect(page.get_by_role("row").filter(has_text="lastCheckpointSize")).to_contain_text("305 KiB")
+    page.get_by_label("Whose metrics").select_option(label="Parse and check")
+    page.get_by_label("Subtask").select_option(label="Subtask 2")
+    page.get_by_role("button", name="Chart of numRecordsOutPerSecond").click()
+    chart = page.locator(".metric-chart")
+    expect(chart.get_by_role("img", name="numRecordsOutPerSecond")).to_be_visible()
+    expect(chart).to_contain_text("642/s")
+    expect(chart).to_contain_text("Parse and check, subtask 2")
+    assert any("/subtasks/2/metrics" in request for request in fake.requests)
+    chart.get_by_role("button", name="Remove the chart").click()
+    expect(chart).to_have_count(0)
+
+
+def test_the_life_of_a_job_stands_on_a_line(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}/timeline")
+    line = page.get_by_role("img", name="Runs: 3, Checkpoints: 20, Savepoints: 1, Rescalings: 1")
+    expect(line).to_be_visible()
+    expect(line.locator(".mark.failure")).to_have_attribute("title", "Exception: signal 9")
+    page.get_by_role("button", name="10 m").click()
+    expect(page.get_by_role("img", name="Runs: 1, Checkpoints: 20, Savepoints: 0")).to_be_visible()
+
+
+def test_an_ended_job_starts_again_from_its_last_checkpoint(window, fake) -> None:
+    failed = job_named(fake, "Fraud alerts")
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{failed.id}")
+    page.get_by_role("button", name="Start from last checkpoint").click()
+    page.get_by_role("dialog").get_by_role("button", name="Start", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Orders to revenue")
+    assert fake.received == [{"start": "checkpoint"}]
+
+
+def test_two_runs_are_compared(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}")
+    page.get_by_role("link", name="Compare with another run").click()
+    failed = job_named(fake, "Fraud alerts")
+    page.get_by_label("Second run").select_option(value=failed.id)
+    figures = page.get_by_role("table", name="Figures of both runs")
+    expect(figures.get_by_role("row").filter(has_text="Status")).to_have_text("StatusRunningFailed")
+    stages = page.get_by_role("table", name="Stages of both runs").get_by_role("row")
+    expect(stages.filter(has_text="Parse and check")).to_contain_text("66,312,000")
+    expect(stages.filter(has_text="Score payments")).to_contain_text("2,952,000")
+
+
+def test_a_call_of_a_flame_graph_is_enlarged(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}/flame")
+    call = page.get_by_role("button", name="score (/srv/jobs/fraud_alerts.py:57)")
+    expect(call).to_have_class("flame own")
+    narrow = call.bounding_box()
+    call.click()
+    expect(page.get_by_text("74 %")).to_be_visible()
+    wide = call.bounding_box()
+    assert narrow is not None
+    assert wide is not None
+    assert wide["width"] > narrow["width"] * 1.2
+    page.get_by_role("button", name="Waiting").click()
+    expect(page.get_by_text("No subtask of the stage was running in 250 samples")).to_be_visible()
+
+
+def test_records_of_an_operator_are_watched_where_the_job_allows_it(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{job_named(fake, 'Revenue in SQL').id}")
+    page.locator(".operator", has_text="GroupAggregate").click()
+    page.get_by_role("button", name="Show records as they are emitted").click()
+    expect(page.get_by_label("Newest records").get_by_role("listitem")).to_have_count(12)
+    expect(page.get_by_label("Newest records")).to_contain_text("Row(3, 'kettle')")
+    page.goto(f"{fake.url}#/jobs/{orders.id}")
+    page.locator(".operator", has_text="Convert currencies").click()
+    page.get_by_role("button", name="Show records as they are emitted").click()
+    expect(page.get_by_text("millrace.preview.enabled=true")).to_be_visible()

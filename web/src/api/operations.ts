@@ -27,6 +27,11 @@ export async function rescaleJob(job: string, parallelism: number): Promise<void
   await finished(`${path}/${made["request-id"]}`);
 }
 
+/** Runs an ended job once more; the id of the new job. */
+export async function rerunJob(job: string, start: "beginning" | "checkpoint"): Promise<string> {
+  return (await ask<{ jobid: string }>(`jobs/${job}/rerun`, { method: "POST", body: { start } })).jobid;
+}
+
 export async function disposeSavepoint(path: string): Promise<void> {
   const body = { "savepoint-path": path };
   const made = await ask<{ "request-id": string }>("savepoint-disposal", { method: "POST", body });

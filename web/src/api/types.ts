@@ -48,9 +48,24 @@ export interface Vertex {
   metrics?: Record<string, number | boolean | null>;
   "records-in-per-second"?: number | null;
   "records-out-per-second"?: number | null;
+  /** Shares of time from 0 to 1, of the subtask with the largest one and of the median one. */
   "busy-ratio"?: number | null;
+  "busy-ratio-median"?: number | null;
+  "back-pressured-ratio"?: number | null;
+  "back-pressured-ratio-median"?: number | null;
+  /** Records of the busiest subtask divided by the mean. */
+  skew?: number | null;
   watermark?: number | null;
   "watermark-lag-ms"?: number | null;
+  "state-bytes"?: number | null;
+}
+
+/** An operator of a stage. */
+export interface PlanOperator {
+  uid: string;
+  name: string;
+  /** `Calc(select=[id], where=[id > 3])`; empty: only the name is known. */
+  description: string;
 }
 
 export interface PlanInput {
@@ -65,6 +80,12 @@ export interface PlanNode {
   operator?: string;
   description?: string;
   inputs?: PlanInput[];
+  operators?: PlanOperator[];
+}
+
+export interface Plan {
+  /** As EXPLAIN prints it. */
+  text?: string;
 }
 
 export interface JobDetails {
@@ -94,6 +115,8 @@ export interface JobDetails {
   watermark?: number | null;
   /** Whether it has Stateful Functions. */
   "has-functions"?: boolean;
+  /** URL; empty: there is none. */
+  "spark-ui"?: string;
 }
 
 /** A type of Stateful Functions. */
@@ -133,6 +156,8 @@ export interface Subtask {
   "records-in-per-second"?: number | null;
   "records-out-per-second"?: number | null;
   "busy-ratio"?: number | null;
+  "back-pressured-ratio"?: number | null;
+  "state-bytes"?: number | null;
 }
 
 export interface VertexDetails {
@@ -254,6 +279,51 @@ export interface Attempt {
   outcome: string;
 }
 
+export interface PreviewRecord {
+  time: number;
+  subtask: number;
+  text: string;
+}
+
+export interface Preview {
+  /** Whether the job's options allow it. */
+  enabled: boolean;
+  /** The newest first. */
+  records: PreviewRecord[];
+}
+
+export interface FlameNode {
+  name: string;
+  /** Samples in which it ran, or one that it called. */
+  value: number;
+  children: FlameNode[];
+}
+
+export interface FlameGraph {
+  /** -1: the job has ended; -3: samples are being taken. */
+  endTimestamp: number;
+  data?: FlameNode;
+  /** Times at which the workers were looked at. */
+  ticks?: number;
+}
+
+export interface TimelineEvent {
+  kind: "run" | "restore" | "checkpoint" | "savepoint" | "failure" | "rescale";
+  time: number;
+  /** Null: a moment, or it has not ended. */
+  end: number | null;
+  status: "COMPLETED" | "FAILED" | "IN_PROGRESS";
+  title: string;
+  detail: string;
+}
+
+export interface Timeline {
+  begin: number;
+  end: number;
+  /** The oldest first. */
+  events: TimelineEvent[];
+}
+
 export interface JobConfig {
   jid: string;
   name: string;
@@ -312,6 +382,29 @@ export interface TaskManager {
   /** When it was last seen. */
   timeSinceLastHeartbeat?: number;
   jobs?: string[];
+}
+
+export interface WorkerSubtask {
+  jid: string;
+  /** Id of the stage. */
+  vertex: string;
+  name: string;
+  subtask: number;
+}
+
+export interface WorkerDetails extends TaskManager {
+  subtasks?: WorkerSubtask[];
+}
+
+export interface ThreadDump {
+  threadInfos: { threadName: string; stringifiedThreadInfo: string }[];
+}
+
+/** A setting, and what it comes from (`config.yaml`, `job`, `default`), if that is known. */
+export interface ConfigEntry {
+  key: string;
+  value: string;
+  origin?: string;
 }
 
 export interface Health {

@@ -1,6 +1,7 @@
 /** The dataflow of a job: what flows where, how busy each operator is, and which one holds up the rest. */
 
-import type { JobDetails, Vertex } from "../api/types";
+import type { JobDetails, PlanOperator, Vertex } from "../api/types";
+import { linesOf } from "./operators";
 
 export interface FlowNode {
   id: string;
@@ -9,6 +10,9 @@ export interface FlowNode {
   /** Whether nothing flows into it. */
   source: boolean;
   vertex: Vertex | undefined;
+  operators: PlanOperator[];
+  /** What the operators do, in a few lines. */
+  lines: string[];
 }
 
 export interface FlowEdge {
@@ -26,6 +30,10 @@ export interface Dataflow {
 
 /** From here on an operator is called busy. */
 export const BUSY = 0.8;
+/** From here on an operator is called back-pressured, as by Flink. */
+export const PRESSED = 0.5;
+/** From here on the busiest subtask has too much to do, compared with the mean. */
+export const SKEWED = 1.75;
 
 export function dataflowOf(job: Pick<JobDetails, "plan" | "vertices">): Dataflow {
   const vertices = new Map(job.vertices.map((vertex) => [vertex.id, vertex]));
@@ -39,7 +47,10 @@ export function dataflowOf(job: Pick<JobDetails, "plan" | "vertices">): Dataflow
   const nodes = plan.map((node) => {
     const vertex = vertices.get(node.id);
     const name = vertex?.name ?? plain(node.description) ?? node.id;
-    return { id: node.id, name, parallelism: node.parallelism, source: !node.inputs?.length, vertex };
+    const operators = node.operators ?? [];
+    return {
+      id: node.id, name, parallelism: node.parallelism, source: !node.inputs?.length, vertex, operators, lines: linesOf(operators),
+    };
   });
   return { nodes: inOrder(nodes, edges), edges };
 }
@@ -48,6 +59,9 @@ export function dataflowOf(job: Pick<JobDetails, "plan" | "vertices">): Dataflow
 export function shapeOf({ nodes, edges }: Dataflow): string {
   return [...nodes.map((n) => n.id), ...edges.map((e) => `${e.from}>${e.to}`)].join(" ");
 }
+
+/** Whether one subtask has much more records than the others. */
+export const isSkewed = (vertex: Vertex | undefined): boolean => (vertex?.skew ?? 1) >= SKEWED;
 
 /** The operator that holds up the others: the busiest one, if it is busy at all. */
 export function slowest({ nodes }: Dataflow): string | null {

@@ -16,11 +16,14 @@ import { CheckpointsTab } from "./job/checkpoints";
 import { ConfigurationTab } from "./job/configuration";
 import { JobControls } from "./job/controls";
 import { ExceptionsTab } from "./job/exceptions";
+import { FlameTab } from "./job/flame";
 import { FunctionsTab } from "./job/functions";
 import { LogTab } from "./job/log";
 import { MetricsTab } from "./job/metrics";
 import { OverviewTab } from "./job/overview";
+import { PlanTab } from "./job/plan";
 import { StacksTab } from "./job/stacks";
+import { TimelineTab } from "./job/timeline";
 
 export interface TabProps {
   job: JobDetails;
@@ -36,10 +39,13 @@ interface Tab {
 
 const TABS: Tab[] = [
   { name: "overview", title: "Overview", show: OverviewTab },
+  { name: "plan", title: "Plan", show: PlanTab },
+  { name: "timeline", title: "Timeline", show: TimelineTab },
   { name: "functions", title: "Functions", show: FunctionsTab, of: (job) => job["has-functions"] ?? false },
   { name: "checkpoints", title: "Checkpoints", show: CheckpointsTab },
   { name: "exceptions", title: "Exceptions", show: ExceptionsTab },
   { name: "stacks", title: "Stacks", show: StacksTab },
+  { name: "flame", title: "Flame graph", show: FlameTab },
   { name: "log", title: "Log", show: LogTab },
   { name: "metrics", title: "Metrics", show: MetricsTab },
   { name: "configuration", title: "Configuration", show: ConfigurationTab },
@@ -59,7 +65,10 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
   }, [chosen.name]);
   return (
     <>
-      <p class="crumbs"><a href={to(["jobs"])}>Jobs</a></p>
+      <p class="crumbs">
+        <a href={to(["jobs"])}>Jobs</a> <a href={to(["jobs", "compare"], { left: job.jid })}>Compare with another run</a>
+        {/^https?:/.test(job["spark-ui"] ?? "") && <> <a href={job["spark-ui"]} target="_blank" rel="noopener noreferrer">Spark’s UI</a></>}
+      </p>
       <Heading title={job.name}>
         <Status of={job.state} />
         <JobControls job={job} refresh={refresh} />

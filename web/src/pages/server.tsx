@@ -2,7 +2,7 @@
 
 import { usePolled } from "../api/polling";
 import { serverNow } from "../api/session";
-import type { ClusterOverview, Health, TaskManager } from "../api/types";
+import type { ClusterOverview, ConfigEntry, Health, TaskManager } from "../api/types";
 import { count } from "../format/numbers";
 import { since } from "../format/times";
 import { Facts } from "../parts/facts";
@@ -10,13 +10,14 @@ import { Heading } from "../parts/heading";
 import { Empty, Loaded } from "../parts/notice";
 import { Panel } from "../parts/panel";
 import { Table } from "../parts/table";
-import { Settings } from "./job/configuration";
+import { to } from "../route";
+import { originsOf, Settings } from "./job/configuration";
 
 export function ServerPage() {
   const overview = usePolled<ClusterOverview>("overview", 5000);
   const health = usePolled<Health>("health", 5000);
   const workers = usePolled<{ taskmanagers: TaskManager[] }>("taskmanagers", 5000);
-  const config = usePolled<{ key: string; value: string }[]>("jobmanager/config", 0);
+  const config = usePolled<ConfigEntry[]>("jobmanager/config", 0);
   return (
     <>
       <Heading title="Server" />
@@ -30,6 +31,7 @@ export function ServerPage() {
             <Settings
               caption="Settings of the server" searched
               values={Object.fromEntries(rows.map(({ key, value }) => [key, value]))}
+              origins={originsOf(rows)}
             />
           )}
         </Loaded>
@@ -62,7 +64,7 @@ function Workers({ rows }: { rows: TaskManager[] }) {
       rows={rows}
       rowKey={(row) => row.id}
       columns={[
-        { title: "Worker", cell: (row) => <code>{row.id}</code>, sort: (row) => row.id },
+        { title: "Worker", cell: (row) => <a href={to(["workers", row.id])}><code>{row.id}</code></a>, sort: (row) => row.id },
         { title: "Host", cell: (row) => row.host ?? "–", sort: (row) => row.host },
         { title: "Subtasks", cell: (row) => count(row.slotsNumber), sort: (row) => row.slotsNumber, figure: true },
         { title: "Jobs", cell: (row) => count(row.jobs?.length), sort: (row) => row.jobs?.length, figure: true },

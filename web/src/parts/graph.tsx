@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { percent, rate } from "../format/numbers";
 import { duration } from "../format/times";
-import { type Dataflow, type FlowNode, BUSY, shapeOf, slowest } from "../model/dataflow";
+import { type Dataflow, type FlowNode, BUSY, isSkewed, PRESSED, shapeOf, slowest } from "../model/dataflow";
 import type { Layout, Place } from "../model/layout";
 
 interface Props {
@@ -56,7 +56,8 @@ export function Graph({ flow, selected, select }: Props) {
   };
   const placeOf = (id: string | undefined | null): Place | null => {
     const corner = id ? layout?.nodes.get(id) : undefined;
-    return corner && layouts ? { x: corner.x + layouts.NODE_WIDTH / 2, y: corner.y + layouts.NODE_HEIGHT / 2 } : null;
+    const node = flow.nodes.find((other) => other.id === id);
+    return corner && layouts && node ? { x: corner.x + layouts.NODE_WIDTH / 2, y: corner.y + layouts.heightOf(node) / 2 } : null;
   };
   /** Scrolls to the place that is to be in the middle. */
   const bring = (): void => {
@@ -105,7 +106,8 @@ export function Graph({ flow, selected, select }: Props) {
                     key={node.id}
                     node={node}
                     place={layout.nodes.get(node.id)}
-                    size={layouts}
+                    width={layouts.NODE_WIDTH}
+                    height={layouts.heightOf(node)}
                     slow={node.id === busiest}
                     chosen={node.id === selected}
                     choose={() => select(node.id === selected ? null : node.id)}
@@ -116,6 +118,10 @@ export function Graph({ flow, selected, select }: Props) {
           </div>
         )}
       </div>
+      <p class="legend">
+        <span class="busy-mark" aria-hidden="true" /> Busy <span class="pressed-mark" aria-hidden="true" /> Back pressure
+        <span class="muted">largest / median</span>
+      </p>
       <div class="zoom" role="group" aria-label="Size of the graph">
         <button type="button" class="icon" aria-label="Smaller" onClick={() => zoom(1 / STEP)}>−</button>
         <button type="button" class="icon" aria-label="Larger" onClick={() => zoom(STEP)}>+</button>
@@ -141,6 +147,12 @@ function Edges({ layout, curve, selected }: { layout: Layout; curve: Layouts["cu
           marker-end="url(#arrow)"
         />
       ))}
+      {layout.edges.map(({ ship, label, labelWidth }, index) => ship && (
+        <g key={index} class="ship" transform={`translate(${label.x.toFixed(1)} ${label.y.toFixed(1)})`}>
+          <rect x={-labelWidth / 2} y={-8} width={labelWidth} height={16} rx={8} />
+          <text y={3.5} text-anchor="middle">{ship}</text>
+        </g>
+      ))}
     </svg>
   );
 }
@@ -148,35 +160,59 @@ function Edges({ layout, curve, selected }: { layout: Layout; curve: Layouts["cu
 interface OperatorProps {
   node: FlowNode;
   place: { x: number; y: number } | undefined;
-  size: { NODE_WIDTH: number; NODE_HEIGHT: number };
+  width: number;
+  height: number;
   slow: boolean;
   chosen: boolean;
   choose: () => void;
 }
 
-function Operator({ node, place, size, slow, chosen, choose }: OperatorProps) {
+function Operator({ node, place, width, height, slow, chosen, choose }: OperatorProps) {
   const { vertex } = node;
   const busy = vertex?.["busy-ratio"] ?? null;
-  const kind = `operator${slow ? " slow" : ""}${chosen ? " chosen" : ""}${(busy ?? 0) >= BUSY ? " busy" : ""}`;
+  const pressed = vertex?.["back-pressured-ratio"] ?? null;
+  const kinds = ["operator", slow && "slow", chosen && "chosen", (busy ?? 0) >= BUSY && "busy", (pressed ?? 0) >= PRESSED && "pressed"];
   return (
-    <li style={{ left: `${place?.x ?? 0}px`, top: `${place?.y ?? 0}px`, width: `${size.NODE_WIDTH}px`, height: `${size.NODE_HEIGHT}px` }}>
-      <button type="button" class={kind} aria-pressed={chosen} onClick={choose}>
+    <li style={{ left: `${place?.x ?? 0}px`, top: `${place?.y ?? 0}px`, width: `${width}px`, height: `${height}px` }}>
+      <button type="button" class={kinds.filter(Boolean).join(" ")} aria-pressed={chosen} onClick={choose}>
         <span class="name" title={node.name}>{node.name}</span>
+        {node.lines.length > 0 && (
+          <span class="lines">{node.lines.map((line) => <span key={line} title={line}>{line}</span>)}</span>
+        )}
         <span class="meta">
           <span>×{node.parallelism}</span>
           {slow && <span class="tag">Slowest</span>}
+          {isSkewed(vertex) && <span class="tag skew" title="Records of the busiest subtask, compared with the mean">Skew ×{vertex!.skew!.toFixed(1)}</span>}
           {vertex && vertex.status !== "RUNNING" && <span class="tag quiet">{vertex.status.toLowerCase()}</span>}
+          <span class="lag"><i>Lag</i> {duration(vertex?.["watermark-lag-ms"])}</span>
         </span>
         <span class="rates">
           {node.source ? <span>Source</span> : <span><i>In</i> {rate(vertex?.["records-in-per-second"])}</span>}
           <span><i>Out</i> {rate(vertex?.["records-out-per-second"])}</span>
         </span>
         <span class="load">
-          <span class="bar" aria-hidden="true"><span style={{ width: `${Math.min(1, busy ?? 0) * 100}%` }} /></span>
-          <span><i>Busy</i> {percent(busy)}</span>
-          <span><i>Lag</i> {duration(vertex?.["watermark-lag-ms"])}</span>
+          <LoadBar busy={busy} pressed={pressed} />
+          <span><i>Busy</i> {pair(busy, vertex?.["busy-ratio-median"])}</span>
+          <span><i>Pressure</i> {pair(pressed, vertex?.["back-pressured-ratio-median"])}</span>
         </span>
       </button>
     </li>
   );
+}
+
+/** Shares of time of a subtask: busy and back-pressured, side by side. The rest is idle. */
+export function LoadBar({ busy, pressed }: { busy: number | null | undefined; pressed: number | null | undefined }) {
+  const first = Math.min(1, busy ?? 0);
+  return (
+    <span class="bar load-bar" aria-hidden="true">
+      <span class="of-busy" style={{ width: `${first * 100}%` }} />
+      <span class="of-pressed" style={{ width: `${Math.min(1 - first, pressed ?? 0) * 100}%` }} />
+    </span>
+  );
+}
+
+/** The largest share and the median: `93 / 41 %`. */
+function pair(largest: number | null, median: number | null | undefined): string {
+  if (largest === null || median === null || median === undefined) return percent(largest);
+  return `${Math.round(largest * 100)} / ${percent(median)}`;
 }

@@ -347,6 +347,12 @@ STATE_MEMORY_CAP = known(
     ConfigOptions.key("millrace.state.memory-cap").memory_type().no_default_value(),
     "State that one Python worker may keep in memory before it gives up what it can load again.",
 )
+PREVIEW = known(
+    ConfigOptions.key("millrace.preview.enabled").boolean_type().default_value(False),
+    "Whether people with the server's token to operate may watch records that the job's operators "
+    "emit, a few per second, in the web UI. The records pass through files in the job's directory, "
+    "which only the job's user can read, for as long as somebody watches.",
+)
 EXECUTOR = known(
     ConfigOptions.key("millrace.executor")
     .string_type()

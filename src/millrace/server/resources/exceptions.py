@@ -13,7 +13,7 @@ from millrace.server.observed_job import ObservedJob
 from millrace.server.registry import ProcessAttempt
 from millrace.server.restarts import CRASHED
 
-__all__ = ["ROUTES", "exceptions_of"]
+__all__ = ["ROUTES", "RootException", "exceptions_of"]
 
 DEFAULT_COUNT = 20
 _LAST_LINE = "Exception"

@@ -8,11 +8,13 @@ from types import MappingProxyType
 import msgspec
 
 from millrace.engine.archived_job import ArchivedStage
+from millrace.plan.operator_tree import TreeInput, TreeOperator, tree_lines
+from millrace.runtime.program import Exchange
 from millrace.server.api_route import ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, vertex_id
 
-__all__ = ["JobPlan", "PlanAnswer", "ROUTES", "job_plan", "stage_nodes"]
+__all__ = ["JobPlan", "PlanAnswer", "ROUTES", "job_plan", "plan_text", "stage_nodes"]
 
 _SHIP_STRATEGIES = {"KEYED": "HASH", "SHUFFLE": "SHUFFLE"}
 """Flink's words for exchanges, where they differ from Millrace's."""
@@ -28,6 +30,15 @@ class PlanInput(msgspec.Struct, frozen=True):
     exchange: str
 
 
+class PlanOperator(msgspec.Struct, frozen=True):
+    """An operator of a vertex."""
+
+    uid: str
+    name: str
+    description: str
+    """What the operator does, in the form of EXPLAIN; empty if only its name is known."""
+
+
 class PlanNode(msgspec.Struct, frozen=True):
     """A vertex of the graph."""
 
@@ -38,6 +49,8 @@ class PlanNode(msgspec.Struct, frozen=True):
     description: str
     inputs: list[PlanInput] = []
     uid: str = ""
+    operators: list[PlanOperator] = []
+    """Operators in the order of the chain."""
 
 
 class JobPlan(msgspec.Struct, frozen=True):
@@ -53,6 +66,8 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     """Answer of ``/jobs/:jobid/plan``."""
 
     plan: JobPlan
+    text: str = ""
+    """The operators and their exchanges as text, as EXPLAIN prints them."""
 
 
 def job_plan(job: ObservedJob) -> JobPlan:
@@ -90,12 +105,33 @@ def _node(stage: ArchivedStage, parallelism: int) -> PlanNode:
             for number, input in enumerate(stage.inputs)
         ],
         uid=stage.uid,
+        operators=[PlanOperator(each.uid, each.name, each.description) for each in stage.operators],
     )
+
+
+def plan_text(stages: Iterable[ArchivedStage]) -> str:
+    """The operators of a graph and their exchanges as text, from each end of the graph."""
+    known = {each.uid: each for stage in stages for each in stage.operators}
+    operators = {
+        uid: TreeOperator(
+            operator.description or operator.name,
+            tuple(
+                TreeInput(each.operator, Exchange[each.exchange] if each.exchange else None)
+                for each in operator.inputs
+                if each.operator in known
+            ),
+        )
+        for uid, operator in known.items()
+    }
+    read = {each.source for operator in operators.values() for each in operator.inputs}
+    return "\n".join(tree_lines([uid for uid in operators if uid not in read], operators))
 
 
 def get_plan(server: JobServer, request: ApiRequest) -> PlanAnswer:
     """Answer ``GET /jobs/:jobid/plan``."""
-    return PlanAnswer(job_plan(server.observed(request)))
+    job = server.observed(request)
+    stages = job.archive.stages if job.archive is not None else ()
+    return PlanAnswer(job_plan(job), plan_text(stages))
 
 
 ROUTES = (

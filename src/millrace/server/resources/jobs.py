@@ -89,8 +89,14 @@ class VertexSummary(msgspec.Struct, frozen=True, rename="kebab"):
     records_in_per_second: float | None
     records_out_per_second: float | None
     busy_ratio: float | None
+    busy_ratio_median: float | None
+    back_pressured_ratio: float | None
+    back_pressured_ratio_median: float | None
+    skew: float | None
     watermark: int | None
     watermark_lag_ms: int | None
+    state_bytes: int | None
+    """Bytes of all state of the vertex in checkpoints."""
 
 
 class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
@@ -127,6 +133,8 @@ class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     waits_for: str
     has_functions: bool
     """Whether the job has Stateful Functions."""
+    spark_ui: str
+    """URL of the web UI of the job's Spark application; empty if it has none, or has ended."""
 
 
 class StatusAnswer(msgspec.Struct, frozen=True):
@@ -192,6 +200,7 @@ def job_details(job: ObservedJob, role: AccessRole = AccessRole.OPERATE) -> JobA
         restarts=job.restarts,
         waits_for=waits_for(details) if job.is_running else "",
         has_functions=has_functions(job),
+        spark_ui=job.archive.spark_ui if job.archive is not None and not job.job.is_over else "",
     )
 
 
@@ -211,11 +220,8 @@ def _vertex_summary(job: ObservedJob, vertex: ObservedVertex) -> VertexSummary:
         tasks=state_counts(execution_state(job), vertex.parallelism),
         metrics=io_metrics(vertex),
         operators=dict(vertex.details.operators) if vertex.details is not None else {},
-        records_in_per_second=rates.records_in_per_second,
-        records_out_per_second=rates.records_out_per_second,
-        busy_ratio=rates.busy_ratio,
-        watermark=rates.watermark,
-        watermark_lag_ms=rates.watermark_lag_ms,
+        state_bytes=vertex.details.state_bytes if vertex.details is not None else None,
+        **msgspec.structs.asdict(rates),
     )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 import msgspec
 
-from millrace.engine.job_details import SubtaskDetails
+from millrace.engine.job_details import StageDetails, SubtaskDetails
 from millrace.server.observed_job import ObservedJob, ObservedVertex
 
 __all__ = ["IOMetrics", "VertexRates", "io_metrics", "subtask_io_metrics", "vertex_rates"]
@@ -34,6 +36,14 @@ class VertexRates(msgspec.Struct, frozen=True):
     records_out_per_second: float | None = None
     busy_ratio: float | None = None
     """Share of time in which the busiest subtask is busy, from 0 to 1."""
+    busy_ratio_median: float | None = None
+    """The same share of the median subtask."""
+    back_pressured_ratio: float | None = None
+    """Largest share of time in which a subtask waits until its output is taken."""
+    back_pressured_ratio_median: float | None = None
+    skew: float | None = None
+    """Records of the busiest subtask divided by the mean of all subtasks, from 1 to the
+    parallelism."""
     watermark: int | None = None
     """ms since the epoch of Unix."""
     watermark_lag_ms: int | None = None
@@ -70,11 +80,27 @@ def vertex_rates(job: ObservedJob, vertex: ObservedVertex) -> VertexRates:
     if details is None or not job.details.epochs:
         return VertexRates()
     if not job.is_running:
-        return VertexRates(0.0, 0.0, 0.0, details.watermark)
+        return VertexRates(0.0, 0.0, 0.0, watermark=details.watermark)
+    subtasks = details.subtasks
+    busy = [min(each.busy_ms_per_second / 1_000, 1.0) for each in subtasks]
+    pressed = [min(each.back_pressured_ms_per_second / 1_000, 1.0) for each in subtasks]
     return VertexRates(
-        details.records_in_per_second,
-        details.records_out_per_second,
-        min(details.busy_ms_per_second / 1_000, 1.0),
-        details.watermark,
-        None if details.watermark is None else max(0, job.now - details.watermark),
+        records_in_per_second=details.records_in_per_second,
+        records_out_per_second=details.records_out_per_second,
+        busy_ratio=min(details.busy_ms_per_second / 1_000, 1.0),
+        busy_ratio_median=median(busy) if busy else None,
+        back_pressured_ratio=max(pressed, default=None),
+        back_pressured_ratio_median=median(pressed) if pressed else None,
+        skew=_skew(details),
+        watermark=details.watermark,
+        watermark_lag_ms=(
+            None if details.watermark is None else max(0, job.now - details.watermark)
+        ),
     )
+
+
+def _skew(details: StageDetails) -> float | None:
+    """Skew of a stage's subtasks; None if no records flow."""
+    read = [each.records_in_per_second for each in details.subtasks]
+    rates = read if any(read) else [each.records_out_per_second for each in details.subtasks]
+    return max(rates) * len(rates) / sum(rates) if any(rates) else None

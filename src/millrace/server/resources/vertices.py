@@ -44,6 +44,7 @@ class SubtaskAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     records_in_per_second: float
     records_out_per_second: float
     busy_ratio: float
+    back_pressured_ratio: float
     state_bytes: int
 
 
@@ -62,6 +63,10 @@ class VertexAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     records_in_per_second: float | None
     records_out_per_second: float | None
     busy_ratio: float | None
+    busy_ratio_median: float | None
+    back_pressured_ratio: float | None
+    back_pressured_ratio_median: float | None
+    skew: float | None
     watermark: int | None
     watermark_lag_ms: int | None
 
@@ -163,11 +168,7 @@ def vertex_details(job: ObservedJob, vertex: ObservedVertex) -> VertexAnswer:
         subtasks=[_subtask(job, n, each) for n, each in enumerate(vertex.subtasks)],
         metrics=io_metrics(vertex),
         operators=dict(vertex.details.operators) if vertex.details is not None else {},
-        records_in_per_second=rates.records_in_per_second,
-        records_out_per_second=rates.records_out_per_second,
-        busy_ratio=rates.busy_ratio,
-        watermark=rates.watermark,
-        watermark_lag_ms=rates.watermark_lag_ms,
+        **msgspec.structs.asdict(rates),
     )
 
 
@@ -191,6 +192,9 @@ def _subtask(job: ObservedJob, number: int, subtask: SubtaskDetails) -> SubtaskA
         records_in_per_second=subtask.records_in_per_second if job.is_running else 0.0,
         records_out_per_second=subtask.records_out_per_second if job.is_running else 0.0,
         busy_ratio=min(subtask.busy_ms_per_second / 1_000, 1.0) if job.is_running else 0.0,
+        back_pressured_ratio=(
+            min(subtask.back_pressured_ms_per_second / 1_000, 1.0) if job.is_running else 0.0
+        ),
         state_bytes=subtask.state_bytes,
     )
 

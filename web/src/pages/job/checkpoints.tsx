@@ -21,11 +21,19 @@ export function CheckpointsTab({ job }: TabProps) {
       <Loaded of={checkpoints}>{(data) => <Report data={data} now={job.now} />}</Loaded>
       {config.data && (
         <Panel title="Settings" flush>
-          <Settings caption="Settings of checkpoints" values={config.data} />
+          <Settings caption="Settings of checkpoints" values={readable(config.data)} />
         </Panel>
       )}
     </>
   );
+}
+
+const DURATIONS = new Set(["interval", "timeout", "min_pause"]);
+
+/** The settings, with durations as people read them. */
+function readable(config: CheckpointConfig): CheckpointConfig {
+  const text = ([name, value]: [string, unknown]): [string, unknown] => [name, DURATIONS.has(name) && typeof value === "number" ? duration(value) : value];
+  return Object.fromEntries(Object.entries(config).map(text));
 }
 
 function Report({ data, now }: { data: Checkpoints; now: number }) {

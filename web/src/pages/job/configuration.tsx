@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { usePolled } from "../../api/polling";
-import type { Attempt, JobConfig } from "../../api/types";
+import type { Attempt, ConfigEntry, JobConfig } from "../../api/types";
 import { duration, moment } from "../../format/times";
 import { Empty, Loaded } from "../../parts/notice";
 import { Panel } from "../../parts/panel";
@@ -12,9 +12,10 @@ import type { TabProps } from "../job";
 export function ConfigurationTab({ job }: TabProps) {
   const config = usePolled<JobConfig>(`jobs/${job.jid}/config`, 0);
   const attempts = usePolled<{ attempts: Attempt[] }>(`jobs/${job.jid}/attempts`, 5000);
+  const entries = usePolled<ConfigEntry[]>(`jobs/${job.jid}/jobmanager/config`, 0);
   return (
     <>
-      <Loaded of={config}>{(data) => <Parts of={data} />}</Loaded>
+      <Loaded of={config}>{(data) => <Parts of={data} origins={originsOf(entries.data ?? [])} />}</Loaded>
       {attempts.data && (
         <Panel title="Processes" flush>
           <Table
@@ -35,7 +36,13 @@ export function ConfigurationTab({ job }: TabProps) {
   );
 }
 
-function Parts({ of }: { of: JobConfig }) {
+/** Where settings come from, by their names; undefined: the server does not tell. */
+export function originsOf(entries: ConfigEntry[]): Map<string, string> | undefined {
+  const known = entries.filter(({ origin }) => origin);
+  return known.length ? new Map(known.map(({ key, origin }) => [key, origin!])) : undefined;
+}
+
+function Parts({ of, origins }: { of: JobConfig; origins: Map<string, string> | undefined }) {
   const { "user-config": own = {}, ...execution } = of["execution-config"];
   return (
     <>
@@ -43,7 +50,7 @@ function Parts({ of }: { of: JobConfig }) {
         <Settings caption="How the job is executed" values={execution} />
       </Panel>
       <Panel title="Settings" flush>
-        <Settings caption="Settings of the job" values={own} searched />
+        <Settings caption="Settings of the job" values={own} origins={origins} searched />
       </Panel>
     </>
   );
@@ -52,12 +59,14 @@ function Parts({ of }: { of: JobConfig }) {
 interface SettingsProps {
   caption: string;
   values: object;
+  /** Where each value comes from. */
+  origins?: Map<string, string> | undefined;
   /** Whether there is a field to find one. */
   searched?: boolean;
 }
 
 /** Names and values as a table. */
-export function Settings({ caption, values, searched = false }: SettingsProps) {
+export function Settings({ caption, values, origins, searched = false }: SettingsProps) {
   const [sought, setSought] = useState("");
   const rows = Object.entries(values).filter(([name]) => name.toLowerCase().includes(sought.toLowerCase()));
   return (
@@ -80,6 +89,7 @@ export function Settings({ caption, values, searched = false }: SettingsProps) {
           columns={[
             { title: "Name", cell: ([name]) => <code>{name}</code>, sort: ([name]) => name },
             { title: "Value", cell: ([, value]) => <code class="value">{shown(value)}</code> },
+            ...(origins ? [{ title: "From", cell: ([name]: [string, unknown]) => origins.get(name) ?? "–", sort: ([name]: [string, unknown]) => origins.get(name) }] : []),
           ]}
         />
       ) : (

@@ -1,10 +1,11 @@
 /** What can be done to a job that runs; each asks before it does it. */
 
 import { useState } from "preact/hooks";
-import { cancelJob, rescaleJob, stopJob, takeSavepoint } from "../../api/operations";
+import { cancelJob, rerunJob, rescaleJob, stopJob, takeSavepoint } from "../../api/operations";
 import type { JobDetails } from "../../api/types";
 import { isOver } from "../../model/job_status";
 import { Dialog } from "../../parts/dialog";
+import { go } from "../../route";
 
 interface Props {
   job: JobDetails;
@@ -22,7 +23,7 @@ const BUTTONS: { control: Control; title: string; danger?: boolean }[] = [
 
 export function JobControls({ job, refresh }: Props) {
   const [asked, setAsked] = useState<Control | null>(null);
-  if (isOver(job.state)) return null;
+  if (isOver(job.state)) return <Reruns job={job} />;
   const close = (): void => {
     setAsked(null);
     refresh();
@@ -46,6 +47,31 @@ export function JobControls({ job, refresh }: Props) {
           run={async () => (await cancelJob(job.jid), "The job is being cancelled.")}
         >
           <p>It ends at once, without a savepoint. What it did since its last checkpoint is lost for a job started from there.</p>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+/** For a job that has ended: run it once more. */
+function Reruns({ job }: { job: JobDetails }) {
+  const [start, setStart] = useState<"beginning" | "checkpoint" | null>(null);
+  return (
+    <div class="actions" role="group" aria-label="Run the job once more">
+      <button type="button" class="button" onClick={() => setStart("checkpoint")}>Start from last checkpoint</button>
+      <button type="button" class="button" onClick={() => setStart("beginning")}>Start again</button>
+      {start && (
+        <Dialog
+          title={start === "checkpoint" ? `Start “${job.name}” from its last checkpoint?` : `Start “${job.name}” again?`}
+          action="Start"
+          close={() => setStart(null)}
+          run={async () => (go(["jobs", await rerunJob(job.jid, start)]), "The job has been started.")}
+        >
+          <p>
+            {start === "checkpoint"
+              ? "A new job runs the same program with the same arguments and settings, and continues where the last checkpoint ends."
+              : "A new job runs the same program with the same arguments and settings, as this one was submitted. It reads its input again."}
+          </p>
         </Dialog>
       )}
     </div>

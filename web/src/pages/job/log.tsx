@@ -22,6 +22,11 @@ interface Read {
 }
 
 export function LogTab({ job }: TabProps) {
+  return <LogPanel job={job.jid} />;
+}
+
+/** The log of the job with the id `job`. */
+export function LogPanel({ job, title = "Log" }: { job: string; title?: string }) {
   const [read, setRead] = useState<Read | null>(null);
   const [follow, setFollow] = useState(true);
   const [sought, setSought] = useState("");
@@ -36,7 +41,7 @@ export function LogTab({ job }: TabProps) {
     const run = async (): Promise<void> => {
       try {
         const old = known.current;
-        const part = await ask<LogPart>(`jobs/${job.jid}/log?offset=${old?.next ?? -CHUNK}&limit=${CHUNK}`, { signal: abort.signal });
+        const part = await ask<LogPart>(`jobs/${job}/log?offset=${old?.next ?? -CHUNK}&limit=${CHUNK}`, { signal: abort.signal });
         failures = 0;
         setProblem("");
         if (!old || part.text) keep(old ? appended(old, part) : { ...part });
@@ -56,12 +61,12 @@ export function LogTab({ job }: TabProps) {
       abort.abort();
       clearTimeout(timer);
     };
-  }, [job.jid, follow]);
+  }, [job, follow]);
   const earlier = async (): Promise<void> => {
     const old = known.current;
     if (!old) return;
     const from = Math.max(0, old.offset - CHUNK);
-    const part = await ask<LogPart>(`jobs/${job.jid}/log?offset=${from}&limit=${old.offset - from}`);
+    const part = await ask<LogPart>(`jobs/${job}/log?offset=${from}&limit=${old.offset - from}`);
     keep({ ...old, text: part.text + old.text, offset: part.offset });
   };
   const tools = (
@@ -77,7 +82,7 @@ export function LogTab({ job }: TabProps) {
     </>
   );
   return (
-    <Panel title="Log" tools={tools} flush>
+    <Panel title={title} tools={tools} flush>
       {problem && <Problem>{problem}</Problem>}
       {read && (
         <p class="log-line muted">

@@ -3,12 +3,15 @@
 import { useEffect, useId, useRef } from "preact/hooks";
 import { usePolled } from "../../api/polling";
 import type { Subtask, VertexDetails } from "../../api/types";
-import { count, percent, rate, short } from "../../format/numbers";
+import { bytes, count, percent, rate, short } from "../../format/numbers";
 import { duration, moment } from "../../format/times";
-import type { FlowNode } from "../../model/dataflow";
+import { type FlowNode, isSkewed } from "../../model/dataflow";
+import { described } from "../../model/operators";
+import { LoadBar } from "../../parts/graph";
 import { Loaded } from "../../parts/notice";
 import { Status } from "../../parts/status";
 import { Table } from "../../parts/table";
+import { PreviewPart } from "./preview";
 
 interface Props {
   job: string;
@@ -46,14 +49,44 @@ export function OperatorPanel({ job, node, close }: Props) {
         {vertex && <Pair name="Status" value={<Status of={vertex.status} />} />}
         <Pair name="Records in" value={`${rate(vertex?.["records-in-per-second"])}, ${count(total(vertex, "read-records"))} in all`} />
         <Pair name="Records out" value={`${rate(vertex?.["records-out-per-second"])}, ${count(total(vertex, "write-records"))} in all`} />
-        <Pair name="Busy" value={percent(vertex?.["busy-ratio"])} />
+        <Pair name="Busy" value={largest(vertex?.["busy-ratio"], vertex?.["busy-ratio-median"])} />
+        <Pair name="Back pressure" value={largest(vertex?.["back-pressured-ratio"], vertex?.["back-pressured-ratio-median"])} />
+        {isSkewed(vertex) && <Pair name="Skew" value={`The busiest subtask has ${vertex!.skew!.toFixed(1)} times the mean`} />}
+        <Pair name="State" value={bytes(vertex?.["state-bytes"])} />
         <Pair name="Watermark" value={moment(vertex?.watermark)} />
         <Pair name="Watermark lag" value={duration(vertex?.["watermark-lag-ms"])} />
         {vertex?.uid && <Pair name="uid" value={<code>{vertex.uid}</code>} />}
       </dl>
+      {node.operators.length > 0 && <Operators node={node} />}
       <h4>Subtasks</h4>
       <Loaded of={details}>{({ subtasks }) => <Subtasks rows={subtasks} />}</Loaded>
+      <PreviewPart key={node.id} job={job} node={node} />
     </aside>
+  );
+}
+
+function largest(most: number | null | undefined, median: number | null | undefined): string {
+  return median === null || median === undefined ? percent(most) : `${percent(most)}, median ${percent(median)}`;
+}
+
+/** The operators of the stage, and what each of them does. */
+function Operators({ node }: { node: FlowNode }) {
+  return (
+    <>
+      <h4>Operators</h4>
+      <ol class="operators">
+        {node.operators.map(described).map(({ uid, kind, attributes }) => (
+          <li key={uid}>
+            <h5>{kind}</h5>
+            {attributes.length > 0 && (
+              <dl class="pairs">
+                {attributes.map(([name, value]) => <Pair key={name} name={name} value={<code>{value}</code>} />)}
+              </dl>
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 
@@ -76,7 +109,15 @@ function Subtasks({ rows }: { rows: Subtask[] }) {
         { title: "Subtask", cell: (row) => row.subtask, sort: (row) => row.subtask, figure: true },
         { title: "In", cell: (row) => short(total(row, "read-records")), sort: (row) => total(row, "read-records"), figure: true },
         { title: "Out", cell: (row) => short(total(row, "write-records")), sort: (row) => total(row, "write-records"), figure: true },
-        { title: "Busy", cell: (row) => percent(row["busy-ratio"]), sort: (row) => row["busy-ratio"], figure: true },
+        {
+          title: "Busy", figure: true, sort: (row) => row["busy-ratio"],
+          cell: (row) => (
+            <span class="load-cell" title={`Busy ${percent(row["busy-ratio"])}, back-pressured ${percent(row["back-pressured-ratio"])}`}>
+              <LoadBar busy={row["busy-ratio"]} pressed={row["back-pressured-ratio"]} /> {percent(row["busy-ratio"])}
+            </span>
+          ),
+        },
+        { title: "State", cell: (row) => bytes(row["state-bytes"]), sort: (row) => row["state-bytes"], figure: true },
         { title: "Worker", cell: (row) => <span title={row.endpoint}>{row.host || row.endpoint || "–"}</span> },
       ]}
     />

@@ -1,0 +1,107 @@
+"""New jobs that run what an ended job ran: from its beginning, or from its last checkpoint."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from millrace.common.config.options import START_FROM
+from millrace.common.errors import CheckpointError
+from millrace.server.api_route import AccessRole, ApiError, ApiRequest, ApiRoute
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob
+from millrace.server.registry import Submission
+from millrace.state.checkpoint.directory import complete_checkpoints
+
+__all__ = ["ROUTES", "last_checkpoint", "rerun_submission"]
+
+_FROM_SNAPSHOT, _CLAIM_MODE = "--from-savepoint=", "--claim-mode"
+
+
+class RerunRequest(msgspec.Struct, frozen=True):
+    """The body of ``POST /jobs/:jobid/rerun``."""
+
+    start: Literal["beginning", "checkpoint"] = "checkpoint"
+    """``checkpoint``: continue from the last checkpoint of the job. ``beginning``: as the job was
+    submitted, from the same savepoint if it had one."""
+
+
+class RerunAnswer(msgspec.Struct, frozen=True):
+    """The job that was started."""
+
+    jobid: str
+    snapshot: str | None = None
+    """Checkpoint from which the job continues."""
+
+
+def last_checkpoint(job: ObservedJob) -> str | None:
+    """Path of the newest checkpoint that a job has left; None if there is none."""
+    if job.directory is None:
+        return None
+    newest = next((each for each in job.details.checkpoints.recent if each.path), None)
+    places = [str(job.directory), *([os.path.dirname(newest.path)] if newest is not None else [])]
+    for place in places:
+        try:
+            numbers = complete_checkpoints(place)
+        except CheckpointError:
+            continue
+        if numbers:
+            return os.path.join(place, f"chk-{numbers[-1]}")
+    return None
+
+
+def rerun_submission(job: ObservedJob, snapshot: str | None) -> Submission:
+    """The submission of a job, to be run once more.
+
+    Args:
+        snapshot: checkpoint or savepoint from which it continues; None for the one of the job's
+            submission, if there is one.
+    """
+    options = job.job.submission.options
+    if snapshot is not None:
+        options = (*_without_start(options), _FROM_SNAPSHOT + snapshot)
+    return replace(job.job.submission, name=job.name, options=options)
+
+
+def _without_start(options: Sequence[str]) -> Iterator[str]:
+    """The options that do not say where the job starts from, nor whether it owns that snapshot."""
+    words = iter(options)
+    for word in words:
+        if word == _CLAIM_MODE:
+            next(words, None)
+        elif not word.startswith((_FROM_SNAPSHOT, f"--conf={START_FROM.key}=")):
+            yield word
+
+
+def post_rerun(server: JobServer, request: ApiRequest) -> RerunAnswer:
+    """Answer ``POST /jobs/:jobid/rerun``."""
+    job = server.observed(request)
+    if not job.job.is_over:
+        raise ApiError(409, f"job {job.id} has not ended; cancel it, or stop it with a savepoint")
+    if not Path(job.job.submission.program).is_file():
+        raise ApiError(409, f"the program {job.job.submission.program} is not there any more")
+    snapshot = None
+    if request.body.start == "checkpoint":
+        snapshot = last_checkpoint(job)
+        if snapshot is None:
+            raise ApiError(409, f"job {job.id} has left no checkpoint; start it from the beginning")
+    started = server.supervisor.submit(rerun_submission(job, snapshot))
+    return RerunAnswer(started.id, snapshot)
+
+
+ROUTES = (
+    ApiRoute(
+        "POST",
+        "/jobs/{jobid}/rerun",
+        post_rerun,
+        "Run an ended job once more as a new job: from its last checkpoint, or from its beginning.",
+        RerunAnswer,
+        AccessRole.OPERATE,
+        body=RerunRequest,
+    ),
+)

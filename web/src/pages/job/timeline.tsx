@@ -1,0 +1,96 @@
+/** The life of a job: its runs, checkpoints, savepoints, rescalings and failures, on one line and as a list. */
+
+import { useMemo, useState } from "preact/hooks";
+import { usePolled } from "../../api/polling";
+import type { Timeline, TimelineEvent } from "../../api/types";
+import { clock, duration } from "../../format/times";
+import { lanesOf, type Mark, ticksOf } from "../../model/timeline";
+import { Empty, Loaded } from "../../parts/notice";
+import { Panel } from "../../parts/panel";
+import { Status } from "../../parts/status";
+import { Table } from "../../parts/table";
+import type { TabProps } from "../job";
+
+const SPANS = [
+  { title: "All", span: 0 },
+  { title: "1 h", span: 3_600_000 },
+  { title: "10 m", span: 600_000 },
+];
+const MOST_TICKS = 6;
+const KINDS: Record<TimelineEvent["kind"], string> = {
+  run: "Run", restore: "Restore", checkpoint: "Checkpoint", savepoint: "Savepoint", failure: "Failure", rescale: "Rescaling",
+};
+
+export function TimelineTab({ job }: TabProps) {
+  const timeline = usePolled<Timeline>(`jobs/${job.jid}/timeline`);
+  const [span, setSpan] = useState(0);
+  const spans = (
+    <div class="segments" role="group" aria-label="How much of the past is shown">
+      {SPANS.map((each) => (
+        <button key={each.title} type="button" aria-pressed={each.span === span} onClick={() => setSpan(each.span)}>{each.title}</button>
+      ))}
+    </div>
+  );
+  return (
+    <>
+      <Panel title="Timeline" tools={spans}>
+        <Loaded of={timeline}>{(data) => <Lanes data={data} span={span} />}</Loaded>
+      </Panel>
+      {timeline.data && (
+        <Panel title="Events" flush>
+          <Events events={timeline.data.events} now={job.now} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function Lanes({ data, span }: { data: Timeline; span: number }) {
+  const lanes = useMemo(() => lanesOf(data, span), [data, span]);
+  const ticks = useMemo(() => ticksOf(data, span, MOST_TICKS), [data, span]);
+  return (
+    <div class="timeline" role="img" aria-label={lanes.map(({ name, marks }) => `${name}: ${marks.length}`).join(", ")}>
+      {lanes.map(({ name, marks }) => (
+        <div key={name} class="lane">
+          <span class="lane-name">{name}</span>
+          <div class="marks">
+            {ticks.map(({ left }) => <i key={left} class="tick" style={{ left: `${left}%` }} />)}
+            {marks.map((mark, index) => <OneMark key={index} mark={mark} />)}
+          </div>
+        </div>
+      ))}
+      <div class="lane axis">
+        <span class="lane-name" />
+        <div class="marks">
+          {ticks.map(({ left, time }) => (
+            <span key={left} class={left > 85 ? "time late" : "time"} style={{ left: `${left}%` }}>{clock(time, data.end)}</span>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function OneMark({ mark: { event, left, width } }: { mark: Mark }) {
+  const title = [event.title, event.detail].filter(Boolean).join(": ");
+  return <span class={`mark ${event.kind} ${event.status.toLowerCase()}`} title={title} style={{ left: `${left}%`, width: `${width}%` }} />;
+}
+
+function Events({ events, now }: { events: TimelineEvent[]; now: number }) {
+  if (!events.length) return <Empty>Nothing has happened yet.</Empty>;
+  return (
+    <Table
+      caption="Events, the newest first" dense
+      rows={[...events].reverse().map((event, index) => ({ ...event, index }))}
+      rowKey={(row) => row.index}
+      columns={[
+        { title: "Event", cell: (row) => row.title, sort: (row) => row.title },
+        { title: "Kind", cell: (row) => KINDS[row.kind], sort: (row) => row.kind },
+        { title: "Status", cell: (row) => <Status of={row.status} />, sort: (row) => row.status },
+        { title: "Time", cell: (row) => clock(row.time, now), sort: (row) => row.time, figure: true },
+        { title: "Duration", cell: (row) => duration(row.end === null ? null : row.end - row.time), figure: true },
+        { title: "Detail", quiet: true, cell: (row) => row.detail && <span class={row.status === "FAILED" ? "bad-text wrap" : "muted wrap"}>{row.detail}</span> },
+      ]}
+    />
+  );
+}
