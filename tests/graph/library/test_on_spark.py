@@ -134,18 +134,24 @@ def test_ids_that_are_members_of_an_enum(spark: Any) -> None:
     assert sorted(paths.collect(), key=str) == [(Colour.BLUE, 2.0), (Colour.RED, 0.0)]
 
 
-def test_a_graph_without_hubs(graph: Graph[Any, Any, Any]) -> None:
+def test_a_graph_without_hubs(spark: Any, graph: Graph[Any, Any, Any]) -> None:
+    kept = spark.sparkContext._jsc.getPersistentRDDs
+    assert (graph.number_of_edges(), graph.number_of_vertices()) == (4, 5)
+    before = set(kept().keySet())
     star = graph.union(Graph.from_edges([("x", "a", 1.0), ("x", "b", 1.0), ("x", "x", 1.0)]))
     small = star.run(MaximumDegree(3))
     assert sorted(small.get_vertex_ids().collect()) == ["a", "b", "c", "x", "y"]
     smaller = star.run(MaximumDegree(2))
     assert sorted(smaller.get_vertex_ids().collect()) == ["c", "y"]
     assert smaller.number_of_edges() == 0
+    small.unpersist()
+    smaller.unpersist()
+    assert set(kept().keySet()) == before
 
 
 def test_a_result_is_freed_by_its_dataframe(spark: Any, graph: Graph[Any, Any, Any]) -> None:
     kept = spark.sparkContext._jsc.getPersistentRDDs
-    graph.number_of_edges()
+    assert (graph.number_of_edges(), graph.number_of_vertices()) == (4, 5)
     before = set(kept().keySet())
     frame = graph.run(ConnectedComponents(5)).to_dataframe()
     assert set(kept().keySet()) > before

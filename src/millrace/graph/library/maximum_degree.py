@@ -15,8 +15,8 @@ class MaximumDegree:
     """The graph without the vertices that have more distinct neighbours than a number, and without
     their edges. Gelly: ``asm.degree.filter.undirected.MaximumDegree``.
 
-    A degree is that of `VertexDegrees`. Degrees are computed when the algorithm runs, the graph
-    when it is asked for.
+    A degree is that of `VertexDegrees`. Degrees are computed when the algorithm runs, and kept
+    until ``unpersist()`` of the new graph, which is computed when it is asked for.
 
     Args:
         maximum_degree: greatest degree of a vertex that stays.
@@ -35,6 +35,10 @@ class MaximumDegree:
         Args:
             graph: the graph.
         """
+        from millrace.spark.graphs.frames import free_with
+
         degrees = graph.run(VertexDegrees()).to_dataframe()
         hubs = degrees.where(degrees["degree"] > self.maximum_degree).select("id")
-        return graph.remove_vertices(hubs)
+        small = graph.remove_vertices(hubs)
+        free_with(small.vertices, degrees)
+        return small
