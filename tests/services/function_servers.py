@@ -84,6 +84,11 @@ class PythonFunctions(FunctionServer):
     def install(cls) -> None:
         pip_install(PYTHON_SDK, PROTOBUF)
 
+    @staticmethod
+    def sdk() -> Path:
+        """Directory of the package alone, for functions that run with Millrace's protobuf."""
+        return pip_install(PYTHON_SDK)
+
     @classmethod
     def program(cls) -> list[str | Path]:
         packages = f"PYTHONPATH={pip_install(PYTHON_SDK, PROTOBUF)}"

@@ -48,9 +48,18 @@ class KilledJob(ABC):
         """Of the script, besides the test's own."""
         return {}
 
+    def packages(self) -> Sequence[str]:
+        """Directories with packages of the script, which go before the test's own."""
+        return ()
+
     def start(self, trap: str = "") -> subprocess.Popen[bytes]:
         """A driver that dies at its trap; "" lets it live."""
-        paths = [str(Path(millrace.__file__).parents[1]), str(SERVICES), str(self.script.parent)]
+        paths = [
+            *self.packages(),
+            str(Path(millrace.__file__).parents[1]),
+            str(SERVICES),
+            str(self.script.parent),
+        ]
         kept = {key: v for key, v in os.environ.items() if not key.startswith("MILLRACE_")}
         more = {"PYTHONPATH": os.pathsep.join(paths), "MILLRACE_CRASH": trap}
         with (self.directory / "log").open("ab") as log:

@@ -60,6 +60,17 @@ def is_immutable(value: Any) -> bool:
 
 def freeze(value: Any) -> Any:
     """The value itself if it is immutable, else a `Frozen` copy."""
+    # called for each entry of state that changes between two barriers, mostly for a number or a
+    # tuple of some: neither needs further frames
+    kind = type(value)
+    if kind in IMMUTABLE:
+        return value
+    if kind is tuple:
+        for item in value:
+            if type(item) not in IMMUTABLE:
+                break
+        else:
+            return value
     return value if is_immutable(value) else Frozen(dump_pickle(value))
 
 

@@ -51,3 +51,23 @@ def test_states_are_exact_after_kills(
         run.kill_worker(rng)
     run.feed(commands.draw(500))
     run.check()
+
+
+def test_flinks_own_package_runs_embedded(
+    python_functions: Any, kafka_broker: Any, tmp_path: Path, stack: ExitStack
+) -> None:
+    """With the protobuf of this environment, which is newer than the package asks for."""
+    from kafka_topics import Topics
+    from smoke_run import Smoke
+
+    commands, rng, sdk = Commands(11, 16), random.Random(11), python_functions.sdk()
+    topics = Topics(kafka_broker.bootstrap_servers)
+    run = Smoke(topics, tmp_path, commands, "embedded", sdk=sdk)
+    stack.callback(run.close)
+    for kill in (lambda: run.kill_worker(rng), run.kill_driver):
+        run.feed(commands.draw(500))
+        run.wait_for_more(50)
+        kill()
+    run.feed(commands.draw(500))
+    run.check()
+    assert f"functions of {sdk}/statefun/" in (tmp_path / "log").read_text()

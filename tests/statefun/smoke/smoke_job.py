@@ -79,6 +79,7 @@ def build(
     if url == "embedded":
         from smoke_functions import functions
 
+        logging.info("functions of %s", sys.modules["statefun"].__file__)
         builder.with_function_provider("smoke/*", functions)
     else:
         endpoint = RequestReplyFunctionBuilder("smoke/*", url)

@@ -111,14 +111,22 @@ class Smoke(KilledJob):
     Args:
         url: of the functions, or "embedded".
         where: "local" or "spark".
+        sdk: directory of the SDK of embedded functions; None for that of the environment.
     """
 
     script = HERE / "smoke_job.py"
 
     def __init__(
-        self, topics: Topics, directory: Path, commands: Commands, url: str, where: str = "local"
+        self,
+        topics: Topics,
+        directory: Path,
+        commands: Commands,
+        url: str,
+        where: str = "local",
+        sdk: Path | None = None,
     ) -> None:
         super().__init__(directory)
+        self._sdk = sdk
         self._servers = topics.bootstrap_servers
         self._where, self._url = where, url
         self._source, self._sink = topics.create(PARTITIONS), topics.create(PARTITIONS)
@@ -132,6 +140,9 @@ class Smoke(KilledJob):
     def arguments(self) -> list[str]:
         places = self._servers, self._source, self._sink, str(self.directory)
         return [*places, self._where, self._url]
+
+    def packages(self) -> list[str]:
+        return [] if self._sdk is None else [str(self._sdk)]
 
     def results(self) -> int:
         self.texts.look()
