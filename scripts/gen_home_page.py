@@ -26,6 +26,7 @@ HOME = ROOT / "docs" / "index.md"
 PAGES = (HOME, ROOT / "README.md")
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 FIGURES = re.compile(r"(<!-- figures -->\n).*?(<!-- end of figures -->\n)", re.DOTALL)
+HEADLINE = re.compile(r"(<!-- headline -->\n).*?(<!-- end of headline -->\n)", re.DOTALL)
 TAB = re.compile(r'^=== "(?P<title>[^"]+)"\n\n(?P<body>(?:    [^\n]*\n|\n)+)', re.MULTILINE)
 BLOCK = re.compile(
     r"```(?P<language>python|sql)(?P<title>[^\n]*)\n(?P<code>.*?)```\n"
@@ -113,6 +114,19 @@ def figures() -> str:
     return "\n".join([*lines, "", textwrap.fill(sentence, 118, break_on_hyphens=False), ""])
 
 
+def headline() -> str:
+    """The sentence of the first screen."""
+    rows, keyed = measured(), COMPARISONS[0]
+    factors = [_found(rows, name or "", RATE)[0] for name in (keyed.pyflink, keyed.spark)]
+    [nexmark] = _found(rows, NEXMARK, re.compile(r"([\d.]+) times"))
+    sentence = (
+        f"**{factors[0]} times** the rate of PyFlink and **{factors[1]} times** that of Spark's "
+        f"`transformWithState` in a keyed count; **{nexmark} times** that of Flink in Java over "
+        "Nexmark's SQL queries: [how fast](#how-fast)."
+    )
+    return textwrap.fill(sentence, 118, break_on_hyphens=False) + "\n"
+
+
 def with_figures(page: Path) -> str:
     """A page with the figures of RESULTS.md."""
     text = page.read_text(encoding="utf-8")
@@ -122,7 +136,7 @@ def with_figures(page: Path) -> str:
     filled, count = FIGURES.subn(lambda marks: f"{marks[1]}{table}{marks[2]}", text)
     if count != 1:
         raise MissingFigureError(f"{page.name} has {count} places for figures instead of one")
-    return filled
+    return HEADLINE.sub(lambda marks: f"{marks[1]}{headline()}{marks[2]}", filled)
 
 
 def tabs() -> Iterator[tuple[str, str]]:
