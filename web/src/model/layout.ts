@@ -3,7 +3,7 @@
 import { Graph, layout } from "@dagrejs/dagre";
 import type { Dataflow, FlowNode } from "./dataflow";
 
-export const NODE_WIDTH = 232;
+export const NODE_WIDTH = 252;
 /** Of a node without lines. */
 export const NODE_HEIGHT = 122;
 const LINE_HEIGHT = 17;

@@ -119,7 +119,7 @@ export function Graph({ flow, selected, select }: Props) {
         )}
       </div>
       <p class="legend">
-        <span class="busy-mark" aria-hidden="true" /> Busy <span class="pressed-mark" aria-hidden="true" /> Back pressure
+        <span class="busy-mark" aria-hidden="true" /> Busy <span class="pressed-mark" aria-hidden="true" /> Back pressure{" "}
         <span class="muted">largest / median</span>
       </p>
       <div class="zoom" role="group" aria-label="Size of the graph">

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { usePolled } from "../../api/polling";
 import type { Timeline, TimelineEvent } from "../../api/types";
-import { clock, duration } from "../../format/times";
+import { clock, duration, moment } from "../../format/times";
 import { lanesOf, type Mark, ticksOf } from "../../model/timeline";
 import { Empty, Loaded } from "../../parts/notice";
 import { Panel } from "../../parts/panel";
@@ -63,12 +63,21 @@ function Lanes({ data, span }: { data: Timeline; span: number }) {
         <span class="lane-name" />
         <div class="marks">
           {ticks.map(({ left, time }) => (
-            <span key={left} class={left > 85 ? "time late" : "time"} style={{ left: `${left}%` }}>{clock(time, data.end)}</span>
+            <span key={left} class={left > 85 ? "time late" : "time"} style={{ left: `${left}%` }}>{tickText(time, span || data.end - data.begin)}</span>
           ))}
         </div>
       </div>
     </div>
   );
+}
+
+const DAY_MS = 86_400_000;
+
+/** As short as a span of so many ms allows: a time of day, with the day where there are several. */
+function tickText(time: number, span: number): string {
+  const [day = "", at = ""] = moment(time).split(", ");
+  const short = span < 600_000 ? at : at.slice(0, 5);
+  return span > DAY_MS ? `${day.split(" ").slice(0, 2).join(" ")} ${short}` : short;
 }
 
 function OneMark({ mark: { event, left, width } }: { mark: Mark }) {
