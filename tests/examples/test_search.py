@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import signal
 import subprocess
 import sys
@@ -20,7 +18,6 @@ import psycopg
 import pytest
 import search
 from application import EXAMPLES
-from opensearch import OpenSearch
 from postgresql import PostgreSQL
 from wall_clock import WallClock
 
@@ -146,83 +143,6 @@ def test_index_and_view_follow_the_tables(
             env.execute("search")
         check(database, index.documents)
     assert len(index.documents) > 30
-
-
-def start_driver(directory: Path) -> subprocess.Popen[bytes]:
-    """``millrace run --resume search.py``, which kill -9 ends with its JVM and workers."""
-    options = ["--resume", "--parallelism", "2", "--checkpoint-dir", str(directory / "checkpoints")]
-    program = str(EXAMPLES / "search" / "search.py")
-    environment = {"PYTHONPATH": str(EXAMPLES.parent / "src"), "XDG_STATE_HOME": str(directory)}
-    with (directory / "log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "millrace.cli.main", "run", *options, program],
-            env={**os.environ, **environment},
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            start_new_session=True,
-        )
-
-
-@pytest.mark.connectors
-@pytest.mark.spark
-@pytest.mark.fault
-def test_a_killed_job_leaves_index_and_view_exact(
-    database: psycopg.Connection[Any],
-    opensearch: OpenSearch,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    """The database changes while drivers are killed; the last one may finish."""
-    monkeypatch.setenv("OPENSEARCH_URL", opensearch.url)
-    work, dice = catalog.work(600), random.Random(1)
-    driver = start_driver(tmp_path)
-    try:
-        for number, transaction in enumerate(work, start=1):
-            catalog.apply(database, transaction)
-            time.sleep(0.05)
-            if number % 150 == 0 and number < 600:
-                wait_for_documents(opensearch, driver, tmp_path)
-                time.sleep(dice.uniform(0, 2))
-                driver.kill()
-                assert driver.wait(PATIENCE_S) == -signal.SIGKILL
-                driver = start_driver(tmp_path)
-        wait_until_equal(database, opensearch, driver, tmp_path)
-    finally:
-        driver.send_signal(signal.SIGTERM)
-        driver.wait(PATIENCE_S)
-
-
-def wait_for_documents(server: OpenSearch, driver: subprocess.Popen[bytes], place: Path) -> None:
-    """Until the job writes."""
-    deadline = time.monotonic() + PATIENCE_S
-    before = count(server)
-    while count(server) == before:
-        assert driver.poll() is None, (place / "log").read_text()[-3_000:]
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-def count(server: OpenSearch) -> tuple[int, int]:
-    """Documents, and the version of the index."""
-    found = server.request("GET", f"/{search.INDEX}/_stats")
-    if "error" in found:
-        return 0, 0
-    total = found["_all"]["primaries"]
-    return total["docs"]["count"], total["indexing"]["index_total"]
-
-
-def wait_until_equal(
-    sql: psycopg.Connection[Any], server: OpenSearch, driver: subprocess.Popen[bytes], place: Path
-) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return check(sql, server.documents(search.INDEX))
-        except AssertionError:
-            assert driver.poll() is None, (place / "log").read_text()[-3_000:]
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)
 
 
 @pytest.mark.connectors
