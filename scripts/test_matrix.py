@@ -62,14 +62,25 @@ def main() -> int:
         shutil.rmtree(PLACE, ignore_errors=True)
         return 0
     PLACE.mkdir(exist_ok=True)
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    outcomes = []
     for pair in chosen(arguments.pairs):
-        results[str(pair)] = run(pair)
-        RESULTS.write_text(json.dumps(results, indent=2))
-        print(f"PySpark {pair.spark}, Python {pair.python}: {results[str(pair)]}", flush=True)
+        outcomes.append(run(pair))
+        note(pair, outcomes[-1])
+        print(f"PySpark {pair.spark}, Python {pair.python}: {outcomes[-1]}", flush=True)
     if arguments.write:
-        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
-    return int(any("failed" in result for result in results.values()))
+        PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), noted()), encoding="utf-8")
+    return int(any("failed" in each for each in outcomes))
+
+
+def noted() -> dict[str, str]:
+    """Outcomes of this and earlier calls."""
+    found: dict[str, str] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return found
+
+
+def note(pair: Pair, outcome: str) -> None:
+    """Note an outcome beside those of earlier calls."""
+    RESULTS.write_text(json.dumps({**noted(), str(pair): outcome}, indent=2))
 
 
 def chosen(names: list[str]) -> Iterator[Pair]:

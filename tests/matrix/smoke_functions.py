@@ -30,7 +30,7 @@ class Count(KeyedProcessFunction[int, int, tuple[str, int, int]]):
     ) -> Iterator[tuple[str, int, int]]:
         count = (self.count.value() or 0) + 1
         self.count.update(count)
-        ctx.timer_service().register_event_time_timer(10_000)
+        ctx.timer_service().register_event_time_timer(1_000_000)
         yield "record", ctx.get_current_key(), count
 
     def on_timer(

@@ -191,7 +191,7 @@ def test_stateful_functions(executor: str, context: Any) -> None:
 def test_graph(context: Any) -> None:
     graph = Graph.from_edges([(1, 2), (2, 3), (4, 5)])
     assert sorted(graph.out_degrees().collect()) == [(1, 1), (2, 1), (3, 0), (4, 1), (5, 0)]
-    components = dict(graph.run(ConnectedComponents()).collect())
+    components = dict(graph.run(ConnectedComponents(20)).collect())
     assert components == {1: 1, 2: 1, 3: 1, 4: 4, 5: 4}
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from millrace.cli.arguments import RunArguments, UsageError, existing, run_settings
 from millrace.cli.imports import is_local
 from millrace.common.config import options
+from millrace.spark.connect.remote import remote_in
 
 if TYPE_CHECKING:
     from millrace.statefun.module import Module
@@ -81,7 +82,9 @@ def module_arguments(
     settings = run_settings(args)
     if options.EXECUTOR.key not in settings.to_dict():
         settings.set(options.EXECUTOR, "resident")
-    _check_playground(components, settings.get_string("spark.master"))
+    remote = remote_in(settings.to_dict())
+    place = settings.get_string("spark.master") if remote is None else repr(remote)
+    _check_playground(components, place)
     return RunArguments(
         job=Path(module_program.__file__),
         job_arguments=tuple(str(path.resolve()) for path in (module, *own)),

@@ -7,6 +7,8 @@ import hashlib
 import logging
 import os
 from collections import deque
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from threading import Thread
 from typing import Any
@@ -288,7 +290,7 @@ class SparkExecutor:
 
     def _collect(self, output: JavaObject) -> list[bytes]:
         served = self._jvm.PythonRDD.collectAndServe(output.rdd())
-        with _load_from_socket(served, NoOpSerializer()) as elements:
+        with _elements_of(served) as elements:
             collected = list(unframed(elements))
         self._cleaner.clean()
         return collected
@@ -321,6 +323,13 @@ class SparkExecutor:
             self._anchors.close()
             if self._broadcast is not None:
                 self._broadcast.unpersist()
+
+
+def _elements_of(served: JavaObject) -> AbstractContextManager[Iterable[bytes]]:
+    """Elements that the JVM serves at a socket, which is closed in the end."""
+    elements: Any = _load_from_socket(served, NoOpSerializer())
+    # a generator in older versions of PySpark 4
+    return elements if hasattr(elements, "__enter__") else contextlib.closing(elements)
 
 
 def message_of(error: Exception) -> str:

@@ -184,8 +184,7 @@ def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:
         raise ConfigurationError(
             f"the environment variable {VARIABLE} ({remote.partition(';')[0]!r}) has PySpark use "
             "Spark Connect, and this needs Spark's driver in this process: over Spark Connect, "
-            "only streaming jobs run, without DataFrames as sources. Unset it, and name the "
-            "cluster with --master or spark.master"
+            "only streaming jobs run. Unset it, and name the cluster with --master or spark.master"
         )
 
 

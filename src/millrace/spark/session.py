@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Mapping
 
+import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, ensure_gateway
+from millrace.spark.version_gaps import log_gaps
 
 SETTINGS: dict[str, str] = {
     # halves what a job costs on top of its tasks
@@ -82,6 +84,7 @@ def create_context(
     conf = SparkConf().setAll(list(settings.items())).setAppName(name)
     context = SparkContext(conf=conf)
     context.setLogLevel(_log_level())
+    log_gaps(pyspark.__version__)
     return context
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from threading import Semaphore
@@ -23,6 +25,7 @@ from millrace.common import (
 from millrace.common.errors import JobExecutionError
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from millrace.datastream.connect_place import connect_server
 from millrace.engine.job_details import JobDetails
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.testing import CollectingSink
@@ -30,13 +33,16 @@ from millrace.testing import CollectingSink
 pytestmark = pytest.mark.spark
 
 KEYS = 5
+SOURCES = Path(__file__).resolve().parents[3] / "src"
 PAIRS = Types.TUPLE([Types.LONG(), Types.LONG()])
 
 
-def environment(url: str, parallelism: int = 2, **settings: str) -> StreamExecutionEnvironment:
+def environment(
+    url: str | None, parallelism: int = 2, **settings: str
+) -> StreamExecutionEnvironment:
     config = Configuration(
         {
-            "spark.remote": url,
+            **({} if url is None else {"spark.remote": url}),
             "execution.runtime-mode": "STREAMING",
             "millrace.resident.barrier-interval": "50 ms",
             "restart-strategy.type": "fixed-delay",
@@ -165,6 +171,46 @@ def test_workers_that_do_not_reach_the_job_are_named_at_once(connect_url: str) -
         r".*cannot connect to 127\.0\.0\.9:\d+.*refused.*Set jobmanager\.rpc\.address",
     ):
         env.from_collection([1]).execute_and_collect()
+
+
+def test_the_session_of_a_notebook_serves(connect_url: str) -> None:
+    """Nothing names its address."""
+    from pyspark.sql.connect.session import SparkSession
+
+    session = SparkSession.builder.remote(connect_url).getOrCreate()
+    try:
+        env = environment(None, 1)
+        assert str(connect_server(Configuration())) == (
+            "the Spark Connect server of this program's session"
+        )
+        assert list(env.from_collection([1, 2]).execute_and_collect()) == [1, 2]
+        rows = environment(None, 1).from_spark(session.range(3)).execute_and_collect()
+        assert sorted(row.id for row in rows) == [0, 1, 2]  # the server copies them to files
+    finally:
+        session.stop()
+
+
+def test_millrace_run(connect_url: str, tmp_path: Path) -> None:
+    """The modules beside the job file are shipped."""
+    (tmp_path / "beside_job.py").write_text("def twice(n):\n    return 2 * n\n", encoding="utf-8")
+    (tmp_path / "job.py").write_text(
+        "from beside_job import twice\n"
+        "from millrace.datastream import StreamExecutionEnvironment\n"
+        "env = StreamExecutionEnvironment.get_execution_environment()\n"
+        "print('got', list(env.from_collection([1, 2]).map(twice).execute_and_collect()))\n",
+        encoding="utf-8",
+    )
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "SPARK_REMOTE": connect_url}
+    environment["PYTHONPATH"] = str(SOURCES)
+    done = subprocess.run(
+        [sys.executable, "-m", "millrace", "run", str(tmp_path / "job.py")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "got [2, 4]" in done.stdout, done.stdout + done.stderr
 
 
 def test_modules_are_shipped(connect_url: str, tmp_path: Path) -> None:
