@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.spark.arrow_schemas import arrow_schema_in
 from millrace.spark.slots import JavaObject
 
 __all__ = ["Feed", "arrow_schema", "feed_of", "partitions_of"]
@@ -67,7 +67,7 @@ def arrow_schema(dataframe: Any) -> pa.Schema:
     zone = settings.get("spark.sql.session.timeZone")
     large = settings.get("spark.sql.execution.arrow.useLargeVarTypes", "false") == "true"
     try:
-        return to_arrow_schema(dataframe.schema, timezone=zone, prefers_large_types=large)
+        return arrow_schema_in(dataframe.schema, zone, large)
     except PySparkException as error:
         raise JobDefinitionError(
             f"from_spark() cannot take the DataFrame: {error}; cast the column to another type"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
+
+from millrace.spark.arrow_schemas import arrow_schema_in
 
 __all__ = ["arrow_schema", "databases", "table", "tables"]
 
@@ -38,7 +39,7 @@ def arrow_schema(frame: DataFrame) -> Any:
     Raises:
         TypeError: a column's type has none.
     """
-    return to_arrow_schema(frame.schema, timezone="UTC")
+    return arrow_schema_in(frame.schema, "UTC")
 
 
 def _session() -> SparkSession:

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.spark.arrow_schemas import arrow_schema_in
 from millrace.spark.session import create_context
 
 __all__ = [
@@ -91,7 +92,7 @@ def arrow_schema_of(frame: DataFrame) -> pa.Schema:
         JobDefinitionError: Arrow has no type for a column.
     """
     try:
-        return to_arrow_schema(frame.schema, timezone="UTC")
+        return arrow_schema_in(frame.schema, "UTC")
     except PySparkException as error:
         raise JobDefinitionError(
             f"the DataFrame cannot be part of a graph: {error}; cast the column to another type"
@@ -115,7 +116,7 @@ def mapped(
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
             spark_schema = from_arrow_schema(schema)
-            wire = to_arrow_schema(spark_schema, timezone="UTC")
+            wire = arrow_schema_in(spark_schema, "UTC")
             return frame.mapInArrow(_as_wire(function, wire), spark_schema, barrier)
     except ImportError as error:
         raise JobDefinitionError(
