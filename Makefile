@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-sql test divided-tests test-servers class-archive lint quick-lint types docs bench conformance pyflink-examples torture test-connectors test-matrix services web web-check py-files
+.PHONY: help setup demo demo-sql test divided-tests test-servers class-archive lint quick-lint types docs bench conformance pyflink-examples torture test-connectors test-matrix services web web-check py-files release
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-connectors  connectors and file systems against every server"
 	@echo "make services  start the servers that tests use, on loopback (ARGS: names, --install)"
 	@echo "make web       build the web UI from web/ into the package (needs Node)"
+	@echo "make release   build, check and describe a release in dist/ (docs/releasing.md)"
 	@echo "make py-files  the package as build/millrace.zip, for spark-submit --py-files"
 	@echo "make setup     only prepare .venv and Java"
 
@@ -107,6 +108,10 @@ test-connectors: setup
 # ARGS: names of servers, --install (see tests/services)
 services: setup
 	$(BIN)/python tests/services $(ARGS)
+
+# ARGS: --only EXTRA,EXTRA: only these extras in environments of their own
+release: setup
+	@$(BIN)/python scripts/release.py $(ARGS)
 
 py-files: setup
 	@$(BIN)/python scripts/py_files.py

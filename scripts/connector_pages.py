@@ -103,7 +103,8 @@ def _extras(_: str) -> Iterator[str]:
                 match[0] for match in map(REQUIREMENT.match, requirements) if match
             )
             link = f"[{page.title}](connectors/{page.name}.md)"
-            yield f"| `pip install '.[{page.name}]'` | {packages} | {link}: {page.directions} |\n"
+            command = f"pip install 'millrace[{page.name}]'"
+            yield f"| `{command}` | {packages} | {link}: {page.directions} |\n"
 
 
 def _reference(markdown: str) -> Iterator[str]:

@@ -9,6 +9,6 @@ from millrace.missing_modules import install
 
 __all__ = ["__version__"]
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 install()

@@ -32,6 +32,7 @@ def launch(tmp_path: Path | str, resume: bool = False, **settings: object) -> io
     launcher = CommandLineLauncher(
         settings=Configuration(settings),
         defaults=Configuration({"execution.checkpointing.dir": str(tmp_path)}),
+        own_dir=str(tmp_path),
         resume=resume,
         executor=lambda configuration, name, parallelism: LocalExecutor(2),
         terminal=terminal,

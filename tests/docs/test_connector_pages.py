@@ -31,7 +31,8 @@ def nats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("connectors/index.md", "| [NATS](nats.md) | not bounded | subjects | at least once |"),
         (
             "install.md",
-            "| `pip install '.[nats]'` | nats-py | [NATS](connectors/nats.md): source and sink |",
+            "| `pip install 'millrace[nats]'` | nats-py | "
+            "[NATS](connectors/nats.md): source and sink |",
         ),
         ("api/connectors.md", "## NATS"),
         ("api/connectors.md", "::: millrace.connectors.nats.NatsSource"),

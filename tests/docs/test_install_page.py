@@ -15,7 +15,7 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 
 
 def test_every_extra_is_on_the_page() -> None:
-    assert set(re.findall(r"pip install '\.\[([\w-]+)\]'", PAGE)) == set(EXTRAS) - {"dev"}
+    assert set(re.findall(r"pip install 'millrace\[([\w-]+)\]'", PAGE)) == set(EXTRAS) - {"dev"}
 
 
 def test_versions() -> None:

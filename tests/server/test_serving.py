@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from millrace.cli.main import main
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError, StateError
 from millrace.rest.http_server import TlsFiles
 from millrace.server.access_tokens import AccessTokens, token_in
@@ -74,10 +75,12 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
 def test_storage_is_a_directory_that_is_mounted(tmp_path: Path) -> None:
     key = "high-availability.storage-dir"
     for named in ("/mnt/shared", "file:///mnt/shared"):
-        assert options(tmp_path, configuration={key: named}).storage == Path("/mnt/shared")
+        assert options(tmp_path, configuration=Configuration({key: named})).storage == Path(
+            "/mnt/shared"
+        )
     assert options(tmp_path).storage is None
     with pytest.raises(ConfigurationError, match="that all servers mount.*'s3://bucket/ha'"):
-        serve(options(tmp_path, configuration={key: "s3://bucket/ha"}), print)
+        serve(options(tmp_path, configuration=Configuration({key: "s3://bucket/ha"})), print)
 
 
 @pytest.mark.fault

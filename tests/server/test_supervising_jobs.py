@@ -168,7 +168,7 @@ def test_a_job_without_restarts_whose_server_was_killed_has_failed(
     scene: Scene, monkeypatch
 ) -> None:
     strategy = RestartStrategies.no_restart()
-    monkeypatch.setattr("millrace.server.supervisor.strategy_of", lambda archive: strategy)
+    monkeypatch.setattr("millrace.server.supervisor.strategy_of", lambda *_: strategy)
     id = scene.submit(1)
     _has_run(scene, id)
     with monkeypatch.context() as killed:

@@ -11,8 +11,14 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from millrace.common.config import options
+from millrace.common.config.config_file import settings_for
 from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
-from millrace.common.config.settings_variable import SETTINGS_VARIABLE, settings_in
+from millrace.common.config.setting_origin import SettingOrigin
+from millrace.common.config.settings_variable import (
+    DEFAULTS_VARIABLE,
+    SETTINGS_VARIABLE,
+    settings_in,
+)
 from millrace.common.errors import (
     CheckpointError,
     ConfigurationError,
@@ -36,6 +42,8 @@ class RunArguments:
     job_arguments: tuple[str, ...] = ()
     settings: Configuration = field(default_factory=Configuration)
     """Settings that override those of the program."""
+    defaults: Configuration = field(default_factory=Configuration)
+    """Settings of ``config.yaml``, which those of the program override."""
     resume: bool = False
     py_files: tuple[Path, ...] = ()
     functions: Path | None = None
@@ -50,12 +58,17 @@ class RunArguments:
     @property
     def master(self) -> str | None:
         """The Spark master; None for this machine."""
-        return self.settings.get_string("spark.master")
+        return self.effective.get_string("spark.master")
+
+    @property
+    def effective(self) -> Configuration:
+        """All settings that are known before the program begins."""
+        return Configuration(self.defaults).add_all(self.settings)
 
     @property
     def remote(self) -> Remote | None:
         """The Spark Connect server; None for a Spark application of this process."""
-        return remote_in(self.settings.to_dict())
+        return remote_in(self.effective.to_dict())
 
     def resume_command(self) -> str:
         """The command line that continues the job."""
@@ -115,6 +128,7 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         help="modules (.py) and archives (.zip, .egg, .whl) that the job's workers import",
     )
     add_settings(run, "a setting of millrace or, if it begins with 'spark.', of Spark")
+    add_config_file(run)
     run.add_argument(
         "--progress",
         action=argparse.BooleanOptionalAction,
@@ -161,6 +175,17 @@ def _add_start_arguments(run: argparse.ArgumentParser) -> None:
     )
 
 
+def add_config_file(parser: argparse.ArgumentParser) -> None:
+    """Add the option ``--config``."""
+    parser.add_argument(
+        "--config",
+        type=location,
+        metavar="F",
+        help="file with settings, or its directory (default: config.yaml in the directory "
+        "MILLRACE_CONF_DIR, else conf/config.yaml)",
+    )
+
+
 def add_settings(parser: argparse.ArgumentParser, description: str) -> None:
     """Add the option ``--conf``, which may be repeated."""
     parser.add_argument(
@@ -187,6 +212,7 @@ def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments
         job=args.job,
         job_arguments=tuple(args.arguments),
         settings=run_settings(args),
+        defaults=run_defaults(args),
         resume=args.resume or args.available_now,
         py_files=existing(args.py_files),
         progress=args.progress,
@@ -282,7 +308,8 @@ def run_settings(args: argparse.Namespace) -> Configuration:
     Raises:
         UsageError: a setting is unknown or wrong.
     """
-    values = {**environment_settings(), **dict(args.conf)}
+    from_variable = environment_settings()
+    values = dict(args.conf)
     given = {
         "spark.master": args.master,
         SETTING: args.remote,
@@ -297,7 +324,8 @@ def run_settings(args: argparse.Namespace) -> Configuration:
         options.AVAILABLE_NOW.key: args.available_now or None,
     }
     values.update({key: value for key, value in given.items() if value is not None})
-    settings = Configuration(values)
+    settings = _with_origins(from_variable, values)
+    values = from_variable | values
     if args.master is not None and args.remote is not None:
         raise UsageError(
             "--master and --remote are two places for one job: name the Spark master or the Spark "
@@ -313,6 +341,41 @@ def run_settings(args: argparse.Namespace) -> Configuration:
     for key in values:
         require_known(key)
     return settings
+
+
+def _with_origins(from_variable: dict[str, str], given: dict[str, str]) -> Configuration:
+    """Settings that know where they come from. A job server hands the settings of a submission on
+    by a variable and by the command line, together with one of its own."""
+    from millrace.engine.fence import own_fencing_token
+
+    served = own_fencing_token() is not None
+    variable = SettingOrigin.SUBMISSION if served else SettingOrigin.ENVIRONMENT
+    line = SettingOrigin.SUBMISSION if served else SettingOrigin.COMMAND_LINE
+    settings = Configuration(from_variable).marked(variable)
+    settings.add_all(Configuration(given).marked(line))
+    if served and options.CONTROL_DIR.key in given:
+        own = {options.CONTROL_DIR.key: given[options.CONTROL_DIR.key]}
+        settings.add_all(Configuration(own).marked(SettingOrigin.SERVER))
+    return settings
+
+
+def run_defaults(args: argparse.Namespace) -> Configuration:
+    """Settings of ``config.yaml``, which those of the program override. A job of a server has them
+    from the server.
+
+    Raises:
+        UsageError: the file is missing, or one of its settings is unknown or wrong.
+    """
+    try:
+        if DEFAULTS_VARIABLE in os.environ:
+            defaults = Configuration(settings_in(os.environ, DEFAULTS_VARIABLE))
+            defaults.validate()
+            return defaults.marked(SettingOrigin.FILE)
+        return settings_for(args.config).for_jobs()
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from None
+    finally:
+        os.environ.pop(DEFAULTS_VARIABLE, None)
 
 
 def require_known(key: str) -> None:

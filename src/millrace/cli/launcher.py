@@ -16,6 +16,7 @@ from millrace.cli.terminal import Terminal
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import RestartStrategyConfiguration
+from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import CheckpointError
 from millrace.common.job import JobExecutionResult
 from millrace.datastream.job_launcher import Handlers, JobLauncher
@@ -38,6 +39,9 @@ class CommandLineLauncher(JobLauncher):
     terminal: Terminal = field(default_factory=Terminal)
     interrupts: Interrupts = field(default_factory=lambda: Interrupts(Terminal()))
     arguments: RunArguments = field(default_factory=lambda: RunArguments(Path("job.py")))
+    own_dir: str | None = None
+    """Directory of this machine for checkpoints of jobs that name no other, and for what operates
+    jobs whose checkpoints are elsewhere."""
     _names: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -55,7 +59,7 @@ class CommandLineLauncher(JobLauncher):
         """Client of the next job; the terminal shows its checkpoints."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
         asked = configuration.get(options.CHECKPOINTING_DIR)
-        configuration = _placed(configuration, self.defaults.get(options.CHECKPOINTING_DIR))
+        configuration = _placed(configuration, self.own_dir)
         line = ProgressLine(self.terminal) if self._shows_progress() else None
         self.listeners = [] if line is None else [line]
         client = super().client(sinks, handlers, configuration, name, restart, backend)
@@ -151,7 +155,9 @@ def _placed(configuration: Configuration, default: str | None) -> Configuration:
         # of a job server: its directory is the one that all servers see, and jobs that run one
         # program must not go on from each other's checkpoints
         own = os.path.join(checkpoints, os.path.basename(resolved(control)))
-        placed.set(options.CHECKPOINTING_DIR, own if elsewhere else control)
+        place = {options.CHECKPOINTING_DIR.key: own if elsewhere else control}
+        placed.add_all(Configuration(place).marked(SettingOrigin.SERVER))
     elif control is None and elsewhere and default is not None:
-        placed.set(options.CONTROL_DIR, default)
+        place = {options.CONTROL_DIR.key: default}
+        placed.add_all(Configuration(place).marked(SettingOrigin.DEFAULT))
     return placed

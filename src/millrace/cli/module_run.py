@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import RunArguments, UsageError, existing, run_settings
+from millrace.cli.arguments import RunArguments, UsageError, existing, run_defaults, run_settings
 from millrace.cli.imports import is_local
 from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.setting_origin import SettingOrigin
+from millrace.common.installation import install_command
 from millrace.spark.connect.remote import remote_in
 
 if TYPE_CHECKING:
@@ -31,8 +34,7 @@ def checked_module(path: Path) -> Module:
         import yaml  # noqa: F401
     except ImportError:
         raise UsageError(
-            "Stateful Functions need further libraries: install them with "
-            "pip install 'millrace[statefun]'"
+            f"Stateful Functions need further libraries: {install_command('statefun')}"
         ) from None
     from millrace.statefun.module import read_module
 
@@ -79,16 +81,19 @@ def module_arguments(
     from millrace.statefun.application.program import module_program
 
     own = () if functions is None else (functions,)
-    settings = run_settings(args)
-    if options.EXECUTOR.key not in settings.to_dict():
-        settings.set(options.EXECUTOR, "resident")
-    remote = remote_in(settings.to_dict())
-    place = settings.get_string("spark.master") if remote is None else repr(remote)
+    settings, defaults = run_settings(args), run_defaults(args)
+    named = Configuration(defaults).add_all(settings)
+    if not named.contains_key(options.EXECUTOR.key):
+        resident = Configuration({options.EXECUTOR.key: "resident"})
+        settings.add_all(resident.marked(SettingOrigin.DEFAULT))
+    remote = remote_in(named.to_dict())
+    place = named.get_string("spark.master") if remote is None else repr(remote)
     _check_playground(components, place)
     return RunArguments(
         job=Path(module_program.__file__),
         job_arguments=tuple(str(path.resolve()) for path in (module, *own)),
         settings=settings,
+        defaults=defaults,
         resume=args.resume or args.available_now,
         py_files=(*own, *existing(args.py_files)),
         functions=functions,

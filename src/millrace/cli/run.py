@@ -25,6 +25,7 @@ from millrace.cli.state_directory import CHECKPOINTS, SAVEPOINTS, state_director
 from millrace.cli.terminal import Terminal, sharing_stdout
 from millrace.common.config import logging_options, options
 from millrace.common.config.configuration import Configuration
+from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import JobCancelledError
 from millrace.runtime.logs.log_settings import FAILURE_REPORT
 from millrace.state.backend.scratch_directory import scratch_directory
@@ -43,12 +44,12 @@ def run(arguments: RunArguments) -> int:
 def _run(arguments: RunArguments) -> int:
     terminal = Terminal()
     state = state_directory()
-    as_json = Configuration(arguments.settings).get(logging_options.FORMAT) == "json"
+    as_json = arguments.effective.get(logging_options.FORMAT) == "json"
     log_path = open_run_log(state / "logs", arguments.job, terminal, as_json)
     with rotated(log_path), scratch_directory() as scratch:
         settings = _prepare_imports(arguments, Path(scratch))
         if arguments.remote is None:
-            _start_jvm(settings, log_path)
+            _start_jvm(Configuration(arguments.defaults).add_all(settings), log_path)
         interrupts = Interrupts(terminal)
         _install_launcher(arguments, settings, state, terminal, interrupts)
         with interrupts.installed(), sharing_stdout(terminal):
@@ -75,7 +76,7 @@ def _prepare_imports(arguments: RunArguments, scratch: Path) -> Configuration:
     archive = scratch / "job_modules.zip"
     if archive_siblings(arguments.functions or arguments.job, archive):
         shipped.append(str(archive))
-    named = settings.get_string("spark.submit.pyFiles")
+    named = arguments.effective.get_string("spark.submit.pyFiles")
     if named:
         shipped.append(named)
     if shipped:
@@ -104,16 +105,16 @@ def _install_launcher(
     from millrace.cli.launcher import CommandLineLauncher
     from millrace.datastream.job_launcher import JobLauncher
 
-    defaults = Configuration(
-        {
-            options.CHECKPOINTING_DIR.key: settings.get(options.CONTROL_DIR)
-            or str(state / CHECKPOINTS),
-            options.SAVEPOINT_DIR.key: str(state / SAVEPOINTS),
-        }
-    )
+    own_dir = settings.get(options.CONTROL_DIR) or str(state / CHECKPOINTS)
+    places = {
+        options.CHECKPOINTING_DIR.key: own_dir,
+        options.SAVEPOINT_DIR.key: str(state / SAVEPOINTS),
+    }
+    defaults = Configuration(places).marked(SettingOrigin.DEFAULT).add_all(arguments.defaults)
     launcher = CommandLineLauncher(
         settings=settings,
         defaults=defaults,
+        own_dir=own_dir,
         resume=arguments.resume,
         terminal=terminal,
         interrupts=interrupts,

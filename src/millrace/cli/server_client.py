@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from millrace.common.errors import JobControlError, MillraceError, StateError
+from millrace.common.installation import install_command
 from millrace.server.server_address import ServerAddress
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class ServerClient:
         try:
             import httpx
         except ModuleNotFoundError:
-            raise MillraceError("--server needs httpx: pip install 'millrace[server]'") from None
+            raise MillraceError(f"--server needs httpx: {install_command('server')}") from None
         self.address = address
         headers = {"Authorization": f"Bearer {address.token}"} if address.token else {}
         self._http = httpx.Client(

@@ -70,6 +70,7 @@ def run_request(args: argparse.Namespace) -> dict[str, Any]:
         (args.checkpoint_dir, "--checkpoint-dir"),
         (args.resume, "--resume"),
         (args.progress, "--progress"),
+        (args.config, "--config"),
     ):
         if given:
             raise UsageError(f"{name} does not go with --server, which looks after that itself")

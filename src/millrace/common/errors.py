@@ -28,6 +28,8 @@ from __future__ import annotations
 
 import os
 
+from millrace.common.installation import missing_package
+
 __all__ = [
     "CheckpointCorruptError",
     "CheckpointError",
@@ -102,9 +104,11 @@ class UnsupportedFileSystemSchemeError(MillraceError):
             )
         if self.missing:
             extra = "hdfs" if self.scheme == "hdfs" else "object-stores"
-            return (
-                f"{self.uri}: the file system '{self.scheme}' needs the package {self.missing}, on "
-                f"the driver and on every worker: pip install 'millrace[{extra}]'"
+            return missing_package(
+                f"{self.uri}: the file system '{self.scheme}' needs",
+                self.missing,
+                extra,
+                on_workers=True,
             )
         return (
             f"{self.uri}: the file system '{self.scheme}' is not supported; name a directory that "

@@ -7,6 +7,7 @@ They are in the file ``details.json`` in the job's directory: the job's graph an
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -55,9 +56,12 @@ SECRET = (
     "basic-auth",
     "access-key",
     "access.key",
+    "alerts.webhook",
 )
 """Words in the keys of settings with secret values (Flink: ``GlobalConfiguration`` hides the
-same)."""
+same). The address of a webhook is a secret, too: whoever knows it can post there."""
+_PASSWORD = re.compile(r"(\w://[^\s/:@]*):[^\s/@]+@")
+"""A password in a URL."""
 
 
 class ArchivedInput(msgspec.Struct, frozen=True):
@@ -142,6 +146,8 @@ class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
     """The job's configuration, without secrets."""
     spark_ui: str = ""
     """URL of the web UI of the job's Spark application; empty if there is none."""
+    origins: dict[str, str] = {}
+    """Origins of the settings (`SettingOrigin`); empty if an earlier version wrote the details."""
     details: JobDetails = msgspec.field(default_factory=JobDetails)
     time: int = 0
     """Time at which the details were written, ms since the epoch of Unix."""
@@ -207,13 +213,21 @@ def archived_job(
         restart=RestartSettings.of(restart),
         settings=shown_settings(configuration.to_dict()),
         spark_ui=spark_ui,
+        origins={key: str(configuration.origin(key)) for key in configuration.key_set()},
     )
 
 
 def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings with the values of secrets hidden, as Flink hides them."""
+    """Settings with the values of secrets hidden, as Flink hides them, and passwords in URLs.
+
+    Example:
+        >>> shown_settings({"user.database": "postgresql://ada:pw@host/db", "s3.secret-key": "x"})
+        {'user.database': 'postgresql://ada:******@host/db', 's3.secret-key': '******'}
+    """
     return {
-        key: HIDDEN if any(word in key.lower() for word in SECRET) else value
+        key: HIDDEN
+        if any(word in key.lower() for word in SECRET)
+        else _PASSWORD.sub(rf"\1:{HIDDEN}@", value)
         for key, value in settings.items()
     }
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
+from millrace.common.installation import missing_package
 from millrace.engine.control_commands import ControlledJob
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.queryable_view import QueryableView
@@ -106,9 +107,7 @@ class RestEndpoint(JobObserver):
 def _require_packages() -> None:
     for name in PACKAGES:
         if find_spec(name) is None:
-            raise ConfigurationError(
-                f"rest.enabled needs the package {name}: pip install 'millrace[rest]'"
-            )
+            raise ConfigurationError(missing_package("rest.enabled needs", name, "rest"))
 
 
 def _checked(token: str | None) -> str | None:

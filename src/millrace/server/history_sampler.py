@@ -1,4 +1,4 @@
-"""The last hour of each job: one point per second, kept in the server's memory."""
+"""The recent past of each job: one point per second, kept in the server's memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 PERIOD = 1.0
 """Seconds between two points."""
 SPAN = 3_600_000
-"""Milliseconds for which points are kept."""
+"""Milliseconds for which points are kept by default."""
 _POINT = struct.Struct("<q7d")
 """Packed form of a point, which takes a fraction of the memory of a tuple."""
 
@@ -91,11 +91,18 @@ class HistorySampler:
     Args:
         jobs: those that have not ended.
         now: the time, in ms since the epoch of Unix.
+        span: milliseconds for which points are kept.
     """
 
-    def __init__(self, jobs: Callable[[], list[ObservedJob]], now: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        jobs: Callable[[], list[ObservedJob]],
+        now: Callable[[], int],
+        span: int = SPAN,
+    ) -> None:
         self._jobs = jobs
         self._now = now
+        self._span = span
         self._points: dict[str, deque[bytes]] = {}
         self._lock = Lock()
         self._closed = Event()
@@ -124,12 +131,12 @@ class HistorySampler:
         with self._lock:
             for id, point in points:
                 if point is not None:
-                    most = round(SPAN / 1_000 / PERIOD)
+                    most = round(self._span / 1_000 / PERIOD)
                     self._points.setdefault(id, deque(maxlen=most)).append(point.packed())
             self._forget()
 
     def _forget(self) -> None:
-        oldest = self._now() - SPAN
+        oldest = self._now() - self._span
         for id, ring in list(self._points.items()):
             while ring and _POINT.unpack(ring[0])[0] < oldest:
                 ring.popleft()

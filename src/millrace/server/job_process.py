@@ -16,13 +16,14 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from types import MappingProxyType
 
 from millrace.common.config.options import CONTROL_DIR
-from millrace.common.config.settings_variable import SETTINGS_VARIABLE
+from millrace.common.config.settings_variable import DEFAULTS_VARIABLE, SETTINGS_VARIABLE
 from millrace.engine.archived_job import ArchivedJob, read_archive
 from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.exit_note import EXIT_NOTE, ExitNote, read_exit_note
@@ -77,14 +78,21 @@ class JobProcess:
         directory: directory of this job alone. Other machines may see it, so the names of lock
             and process files contain the machine: locks and process ids are valid only there.
         command: command line that starts ``millrace``.
+        defaults: settings that those of the program override.
     """
 
-    def __init__(self, directory: Path, command: Sequence[str] = COMMAND) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        command: Sequence[str] = COMMAND,
+        defaults: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.directory = directory
         self.log = directory / "log.txt"
         self._failure = directory / "failure.txt"
         self._exit = directory / "exit.json"
         self._command = tuple(command)
+        self._defaults = dict(defaults)
         self._lock = directory / f"process-{_machine()}.lock"
         self._pid = directory / f"process-{_machine()}.pid"
         self._child: subprocess.Popen[bytes] | None = None
@@ -136,6 +144,7 @@ class JobProcess:
                     FAILURE_REPORT: str(self._failure),
                     EXIT_NOTE: str(self._exit),
                     SETTINGS_VARIABLE: json.dumps(settings),
+                    DEFAULTS_VARIABLE: json.dumps(self._defaults),
                     **before,
                 },
                 pass_fds=(lock,),

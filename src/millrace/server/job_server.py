@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.server_options import SERVER_HISTORY
 from millrace.common.errors import StateError
 from millrace.engine.clock import Clock, SystemClock
+from millrace.metrics.process_metrics import ProcessMetrics
+from millrace.server.alerts.alerts import Alerts
+from millrace.server.alerts.webhook import Webhook
+from millrace.server.alerts.webhook_settings import webhooks_in
 from millrace.server.api_route import ApiError, ApiRequest
 from millrace.server.history_sampler import HistorySampler
 from millrace.server.job_process import JobProcess
@@ -44,6 +50,12 @@ class ServerSettings:
     """Directory that all servers of the registry share; None for a place below `directory`."""
     upload_limit: int = 256 << 20
     """Largest size of an uploaded file in bytes."""
+    configuration: Configuration = field(default_factory=Configuration)
+    """Settings of the server itself."""
+    job_defaults: Configuration = field(default_factory=Configuration)
+    """Settings of all jobs, which those of their programs override."""
+    config_file: Path | None = None
+    """The file ``config.yaml``; None if there is none."""
 
     @property
     def jobs(self) -> Path:
@@ -88,22 +100,35 @@ class JobServer:
         self.triggers = OperationTriggers(registry, supervisor.process, self.now)
         self.programs = ProgramStore(settings.uploads, settings.programs)
         self.savepoints = SavepointCatalog(settings.savepoints)
-        self.history = HistorySampler(self._unfinished, self.now)
+        self.history = HistorySampler(
+            self._unfinished, self.now, settings.configuration.get(SERVER_HISTORY).to_millis()
+        )
+        self.process_metrics = ProcessMetrics()
         self._observed = ObservedJobs(supervisor.process, self.now)
+        self.alerts = Alerts(
+            [Webhook(webhook) for webhook in webhooks_in(settings.configuration)],
+            self._unfinished,
+            self._observed.observe,
+            settings.job_defaults,
+        )
+        supervisor.on_end = self.alerts.job_ended
 
     def start(self) -> None:
         """Begin to observe jobs, whichever server leads."""
         self.history.start()
+        self.alerts.start()
 
     def lead(self, token: int, leads: Callable[[], bool] = lambda: True) -> None:
         """Begin to supervise jobs and triggers. ``token``, ``leads``: as `Supervisor.lead`."""
         self.supervisor.lead(token, leads)
         self.triggers.lead()
+        self.alerts.lead()
 
     def stand_by(self) -> None:
         """Stop supervising, because another server leads. The processes of jobs keep running."""
         self.supervisor.stand_by()
         self.triggers.stand_by()
+        self.alerts.stand_by()
 
     def end_processes(self) -> None:
         """Kill the processes of jobs that run on this machine."""
@@ -112,6 +137,7 @@ class JobServer:
     def close(self) -> None:
         """Stop supervising."""
         self.history.close()
+        self.alerts.close()
         self.triggers.close()
         self.supervisor.close()
 
@@ -144,7 +170,11 @@ class JobServer:
         ]
 
     def _unfinished(self) -> list[ObservedJob]:
-        return [self._observed.observe(job) for job in self.registry.unfinished_jobs()]
+        restarts = Counter(self.registry.restarts())
+        return [
+            self._observed.observe(job, partial(restarts.__getitem__, job.id))
+            for job in self.registry.unfinished_jobs()
+        ]
 
     def observed_vertex(self, request: ApiRequest) -> tuple[ObservedJob, ObservedVertex]:
         """The vertex that a request names; raises as `registered`."""

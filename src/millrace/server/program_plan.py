@@ -11,15 +11,16 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 import msgspec
 
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
+from millrace.common.config.settings_variable import DEFAULTS_VARIABLE, settings_in
 from millrace.common.typed_json import decode_json
 from millrace.engine.archived_job import ArchivedStage
 from millrace.server.api_route import ApiError
@@ -42,15 +43,24 @@ class ProgramPlan(msgspec.Struct, frozen=True):
     stages: tuple[ArchivedStage, ...]
 
 
-def plan_of(program: Path, arguments: Sequence[str], parallelism: int | None) -> ProgramPlan:
+def plan_of(
+    program: Path,
+    arguments: Sequence[str],
+    parallelism: int | None,
+    defaults: Mapping[str, str] = MappingProxyType({}),
+) -> ProgramPlan:
     """The graph of a program's first job.
+
+    Args:
+        parallelism: of operators that set none; None for the program's.
+        defaults: settings that those of the program override.
 
     Raises:
         ApiError: 400, the program failed, or has no job.
     """
     command = [sys.executable, "-m", __name__, str(parallelism or 0), str(program), *arguments]
     try:
-        done = _run(command)
+        done = _run(command, defaults)
     except subprocess.TimeoutExpired:
         raise ApiError(400, f"{program.name} made no job within {TIMEOUT:.0f} s") from None
     if done.returncode != 0:
@@ -62,7 +72,7 @@ def plan_of(program: Path, arguments: Sequence[str], parallelism: int | None) ->
         raise ApiError(400, f"{program.name} has no job that it executes") from None
 
 
-def _run(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+def _run(command: Sequence[str], defaults: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
     """Run a program and keep only the requested part of its output, which may be endless."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         done = subprocess.run(
@@ -72,7 +82,11 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=errors,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                DEFAULTS_VARIABLE: json.dumps(dict(defaults)),
+            },
         )
         out.seek(0)
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4 * _SHOWN))
@@ -109,7 +123,9 @@ def _planned(parallelism: int, path: Path, arguments: Sequence[str]) -> ProgramP
             raise _PlannedError(ProgramPlan(name, archived_stages(graph)))
 
     settings = {options.PARALLELISM.key: str(parallelism)} if parallelism else {}
-    JobLauncher.install(Planner(settings=Configuration(settings)))
+    defaults = Configuration(settings_in(os.environ, DEFAULTS_VARIABLE))
+    os.environ.pop(DEFAULTS_VARIABLE, None)  # may hold secrets
+    JobLauncher.install(Planner(settings=Configuration(settings), defaults=defaults))
     files = [path]
     if is_module(path):
         from millrace.statefun.application.program import module_program

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from millrace.common.installation import install_command
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.api_route import ApiError, UploadedFile
 from millrace.server.full_disk import full_disk
@@ -236,9 +237,7 @@ def check_module(content: bytes, name: str) -> Module:
     except ModuleError as error:
         raise ApiError(400, str(error)) from None
     except ImportError:
-        raise ApiError(
-            400, "the server lacks libraries: install them with pip install 'millrace[statefun]'"
-        ) from None
+        raise ApiError(400, f"the server lacks libraries: {install_command('statefun')}") from None
 
 
 def _check_source(path: Path, name: str) -> None:

@@ -156,12 +156,13 @@ class Registry(Protocol):
     def put_job(self, job: RegisteredJob) -> None:
         """Store a new job or a job's new state."""
 
-    def forget_jobs(self, keep: int) -> list[str]:
+    def forget_jobs(self, keep: int, before: int | None = None) -> list[str]:
         """Delete all ended jobs but the last ``keep``, with their attempts and triggers; return the
         ids. Jobs with an open trigger stay.
 
         Args:
             keep: number of ended jobs that are kept.
+            before: jobs that ended before this time (ms since the Unix epoch) are deleted, too.
         """
 
     def attempts(self, job: str) -> list[ProcessAttempt]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import (
     FallbackRestartStrategy,
     RestartStrategies,
@@ -22,12 +23,20 @@ DEFAULT = RestartStrategies.exponential_delay_restart(1_000, 60_000, 1.5, 3_600_
 server have."""
 
 
-def strategy_of(archive: ArchivedJob | None) -> RestartStrategyConfiguration:
-    """The restart strategy that a job has chosen."""
-    if archive is None:
-        return DEFAULT
-    strategy = archive.restart.strategy()
+def strategy_in(defaults: Configuration) -> RestartStrategyConfiguration:
+    """The restart strategy of jobs that choose none, from the defaults of a server's jobs."""
+    strategy = RestartStrategies.from_configuration(defaults)
     return DEFAULT if isinstance(strategy, FallbackRestartStrategy) else strategy
+
+
+def strategy_of(
+    archive: ArchivedJob | None, default: RestartStrategyConfiguration = DEFAULT
+) -> RestartStrategyConfiguration:
+    """The restart strategy that a job has chosen; ``default`` if it has chosen none."""
+    if archive is None:
+        return default
+    strategy = archive.restart.strategy()
+    return default if isinstance(strategy, FallbackRestartStrategy) else strategy
 
 
 def next_start(

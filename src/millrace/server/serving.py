@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.high_availability_options import HA_STORAGE_DIR
-from millrace.common.config.server_options import JOB_STORE_CAPACITY
+from millrace.common.config.server_options import JOB_STORE_CAPACITY, JOB_STORE_EXPIRATION
 from millrace.common.errors import (
     ConfigurationError,
     MillraceError,
@@ -65,15 +65,19 @@ class ServerOptions:
     tls: TlsFiles | None = None
     allow_uploads: bool = False
     programs: Path | None = None
-    configuration: Mapping[str, str] = field(default_factory=dict)
-    """Options ``high-availability.*`` and ``jobstore.*``."""
+    configuration: Configuration = field(default_factory=Configuration)
+    """All options of the server, with their origins."""
+    job_defaults: Configuration = field(default_factory=Configuration)
+    """Settings of all jobs, which those of their programs override."""
+    config_file: Path | None = None
+    """The file ``config.yaml``; None if there is none."""
     advertised: str | None = None
     """URL by which others reach the server; None for the address that it is bound to."""
 
     @property
     def storage(self) -> Path | None:
         """Directory that all servers of the registry share; None if there is only `directory`."""
-        named = Configuration(self.configuration).get(HA_STORAGE_DIR)
+        named = self.configuration.get(HA_STORAGE_DIR)
         return None if named is None else _mounted(named)
 
     @property
@@ -90,6 +94,9 @@ class ServerOptions:
             allow_uploads=self.allow_uploads,
             programs=self.programs,
             storage=self.storage,
+            configuration=self.configuration,
+            job_defaults=self.job_defaults,
+            config_file=self.config_file,
         )
 
 
@@ -112,13 +119,13 @@ def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> Non
     try:
         settings = options.settings()
         log_to(settings.log)
-        capacity = Configuration(options.configuration).get(JOB_STORE_CAPACITY)
-        supervisor = Supervisor(registry, settings.jobs, capacity=capacity)
+        supervisor = supervisor_of(options, registry, settings)
         server = JobServer(settings, registry, supervisor)
         http = http_server(options, server, tokens)
         server.end = http.end
         url = options.advertised or http.url
-        server.leadership = create_leadership(Configuration(options.configuration), registry, url)
+        server.alerts.address = url
+        server.leadership = create_leadership(options.configuration, registry, url)
         term = TermOfOffice(server.leadership, registry, server)
         try:
             _stand_for_election(term, options)
@@ -134,6 +141,20 @@ def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> Non
             server.close()
     finally:
         registry.close()
+
+
+def supervisor_of(
+    options: ServerOptions, registry: SqlRegistry, settings: ServerSettings
+) -> Supervisor:
+    """The supervisor of a server's jobs."""
+    expiration = options.configuration.get(JOB_STORE_EXPIRATION)
+    return Supervisor(
+        registry,
+        settings.jobs,
+        capacity=options.configuration.get(JOB_STORE_CAPACITY),
+        expiration=None if expiration is None else expiration.to_millis(),
+        defaults=options.job_defaults,
+    )
 
 
 def _stand_for_election(term: TermOfOffice, options: ServerOptions) -> None:

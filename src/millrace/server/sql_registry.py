@@ -175,7 +175,7 @@ class SqlRegistry:
         }
         self._put(JOBS, values)
 
-    def forget_jobs(self, keep: int) -> list[str]:
+    def forget_jobs(self, keep: int, before: int | None = None) -> list[str]:
         is_open = TRIGGERS.c.result.is_(None) & TRIGGERS.c.error.is_(None)
         query = (
             select(JOBS.c.id)
@@ -185,7 +185,11 @@ class SqlRegistry:
         )
         with self.engine.connect() as connection:
             waiting = set(connection.execute(select(TRIGGERS.c.job).where(is_open)).scalars())
-            ids = [id for id in connection.execute(query).scalars() if id not in waiting]
+            forgotten = list(connection.execute(query).scalars())
+            if before is not None:
+                expired = select(JOBS.c.id).where(JOBS.c.ended < before)
+                forgotten += connection.execute(expired).scalars()
+            ids = [id for id in dict.fromkeys(forgotten) if id not in waiting]
         for id in ids:
             # the job last: a server that is killed in between leaves it to be found again
             for column in (ATTEMPTS.c.job, TRIGGERS.c.job, JOBS.c.id):

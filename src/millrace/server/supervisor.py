@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, RLock, Thread
 
+from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import RestartStrategyConfiguration
 from millrace.common.errors import JobControlError, StateError
 from millrace.common.job import JobID, JobStatus
@@ -26,7 +27,7 @@ from millrace.server.registry import (
     Registry,
     Submission,
 )
-from millrace.server.restarts import CRASHED, next_start, strategy_of
+from millrace.server.restarts import CRASHED, next_start, strategy_in, strategy_of
 
 __all__ = ["Supervisor"]
 
@@ -36,6 +37,8 @@ PERIOD = 0.2
 """Seconds between two checks of the processes."""
 PATIENCE = 60_000
 """Milliseconds in which a cancelled job must end; after that, its process is killed."""
+FORGET_PERIOD = 10_000
+"""Milliseconds between two searches for ended jobs that have expired."""
 
 
 @dataclass(slots=True)
@@ -60,6 +63,8 @@ class Supervisor:
         clock: the time, in ms since the epoch of Unix.
         follows: whether a thread of its own looks after the jobs; otherwise callers call `look`.
         capacity: number of ended jobs that are kept.
+        expiration: milliseconds after which an ended job is forgotten; None for never.
+        defaults: settings of all jobs, which those of their programs override.
     """
 
     def __init__(
@@ -70,12 +75,20 @@ class Supervisor:
         clock: Clock | None = None,
         follows: bool = True,
         capacity: int = 1_000,
+        expiration: int | None = None,
+        defaults: Configuration | None = None,
     ) -> None:
         self._registry = registry
         self.follows = follows
         self._directory = directory
         self._command = command
         self._capacity = capacity
+        self._expiration = expiration
+        self._forgot = 0
+        """Time at which expired jobs were last forgotten."""
+        defaults = Configuration(defaults)
+        self._defaults = defaults.to_dict()
+        self._strategy = strategy_in(defaults)
         self._now = (clock or SystemClock()).now
         self._processes: dict[str, JobProcess] = {}
         self._due: dict[str, tuple[int, int]] = {}
@@ -83,6 +96,8 @@ class Supervisor:
         decided."""
         self._told: dict[str, tuple[str, int]] = {}
         """The run of each ending job that was told to end, and the time of the request."""
+        self.on_end: Callable[[RegisteredJob], None] = lambda job: None
+        """Called with each job that has ended; must be quick."""
         self._term: Term | None = None
         self._left: set[str] = set()
         """Jobs whose processes this server ended when it lost the leadership."""
@@ -155,7 +170,9 @@ class Supervisor:
         """The process of a job."""
         with self._lock:
             if id not in self._processes:
-                self._processes[id] = JobProcess(self._directory / id, self._command)
+                self._processes[id] = JobProcess(
+                    self._directory / id, self._command, self._defaults
+                )
             return self._processes[id]
 
     # -- looking after -----------------------------------------------------------------------------
@@ -172,6 +189,7 @@ class Supervisor:
         term = self._term
         if term is None:
             return
+        self._forget_expired()
         for job in self._registry.unfinished_jobs():
             try:
                 with self._lock:
@@ -284,7 +302,7 @@ class Supervisor:
             self._restart_later(job, process, _death(code))
 
     def _restart_later(self, job: RegisteredJob, process: JobProcess, death: str) -> None:
-        strategy = strategy_of(process.archive())
+        strategy = strategy_of(process.archive(), self._strategy)
         start = next_start(strategy, self._registry.attempts(job.id))
         if start is None:
             self._give_up(job, strategy, death)
@@ -306,7 +324,7 @@ class Supervisor:
 
     def _is_due(self, job: RegisteredJob) -> bool:
         if job.id not in self._due:  # an earlier server had to start it, or to end it
-            strategy = strategy_of(self.process(job.id).archive())
+            strategy = strategy_of(self.process(job.id).archive(), self._strategy)
             attempts = self._registry.attempts(job.id)
             start = next_start(strategy, attempts)
             if start is None:
@@ -364,13 +382,26 @@ class Supervisor:
         outcome."""
         log.info("job %s has ended: %s", job.id, status.name)
         # the job first: killed in between, the next server must not take it for one to start
-        self._registry.put_job(replace(job, status=status, ended=self._now(), error=error))
+        ended = replace(job, status=status, ended=self._now(), error=error)
+        self._registry.put_job(ended)
         if last is not None:
             self._close_attempt(*last)
+        self.on_end(ended)
         self._forget_jobs()
 
+    def _forget_expired(self) -> None:
+        if self._expiration is None or self._now() - self._forgot < FORGET_PERIOD:
+            return
+        self._forgot = self._now()
+        try:
+            with self._lock:
+                self._forget_jobs()
+        except LeadershipLostError:  # the jobs are looked after next, which says it
+            return
+
     def _forget_jobs(self) -> None:
-        for id in self._registry.forget_jobs(self._capacity):
+        before = None if self._expiration is None else self._now() - self._expiration
+        for id in self._registry.forget_jobs(self._capacity, before):
             log.info("job %s ended long ago and is forgotten; its directory stays", id)
             self._processes.pop(id, None)
             self._left.discard(id)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.errors import ConfigurationError, StateError
+from millrace.common.installation import install_command
 from millrace.server.leadership import ServerIdentity
 from millrace.server.lease_leadership import LeaseRow
 
@@ -40,7 +41,7 @@ class ZooKeeperLease:
             from kazoo.client import KazooClient
         except ImportError:
             raise ConfigurationError(
-                "high-availability.type: zookeeper needs kazoo: pip install millrace[zookeeper]"
+                f"high-availability.type: zookeeper needs kazoo: {install_command('zookeeper')}"
             ) from None
         try:
             self._client: Any = KazooClient(hosts=quorum, timeout=session_timeout / 1000)

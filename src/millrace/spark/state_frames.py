@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import col
 
 from millrace.common.errors import MillraceError, StateError
+from millrace.common.installation import install_command
 
 __all__ = [
     "answer_rows",
@@ -61,7 +62,7 @@ def _mapped(dataframe: DataFrame, function: Callable[..., Any], ddl: str) -> Dat
             return dataframe.mapInArrow(function, ddl)
     except ImportError as error:
         raise StateError(
-            f"state as DataFrames needs pandas: pip install 'millrace[state]' ({error})"
+            f"state as DataFrames needs pandas: {install_command('state')} ({error})"
         ) from error
 
 

@@ -4,9 +4,9 @@
 and `millrace.sql.dialect` tells of the trees that queries and expressions become.
 """
 
+from millrace.common.installation import missing_package
+
 try:
     import sqlglot  # noqa: F401
 except ImportError as error:
-    raise ImportError(
-        "SQL needs the package sqlglot: pip install 'millrace[sql]'", name="sqlglot"
-    ) from error
+    raise ImportError(missing_package("SQL needs", "sqlglot", "sql"), name="sqlglot") from error

@@ -7,18 +7,31 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from millrace.cli.arguments import UsageError, add_settings, location, port, require_known
+from millrace.cli.arguments import (
+    UsageError,
+    add_config_file,
+    add_settings,
+    location,
+    port,
+    require_known,
+)
 from millrace.cli.commands.grammar import Commands
+from millrace.common.config import server_options
+from millrace.common.config.config_file import settings_for
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.config.configuration import Configuration
 from millrace.common.config.high_availability_options import HA_TYPE
-from millrace.common.errors import MillraceError
+from millrace.common.config.options import REST_BIND_ADDRESS, REST_PORT, SAVEPOINT_DIR
+from millrace.common.config.setting_origin import SettingOrigin
+from millrace.common.errors import ConfigurationError, MillraceError
+from millrace.common.installation import missing_package
 
 if TYPE_CHECKING:
     from millrace.server.server_address import ServerAddress
     from millrace.server.serving import ServerOptions
 
-OWN_OPTIONS = ("high-availability.", "jobstore.")
 REGISTRY_VARIABLE = "MILLRACE_REGISTRY"
 EPILOG = """\
 exit codes: 0 it was ended, 1 it could not be started, 2 wrong usage
@@ -36,12 +49,9 @@ def register(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(handler=handle)
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)"
-    )
-    parser.add_argument(
-        "--port", type=port, default=8081, metavar="N", help="0: any (default: 8081)"
-    )
+    add_config_file(parser)
+    parser.add_argument("--host", help="address to listen at (default: 127.0.0.1)")
+    parser.add_argument("--port", type=port, metavar="N", help="0: any (default: 8081)")
     parser.add_argument(
         "--directory",
         type=location,
@@ -64,7 +74,7 @@ def register(commands: Commands) -> None:
         metavar="URL",
         help="where the other servers' users reach this one (default: host and port)",
     )
-    add_settings(parser, "an option high-availability.* or jobstore.*")
+    add_settings(parser, "an option of the server, such as jobstore.max-capacity")
     parser.add_argument(
         "--token-file", type=Path, metavar="F", help="with the token to operate (default: made)"
     )
@@ -75,7 +85,10 @@ def register(commands: Commands) -> None:
     parser.add_argument("--tls-cert", type=Path, metavar="F", help="certificate, as PEM")
     parser.add_argument("--tls-key", type=Path, metavar="F", help="its key, as PEM")
     parser.add_argument(
-        "--allow-uploads", action="store_true", help="take job files over HTTP, and run them"
+        "--allow-uploads",
+        action="store_true",
+        default=None,
+        help="take job files over HTTP, and run them",
     )
     parser.add_argument(
         "--programs", type=Path, metavar="D", help="job files below D may be run by their paths"
@@ -94,55 +107,121 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
         from millrace.server.serving import serve
     except ModuleNotFoundError as error:
         raise MillraceError(
-            f"millrace server needs the package {error.name}: pip install 'millrace[server]'"
+            missing_package("millrace server needs", error.name, "server")
         ) from None
     # taken out: processes of jobs inherit the environment, and it has a password in it
     registry = os.environ.pop(REGISTRY_VARIABLE, None)
-    args.registry = args.registry or registry
-    serve(options_of(args), _greet)
+    serve(options_of(args, registry), _greet)
     return 0
 
 
-def options_of(args: argparse.Namespace) -> ServerOptions:
-    """The server's options, from the command line.
+def options_of(args: argparse.Namespace, registry: str | None = None) -> ServerOptions:
+    """The server's options, from the command line and ``config.yaml``.
+
+    Args:
+        registry: URL of the registry from the environment.
 
     Raises:
-        UsageError: options do not go together.
+        UsageError: options do not go together, or one in the file is unknown or wrong.
     """
-    from millrace.cli.state_directory import default_savepoint_dir, state_directory
+    from millrace.cli.state_directory import state_directory
     from millrace.rest.http_server import TlsFiles
-    from millrace.server.serving import ServerOptions
+    from millrace.server.serving import DEFAULT_HOST, DEFAULT_PORT, ServerOptions
 
-    if args.tls_key is not None and args.tls_cert is None:
-        raise UsageError("--tls-key needs --tls-cert")
     if args.no_auth and (args.token_file or args.read_token_file):
         raise UsageError("--no-auth goes neither with --token-file nor with --read-token-file")
-    if args.programs is not None and not args.programs.is_dir():
-        raise UsageError(f"--programs: there is no directory {args.programs}")
-    configuration = dict(args.conf)
-    for key in configuration:
-        require_known(key)
-        if not key.startswith(OWN_OPTIONS):
-            raise UsageError(
-                f"--conf: {key} is an option of jobs, not of the server; give it to 'millrace run'"
-            )
-    if args.high_availability is not None:
-        configuration[HA_TYPE.key] = args.high_availability
+    try:
+        file = settings_for(args.config)
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from None
+    chosen = file.for_server()
+    if registry:
+        own = Configuration({server_options.SERVER_REGISTRY.key: registry})
+        chosen.add_all(own.marked(SettingOrigin.ENVIRONMENT))
+    chosen.add_all(_of_command_line(args))
+    certificate = _path(chosen, server_options.SERVER_TLS_CERTIFICATE)
+    key = _path(chosen, server_options.SERVER_TLS_KEY)
+    if key is not None and certificate is None:
+        raise UsageError("--tls-key needs --tls-cert")
+    programs = _path(chosen, server_options.SERVER_PROGRAMS)
+    if programs is not None and not programs.is_dir():
+        raise UsageError(f"--programs: there is no directory {programs}")
+    directory = _path(chosen, server_options.SERVER_DIRECTORY) or state_directory() / "server"
+    port_given = chosen.contains_key(REST_PORT.key)
     return ServerOptions(
-        configuration=configuration,
-        advertised=args.advertise,
-        directory=(args.directory or state_directory() / "server").absolute(),
-        savepoints=(args.savepoints or default_savepoint_dir()).absolute(),
-        host=args.host,
-        port=args.port,
-        registry=args.registry,
-        token_file=args.token_file,
-        read_token_file=args.read_token_file,
+        configuration=chosen,
+        job_defaults=file.for_jobs(),
+        config_file=file.path,
+        advertised=chosen.get(server_options.SERVER_ADVERTISED),
+        directory=directory.absolute(),
+        savepoints=_savepoints(args, file.for_jobs()).absolute(),
+        host=chosen.get_string(REST_BIND_ADDRESS.key) or DEFAULT_HOST,
+        port=chosen.get(REST_PORT) if port_given else DEFAULT_PORT,
+        registry=chosen.get(server_options.SERVER_REGISTRY),
+        token_file=_path(chosen, server_options.SERVER_TOKEN_FILE),
+        read_token_file=_path(chosen, server_options.SERVER_READ_TOKEN_FILE),
         authenticate=not args.no_auth,
-        tls=TlsFiles(args.tls_cert, args.tls_key) if args.tls_cert is not None else None,
-        allow_uploads=args.allow_uploads,
-        programs=args.programs.resolve() if args.programs is not None else None,
+        tls=TlsFiles(certificate, key) if certificate is not None else None,
+        allow_uploads=chosen.get(server_options.WEB_SUBMIT),
+        programs=programs.resolve() if programs is not None else None,
     )
+
+
+def _of_command_line(args: argparse.Namespace) -> Configuration:
+    """The server's options on its command line.
+
+    Raises:
+        UsageError: an option is unknown, or is one of jobs.
+    """
+    values: dict[str, object] = dict(args.conf)
+    for key in values:
+        if key.startswith(server_options.WEBHOOK_PREFIX):
+            continue
+        require_known(key)
+        if not server_options.is_of_server(key):
+            raise UsageError(
+                f"--conf: {key} is an option of jobs, not of the server; give it to 'millrace run',"
+                " or write it into config.yaml for all jobs"
+            )
+    given: dict[ConfigOption[Any], object] = {
+        REST_BIND_ADDRESS: args.host,
+        REST_PORT: args.port,
+        HA_TYPE: args.high_availability,
+        server_options.SERVER_ADVERTISED: args.advertise,
+        server_options.SERVER_DIRECTORY: args.directory,
+        server_options.SERVER_REGISTRY: args.registry,
+        server_options.SERVER_TOKEN_FILE: args.token_file,
+        server_options.SERVER_READ_TOKEN_FILE: args.read_token_file,
+        server_options.SERVER_TLS_CERTIFICATE: args.tls_cert,
+        server_options.SERVER_TLS_KEY: args.tls_key,
+        server_options.SERVER_PROGRAMS: args.programs,
+        server_options.WEB_SUBMIT: args.allow_uploads,
+    }
+    values |= {option.key: value for option, value in given.items() if value is not None}
+    configuration = Configuration(values).marked(SettingOrigin.COMMAND_LINE)
+    try:
+        configuration.validate()
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from None
+    return configuration
+
+
+def _path(configuration: Configuration, option: ConfigOption[str | None]) -> Path | None:
+    named = configuration.get(option)
+    return Path(named).expanduser() if named is not None else None
+
+
+def _savepoints(args: argparse.Namespace, defaults: Configuration) -> Path:
+    """Directory in which the server looks for savepoints."""
+    from millrace.cli.state_directory import default_savepoint_dir
+    from millrace.filesystem.location import is_local, qualified
+
+    named = defaults.get(SAVEPOINT_DIR)
+    if args.savepoints is not None:
+        return Path(args.savepoints)
+    if named is not None and is_local(named):
+        return Path(qualified(named))
+    return default_savepoint_dir()
 
 
 def _greet(address: ServerAddress) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from millrace.cli.commands.grammar import Commands
 from millrace.common.errors import MillraceError
+from millrace.common.installation import missing_package
 
 if TYPE_CHECKING:
     from millrace.cli.sql_client.client import SqlClient
@@ -78,6 +79,4 @@ def _converse(client: SqlClient) -> None:
 
 
 def _missing(error: ModuleNotFoundError) -> MillraceError:
-    return MillraceError(
-        f"millrace sql needs the package {error.name}: pip install 'millrace[sql-client]'"
-    )
+    return MillraceError(missing_package("millrace sql needs", error.name, "sql-client"))

@@ -17,6 +17,7 @@ from millrace.cli.commands.grammar import (
     server_client,
 )
 from millrace.common.errors import JobControlError, MillraceError
+from millrace.common.installation import install_command
 
 if TYPE_CHECKING:
     from millrace.cli.job_overview import JobOverview
@@ -59,7 +60,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
         from rich.console import Console
         from rich.live import Live
     except ModuleNotFoundError:
-        raise MillraceError("top needs rich: pip install 'millrace[server]'") from None
+        raise MillraceError(f"top needs rich: {install_command('server')}") from None
     console = Console()
     if not sys.stdout.isatty():
         console.print(screen(running_jobs(args, client)))

@@ -17,6 +17,7 @@ from millrace.common.config.config_options import ConfigOption, ConfigOptions, r
 from millrace.common.config.flink_options import OTHER_NAMES, WITHOUT_EFFECT, is_without_effect
 from millrace.common.config.metric_options import REPORTER_PREFIX
 from millrace.common.config.options import OPTIONS
+from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import ConfigurationError
 
 __all__ = [
@@ -47,6 +48,10 @@ class Configuration:
 
     def __init__(self, other: Configuration | Mapping[str, Any] | None = None) -> None:
         self._values: dict[str, Any] = {}
+        self._origins: dict[str, SettingOrigin] = {}
+        """Origins of values that do not come from the program."""
+        if isinstance(other, Configuration):
+            self._origins.update(other._origins)
         if other is not None:
             pairs = other._values if isinstance(other, Configuration) else other
             self._values.update((named_here(key), value) for key, value in pairs.items())
@@ -68,7 +73,27 @@ class Configuration:
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
         """Set the value of an option, which is checked at once."""
         self._values[option.key] = value if value is None else option.read(value)
+        self._origins.pop(option.key, None)
         return self
+
+    def origin(self, key: str) -> SettingOrigin:
+        """Where the value of a key comes from.
+
+        Example:
+            >>> defaults = Configuration({"parallelism.default": 2}).marked(SettingOrigin.FILE)
+            >>> str(defaults.origin("parallelism.default")), str(defaults.origin("pipeline.name"))
+            ('config.yaml', 'default')
+        """
+        key = named_here(key)
+        if key not in self._values:
+            return SettingOrigin.DEFAULT
+        return self._origins.get(key, SettingOrigin.PROGRAM)
+
+    def marked(self, origin: SettingOrigin) -> Configuration:
+        """The same pairs, all with one origin."""
+        marked = Configuration(self)
+        marked._origins = dict.fromkeys(marked._values, origin)
+        return marked
 
     def key_set(self) -> builtins.set[str]:
         """All keys."""
@@ -136,12 +161,17 @@ class Configuration:
 
     def remove_config(self, key: str) -> bool:
         """Remove a key; False if it had no value."""
+        self._origins.pop(named_here(key), None)
         return self._values.pop(named_here(key), None) is not None
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
         """Add all pairs of another configuration, with ``prefix`` before each key."""
         for key, value in other._values.items():
-            self._values[named_here((prefix or "") + key)] = value
+            name = named_here((prefix or "") + key)
+            self._values[name] = value
+            self._origins.pop(name, None)
+            if key in other._origins:
+                self._origins[name] = other._origins[key]
         return self
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
@@ -171,6 +201,7 @@ class Configuration:
         if value is None:
             raise ConfigurationError(f"{key} cannot be None: use remove_config to unset it")
         self._values[named_here(key)] = value
+        self._origins.pop(named_here(key), None)
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Configuration:

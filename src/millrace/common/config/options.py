@@ -447,11 +447,13 @@ REST_ENABLED = known(
 )
 REST_BIND_ADDRESS = known(
     ConfigOptions.key("rest.bind-address").string_type().default_value("127.0.0.1"),
-    "Address that the endpoint binds to. Nothing is encrypted: beyond loopback use a tunnel.",
+    "Address that the endpoint binds to. Nothing is encrypted: beyond loopback use a tunnel. In "
+    "`config.yaml`: the address that the job server binds to.",
 )
 REST_PORT = known(
     ConfigOptions.key("rest.port").int_type().default_value(0).at_least(0),
-    "Port of the endpoint; `0`: any that is free. It is in `rest.json` in the job's directory.",
+    "Port of the endpoint; `0`: any that is free. It is in `rest.json` in the job's directory. In "
+    "`config.yaml`: the port of the job server, 8081 if unset.",
 )
 REST_TOKEN = known(
     ConfigOptions.key("rest.token").string_type().no_default_value(),

@@ -7,14 +7,20 @@ from collections.abc import Mapping
 
 from millrace.common.errors import ConfigurationError
 
-__all__ = ["SETTINGS_VARIABLE", "settings_in"]
+__all__ = ["DEFAULTS_VARIABLE", "SETTINGS_VARIABLE", "settings_in"]
 
 SETTINGS_VARIABLE = "MILLRACE_SETTINGS"
 """Settings of ``millrace run`` as a JSON object; ``--conf`` goes over them."""
 
+DEFAULTS_VARIABLE = "MILLRACE_DEFAULTS"
+"""Settings of a job server's ``config.yaml`` for its jobs, as a JSON object. A job with this
+variable reads no file of its own."""
 
-def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings in the variable.
+
+def settings_in(
+    environment: Mapping[str, str], variable: str = SETTINGS_VARIABLE
+) -> dict[str, str]:
+    """The settings in a variable.
 
     Raises:
         ConfigurationError: the argument is not a JSON object of texts.
@@ -24,12 +30,11 @@ def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
         {'metrics.reporter.dog.apikey': 'x'}
     """
     try:
-        values = json.loads(environment.get(SETTINGS_VARIABLE) or "{}")
+        values = json.loads(environment.get(variable) or "{}")
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict) or not all(isinstance(v, str) for v in values.values()):
         raise ConfigurationError(
-            f"{SETTINGS_VARIABLE} must be a JSON object of texts, such as "
-            '{"parallelism.default": "2"}'
+            f'{variable} must be a JSON object of texts, such as {{"parallelism.default": "2"}}'
         )
     return values

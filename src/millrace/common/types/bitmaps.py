@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from millrace.common.installation import missing_package
+
 if TYPE_CHECKING:
     from pyroaring import BitMap
 
@@ -25,7 +27,7 @@ def bitmap_class() -> type[BitMap]:
         from pyroaring import BitMap
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "bitmaps need the package pyroaring: pip install 'millrace[bitmaps]'", name="pyroaring"
+            missing_package("bitmaps need", "pyroaring", "bitmaps"), name="pyroaring"
         ) from None
     return BitMap
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = [
@@ -58,8 +59,9 @@ def import_cassandra() -> Any:
         import cassandra.cluster
     except ImportError as error:
         raise CassandraError(
-            "the Cassandra connector needs the package cassandra-driver, on the driver and on "
-            "every worker: pip install 'millrace[cassandra]'"
+            missing_package(
+                "the Cassandra connector needs", "cassandra-driver", "cassandra", on_workers=True
+            )
         ) from error
     return cassandra
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import ConfigurationError, JobDefinitionError
+from millrace.common.installation import missing_package
 
 if TYPE_CHECKING:
     import pyarrow
@@ -119,6 +120,6 @@ def _library() -> Any:
         import deltalake.exceptions
     except ImportError as error:
         raise ConfigurationError(
-            "Delta tables need the package deltalake: pip install 'millrace[delta]'"
+            missing_package("Delta tables need", "deltalake", "delta")
         ) from error
     return deltalake

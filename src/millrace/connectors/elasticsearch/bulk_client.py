@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from millrace.common.installation import missing_package
 from millrace.connectors.elasticsearch.action import PreparedAction
 from millrace.connectors.elasticsearch.connection import Connection
 from millrace.connectors.elasticsearch.errors import ElasticsearchError, TransientFailure
@@ -189,7 +190,8 @@ def _import_urllib3() -> Any:
         import urllib3
     except ImportError as error:
         raise ElasticsearchError(
-            "the Elasticsearch connector needs the package urllib3, on the driver and on every "
-            "worker: pip install 'millrace[elasticsearch]'"
+            missing_package(
+                "the Elasticsearch connector needs", "urllib3", "elasticsearch", on_workers=True
+            )
         ) from error
     return urllib3

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import ConfigurationError
+from millrace.common.installation import missing_package
 
 if TYPE_CHECKING:
     import pyarrow
@@ -38,7 +39,7 @@ class IcebergOptions:
             from pyiceberg.catalog import load_catalog
         except ImportError as error:
             raise ConfigurationError(
-                "Iceberg tables need the package pyiceberg: pip install 'millrace[iceberg]'"
+                missing_package("Iceberg tables need", "pyiceberg", "iceberg")
             ) from error
         if isinstance(self._catalog, str):
             return load_catalog(self._catalog)

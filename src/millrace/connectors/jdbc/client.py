@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 from millrace.connectors.jdbc.connection_options import (
     JdbcConnectionOptions,
@@ -184,7 +185,4 @@ def _import_sqlalchemy(options: JdbcConnectionOptions) -> Any:
 
 
 def _missing(package: str) -> JdbcError:
-    return JdbcError(
-        f"the JDBC connector needs the package {package}, on the driver and on every worker: pip "
-        "install 'millrace[jdbc]'"
-    )
+    return JdbcError(missing_package("the JDBC connector needs", package, "jdbc", on_workers=True))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = [
@@ -59,8 +60,9 @@ def import_confluent_kafka() -> Any:
         import confluent_kafka
     except ImportError as error:
         raise KafkaError(
-            "the Kafka connector needs the package confluent-kafka, on the driver and on every "
-            "worker: pip install 'millrace[kafka]'"
+            missing_package(
+                "the Kafka connector needs", "confluent-kafka", "kafka", on_workers=True
+            )
         ) from error
     return confluent_kafka
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = [
@@ -163,8 +164,7 @@ def create_client(properties: KinesisProperties, service: AwsService = KINESIS) 
         from botocore.session import Session
     except ImportError as error:
         raise KinesisError(
-            "the Kinesis connector needs the package botocore, on the driver and on every worker: "
-            "pip install 'millrace[kinesis]'"
+            missing_package("the Kinesis connector needs", "botocore", "kinesis", on_workers=True)
         ) from error
     values = properties.values
     try:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = [
@@ -69,8 +70,7 @@ def import_pymongo() -> Any:
         import pymongo.errors
     except ImportError as error:
         raise MongoError(
-            "the MongoDB connector needs the package pymongo, on the driver and on every worker: "
-            "pip install 'millrace[mongodb]'"
+            missing_package("the MongoDB connector needs", "pymongo", "mongodb", on_workers=True)
         ) from error
     return pymongo
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = ["MqttConnection", "MqttError", "MqttMessage", "import_paho", "require_url", "shown_url"]
@@ -47,8 +48,7 @@ def import_paho() -> Any:
         import paho.mqtt.subscribeoptions
     except ImportError as error:
         raise MqttError(
-            "the MQTT connector needs the package paho-mqtt, on the driver and on every worker: "
-            "pip install 'millrace[mqtt]'"
+            missing_package("the MQTT connector needs", "paho-mqtt", "mqtt", on_workers=True)
         ) from error
     return paho.mqtt
 

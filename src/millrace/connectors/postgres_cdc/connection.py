@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = ["PostgresCdcError", "PostgresConnection", "RetryTimer", "import_psycopg"]
@@ -30,8 +31,12 @@ def import_psycopg() -> Any:
         import psycopg
     except ImportError as error:
         raise PostgresCdcError(
-            "change data capture from PostgreSQL needs the package psycopg, on the driver and on "
-            "every worker: pip install 'millrace[postgres-cdc]'"
+            missing_package(
+                "change data capture from PostgreSQL needs",
+                "psycopg",
+                "postgres-cdc",
+                on_workers=True,
+            )
         ) from error
     return psycopg
 

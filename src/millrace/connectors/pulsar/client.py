@@ -10,6 +10,7 @@ from typing import Any
 
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = [
@@ -129,8 +130,9 @@ def import_pulsar() -> Any:
         import pulsar
     except ImportError as error:
         raise PulsarError(
-            "the Pulsar connector needs the package pulsar-client, on the driver and on every "
-            "worker: pip install 'millrace[pulsar]'"
+            missing_package(
+                "the Pulsar connector needs", "pulsar-client", "pulsar", on_workers=True
+            )
         ) from error
     return pulsar
 

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = ["RMQConnectionConfig", "RabbitMQError", "import_pika"]
@@ -27,8 +28,7 @@ def import_pika() -> Any:
         import pika
     except ImportError as error:
         raise RabbitMQError(
-            "the RabbitMQ connector needs the package pika, on the driver and on every worker: "
-            "pip install 'millrace[rabbitmq]'"
+            missing_package("the RabbitMQ connector needs", "pika", "rabbitmq", on_workers=True)
         ) from error
     log = logging.getLogger("pika")
     if log.level == logging.NOTSET:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
 
 __all__ = [
@@ -53,8 +54,7 @@ def import_redis() -> Any:
         import redis.crc
     except ImportError as error:
         raise RedisError(
-            "the Redis connector needs the package redis, on the driver and on every worker: "
-            "pip install 'millrace[redis]'"
+            missing_package("the Redis connector needs", "redis", "redis", on_workers=True)
         ) from error
     return redis
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import install_command
 
 __all__ = ["fastavro"]
 
@@ -18,7 +19,5 @@ def fastavro() -> Any:
     try:
         import fastavro as library
     except ImportError:
-        raise JobDefinitionError(
-            "Avro needs fastavro: install it with pip install 'millrace[avro]'"
-        ) from None
+        raise JobDefinitionError(f"Avro needs fastavro: {install_command('avro')}") from None
     return library

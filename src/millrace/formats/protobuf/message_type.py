@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import install_command
 
 __all__ = ["MessageType"]
 
@@ -84,7 +85,7 @@ def require_protobuf() -> None:
         import google.protobuf.message  # noqa: F401
     except ImportError:
         raise JobDefinitionError(
-            "Protobuf needs its library: install it with pip install 'millrace[protobuf]'"
+            f"Protobuf needs its library: {install_command('protobuf')}"
         ) from None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from millrace.common.installation import missing_package
+
 __all__ = ["missing_client"]
 
 
@@ -13,7 +15,6 @@ def missing_client(reporter: str, package: str, extra: str) -> ModuleNotFoundErr
         "the metric reporter statsd needs the package statsd: pip install 'millrace[statsd]'"
     """
     return ModuleNotFoundError(
-        f"the metric reporter {reporter} needs the package {package}: "
-        f"pip install 'millrace[{extra}]'",
+        missing_package(f"the metric reporter {reporter} needs", package, extra),
         name=package,
     )

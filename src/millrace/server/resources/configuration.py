@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
 from millrace import __version__
 from millrace.common.config import options
-from millrace.common.config.configuration import Configuration
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.config.configuration import OPTIONS, Configuration, as_text
+from millrace.common.config.options import SAVEPOINT_DIR
+from millrace.common.config.server_options import (
+    SERVER_DIRECTORY,
+    SERVER_PROGRAMS,
+    SERVER_REGISTRY,
+    WEB_SUBMIT,
+    is_of_server,
+)
+from millrace.common.config.setting_origin import SettingOrigin
+from millrace.engine.archived_job import shown_settings
 from millrace.server.api_route import ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer, ServerSettings
 from millrace.server.observed_job import ObservedJob
@@ -27,19 +40,24 @@ class ExecutionConfigInfo(msgspec.Struct, frozen=True, rename="kebab"):
     user_config: dict[str, str]
 
 
+class ConfigEntry(msgspec.Struct, frozen=True):
+    """A setting."""
+
+    key: str
+    value: str
+    origin: str = ""
+    """Where the value comes from (see `SettingOrigin`); empty if an earlier version wrote the job's
+    report."""
+
+
 class JobConfigAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     """Answer of ``/jobs/:jobid/config``."""
 
     jid: str
     name: str
     execution_config: ExecutionConfigInfo
-
-
-class ConfigEntry(msgspec.Struct, frozen=True):
-    """A setting."""
-
-    key: str
-    value: str
+    entries: list[ConfigEntry]
+    """All settings, with their origins; also those with a value that is built in."""
 
 
 class JvmInfo(msgspec.Struct, frozen=True):
@@ -73,19 +91,54 @@ def job_config(job: ObservedJob) -> JobConfigAnswer:
             object_reuse_mode=False,
             user_config=dict(sorted(settings.items())),
         ),
+        entries=sorted([*_own_entries(job), *_built_in(settings)], key=lambda entry: entry.key),
     )
 
 
-def server_settings(settings: ServerSettings) -> dict[str, str]:
-    """The settings of a server as text."""
-    return {
-        "millrace.version": __version__,
-        "server.directory": str(settings.directory),
-        "server.registry": settings.registry,
-        "server.programs": str(settings.programs or ""),
-        "server.savepoints": str(settings.savepoints),
-        "web.submit.enable": str(settings.allow_uploads).lower(),
-    }
+def _own_entries(job: ObservedJob) -> list[ConfigEntry]:
+    """The settings in a job's report, sorted by key."""
+    archive = job.archive
+    if archive is None:
+        return []
+    return [
+        ConfigEntry(key, value, archive.origins.get(key, ""))
+        for key, value in sorted(archive.settings.items())
+    ]
+
+
+def _built_in(settings: Mapping[str, str]) -> list[ConfigEntry]:
+    """The options of jobs that have no setting, and a default."""
+    return [
+        ConfigEntry(key, as_text(option.default), SettingOrigin.DEFAULT)
+        for key, option in OPTIONS.items()
+        if key not in settings and option.default is not None and not is_of_server(key)
+    ]
+
+
+def server_settings(settings: ServerSettings) -> list[ConfigEntry]:
+    """The settings of a server, then the defaults of its jobs."""
+    own = settings.configuration
+
+    def entry(key: str, value: str, option: ConfigOption[Any]) -> ConfigEntry:
+        return ConfigEntry(key, value, own.origin(option.key))
+
+    savepoints = settings.job_defaults.origin(SAVEPOINT_DIR.key)
+    shown = [
+        entry("server.directory", str(settings.directory), SERVER_DIRECTORY),
+        entry("server.registry", settings.registry, SERVER_REGISTRY),
+        entry("server.programs", str(settings.programs or ""), SERVER_PROGRAMS),
+        ConfigEntry("server.savepoints", str(settings.savepoints), savepoints),
+        entry(WEB_SUBMIT.key, as_text(settings.allow_uploads), WEB_SUBMIT),
+    ]
+    told = {WEB_SUBMIT.key, SERVER_DIRECTORY.key, SERVER_REGISTRY.key, SERVER_PROGRAMS.key}
+    others = [
+        ConfigEntry(key, value, configuration.origin(key))
+        for configuration in (own, settings.job_defaults)
+        for key, value in sorted(shown_settings(configuration.to_dict()).items())
+        if key not in told
+    ]
+    file = ConfigEntry("server.config-file", str(settings.config_file or ""))
+    return [ConfigEntry("millrace.version", __version__), file, *shown, *others]
 
 
 def get_job_config(server: JobServer, request: ApiRequest) -> JobConfigAnswer:
@@ -95,14 +148,12 @@ def get_job_config(server: JobServer, request: ApiRequest) -> JobConfigAnswer:
 
 def get_server_config(server: JobServer, request: ApiRequest) -> list[ConfigEntry]:
     """Answer ``GET /jobmanager/config``."""
-    return [ConfigEntry(*pair) for pair in server_settings(server.settings).items()]
+    return server_settings(server.settings)
 
 
 def get_job_server_config(server: JobServer, request: ApiRequest) -> list[ConfigEntry]:
     """Answer ``GET /jobs/:jobid/jobmanager/config``."""
-    archive = server.observed(request).archive
-    settings = archive.settings if archive is not None else {}
-    return [ConfigEntry(key, value) for key, value in sorted(settings.items())]
+    return _own_entries(server.observed(request))
 
 
 def get_environment(server: JobServer, request: ApiRequest) -> EnvironmentAnswer:

@@ -281,7 +281,9 @@ def get_plan(server: JobServer, request: ApiRequest) -> PlanAnswer:
     asked = _with_query(request.body or RunRequest(), dict(request.query))
     main, arguments = program.entry(asked.entry_class), _arguments(asked)
     _require_own_functions(main, arguments)
-    plan: ProgramPlan = plan_of(main, arguments, asked.parallelism)
+    plan: ProgramPlan = plan_of(
+        main, arguments, asked.parallelism, server.settings.job_defaults.to_dict()
+    )
     job = str(JobID.from_name(plan.name))
     return PlanAnswer(JobPlan(job, plan.name, "STREAMING", stage_nodes(plan.stages)))
 

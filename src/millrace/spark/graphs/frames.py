@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.common.installation import install_command
 from millrace.spark.arrow_schemas import arrow_schema_in
 from millrace.spark.session import create_context
 
@@ -120,7 +121,7 @@ def mapped(
             return frame.mapInArrow(_as_wire(function, wire), spark_schema, barrier)
     except ImportError as error:
         raise JobDefinitionError(
-            f"Python functions of graphs need pandas: pip install 'millrace[graph]' ({error})"
+            f"Python functions of graphs need pandas: {install_command('graph')} ({error})"
         ) from error
     except PySparkException as error:
         raise JobDefinitionError(f"Spark has no type for a result: {error}") from error

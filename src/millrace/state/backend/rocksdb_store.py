@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.common.errors import StateError
+from millrace.common.installation import missing_package
 from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
 from millrace.state.backend.rocksdb_load import COMPACTIONS_ARE_OFF, RocksDBLoad
 
@@ -43,8 +44,9 @@ def import_rocksdict() -> Any:
         import rocksdict
     except ImportError as error:
         raise StateError(
-            "the state backend 'rocksdb' needs the package rocksdict, on the driver and on every "
-            "worker; install it with: pip install 'millrace[rocksdb]'"
+            missing_package(
+                "the state backend 'rocksdb' needs", "rocksdict", "rocksdb", on_workers=True
+            )
         ) from error
     return rocksdict
 

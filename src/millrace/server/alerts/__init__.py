@@ -1,0 +1,1 @@
+"""Alerts about jobs, which go to webhooks."""

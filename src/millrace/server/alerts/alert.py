@@ -1,0 +1,81 @@
+"""An alert: something about a job that people should look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from millrace.server.observed_job import ObservedJob
+
+__all__ = ["Alert", "AlertKind", "AlertCondition"]
+
+
+class AlertKind(StrEnum):
+    """Kind of an alert."""
+
+    FAILED = "job-failed"
+    RESTARTS = "restarts"
+    LAG = "watermark-lag"
+    CHECKPOINT_AGE = "checkpoint-age"
+
+
+@dataclass(frozen=True, slots=True)
+class AlertCondition:
+    """A rule of one kind, applied to a job at one moment."""
+
+    kind: AlertKind
+    holds: bool
+    """Whether people should be alerted."""
+    message: str = ""
+    """What is wrong, as a sentence without a subject: ``has restarted 4 times in 10 min``."""
+    value: float | None = None
+    """The measured value; times are in ms."""
+    threshold: float | None = None
+
+
+class AlertedJob(msgspec.Struct, frozen=True):
+    """The job of an alert."""
+
+    id: str
+    name: str
+    status: str
+    url: str
+    """Page of the job in the web UI."""
+
+
+class Alert(msgspec.Struct, frozen=True):
+    """The body of a webhook's request."""
+
+    text: str
+    """Message for people. Slack and Mattermost show this field."""
+    alert: str
+    """Kind of the alert."""
+    state: str
+    """``firing``, or ``resolved`` when the reason has gone."""
+    time: int
+    """ms since the epoch of Unix."""
+    job: AlertedJob
+    value: float | None = None
+    """The measured value; times are in ms."""
+    threshold: float | None = None
+
+    @staticmethod
+    def of(job: ObservedJob, condition: AlertCondition, address: str) -> Alert:
+        """The alert about a condition that has begun or ceased to hold.
+
+        Args:
+            address: URL of the server.
+        """
+        told = condition.message if condition.holds else f"is well again: {condition.kind}"
+        url = f"{address.rstrip('/')}/#/jobs/{job.id}"
+        return Alert(
+            text=f"Job {job.name!r} {told}. {url}",
+            alert=str(condition.kind),
+            state="firing" if condition.holds else "resolved",
+            time=job.now,
+            job=AlertedJob(job.id, job.name, job.job.status.name, url),
+            value=condition.value,
+            threshold=condition.threshold,
+        )

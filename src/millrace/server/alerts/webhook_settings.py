@@ -1,0 +1,92 @@
+"""The settings of webhooks: ``millrace.alerts.webhook.<name>.<parameter>``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.server_options import WEBHOOK_PREFIX
+from millrace.common.errors import ConfigurationError
+from millrace.common.time.amounts import Duration
+from millrace.server.alerts.alert import AlertKind
+from millrace.server.misspelt_names import nearest_name
+
+__all__ = ["WebhookSettings", "webhooks_in"]
+
+PARAMETERS = ("attempts", "kinds", "secret", "timeout", "url")
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookSettings:
+    """A receiver of alerts."""
+
+    name: str
+    url: str
+    kinds: frozenset[AlertKind] = frozenset(AlertKind)
+    """Kinds of alerts that it receives."""
+    secret: str | None = None
+    """Key of the signature; None for requests without one."""
+    timeout: float = 10.0
+    """Seconds in which the receiver must answer."""
+    attempts: int = 8
+    """Most requests for one alert."""
+
+
+def webhooks_in(configuration: Configuration) -> list[WebhookSettings]:
+    """The webhooks of a server, sorted by name.
+
+    Raises:
+        ConfigurationError: a parameter is unknown, missing or wrong.
+    """
+    names: set[str] = set()
+    for key in configuration.key_set():
+        if not key.startswith(WEBHOOK_PREFIX):
+            continue
+        name, _, parameter = key.removeprefix(WEBHOOK_PREFIX).partition(".")
+        if parameter not in PARAMETERS:
+            hint = nearest_name(parameter, PARAMETERS, likeness=0.5)
+            known = f" (there are {', '.join(PARAMETERS)})" if not hint else ""
+            raise ConfigurationError(f"unknown configuration key {key!r}{hint}{known}")
+        names.add(name)
+    return [_webhook(configuration, name) for name in sorted(names)]
+
+
+def _webhook(configuration: Configuration, name: str) -> WebhookSettings:
+    key = ConfigOptions.key
+    prefix = f"{WEBHOOK_PREFIX}{name}."
+    url = configuration.get(_url(prefix))
+    parts = urlsplit(url or "")
+    if url is None or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigurationError(f"{prefix}url must be an address such as https://host/path")
+    seconds = key(f"{prefix}timeout").duration_type().default_value(Duration.of_seconds(10))
+    attempts = key(f"{prefix}attempts").int_type().default_value(8).at_least(1)
+    return WebhookSettings(
+        name=name,
+        url=url,
+        kinds=frozenset(_kinds(configuration, f"{prefix}kinds")) or frozenset(AlertKind),
+        secret=configuration.get_string(f"{prefix}secret"),
+        timeout=configuration.get(seconds.at_least(1)).to_millis() / 1_000,
+        attempts=configuration.get(attempts),
+    )
+
+
+def _url(prefix: str) -> ConfigOption[Any]:
+    return ConfigOptions.key(f"{prefix}url").string_type().no_default_value()
+
+
+def _kinds(configuration: Configuration, key: str) -> Iterator[AlertKind]:
+    """The kinds in a list.
+
+    Raises:
+        ConfigurationError: one is unknown.
+    """
+    for kind in configuration.get(ConfigOptions.key(key).list_type().default_value([])):
+        try:
+            yield AlertKind(kind)
+        except ValueError:
+            known = ", ".join(AlertKind)
+            raise ConfigurationError(f"{key} has {kind!r}, but the kinds are {known}") from None

@@ -1,0 +1,198 @@
+"""Which alerts the rules give, on a clock of the test's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from millrace.common.config.configuration import Configuration
+from millrace.common.job import JobStatus
+from millrace.engine.archived_job import ArchivedJob
+from millrace.engine.job_details import CheckpointHistory, CheckpointStats, EpochAttempt, JobDetails
+from millrace.server.alerts.alert import Alert
+from millrace.server.alerts.alerts import Alerts
+from millrace.server.alerts.webhook import Webhook
+from millrace.server.alerts.webhook_settings import WebhookSettings
+from millrace.server.observed_job import ObservedJob
+from millrace.server.registry import RegisteredJob, Submission
+
+DEFAULTS = Configuration(
+    {
+        "millrace.alerts.restarts": "2",
+        "millrace.alerts.restarts-window": "1 min",
+        "millrace.alerts.lag": "30 s",
+        "millrace.alerts.checkpoint-age": "20 s",
+    }
+)
+MINUTE = 60_000
+
+
+class Kept(Webhook):
+    """Keeps alerts instead of sending them."""
+
+    def __init__(self) -> None:
+        super().__init__(WebhookSettings("kept", "http://localhost/"))
+        self.alerts: list[Alert] = []
+
+    def put(self, alert: Alert) -> None:
+        self.alerts.append(alert)
+
+
+class Scene:
+    """One job, whose report the test changes, and the server's alerts."""
+
+    def __init__(self, **settings: str) -> None:
+        self.now = 10 * MINUTE
+        self.new_processes = 0
+        self.job = RegisteredJob("1" * 32, Submission("clicks.py"), JobStatus.RUNNING)
+        self.details = JobDetails(job_name="clicks", status=JobStatus.RUNNING)
+        self.archive = ArchivedJob(
+            run_id="r",
+            max_parallelism=128,
+            checkpoint_interval=1_000,
+            settings={**DEFAULTS.to_dict(), **settings},
+        )
+        self.webhook = Kept()
+        self.alerts = Alerts([self.webhook], self._jobs, lambda job: self._observed(), DEFAULTS)
+        self.alerts.address = "http://server:8081/"
+        self.alerts.lead()
+
+    def _observed(self) -> ObservedJob:
+        archive = msgspec.structs.replace(self.archive, details=self.details)
+        return ObservedJob(self.job, archive, self.now, new_processes=lambda: self.new_processes)
+
+    def _jobs(self) -> list[ObservedJob]:
+        return [] if self.job.is_over else [self._observed()]
+
+    def after(self, millis: int, **details: Any) -> list[str]:
+        """Let time pass, change the job's report, look; the alerts that came of it."""
+        self.now += millis
+        self.details = replace(self.details, **details)
+        self.alerts.look()
+        return self.new()
+
+    def new(self) -> list[str]:
+        found = [f"{alert.alert} {alert.state}" for alert in self.webhook.alerts]
+        self.webhook.alerts.clear()
+        return found
+
+
+def checkpoint(number: int, epoch: int, time: int) -> CheckpointHistory:
+    return CheckpointHistory(number, 0, (CheckpointStats(number, epoch, time, 0.0),))
+
+
+def test_lag() -> None:
+    scene = Scene()
+    assert scene.after(0, watermark=scene.now - 29_000) == []
+    assert scene.after(2_000) == ["watermark-lag firing"]
+    assert scene.after(1_000) == []
+    assert scene.after(0, watermark=scene.now) == ["watermark-lag resolved"]
+
+
+def test_the_text_is_for_people() -> None:
+    scene = Scene()
+    scene.alerts.look()
+    scene.now += 45_000
+    scene.details = replace(scene.details, watermark=scene.now - 90_000)
+    scene.alerts.look()
+    [alert] = scene.webhook.alerts
+    assert alert.text == (
+        "Job 'clicks' is 1.5 min behind the clock by its watermark (allowed: 30 s). "
+        f"http://server:8081/#/jobs/{'1' * 32}"
+    )
+    assert (alert.value, alert.threshold) == (90_000, 30_000)
+    assert (alert.job.name, alert.job.status) == ("clicks", "RUNNING")
+
+
+def test_restarts_within_the_window() -> None:
+    scene = Scene()
+    assert scene.after(0, restarts=5) == []  # from before this server
+    assert scene.after(1_000, restarts=7) == []
+    scene.new_processes = 1
+    # the new process counts from 0 again
+    assert scene.after(1_000, restarts=0) == ["restarts firing"]
+    assert scene.after(30_000) == []
+    assert scene.after(30_000) == ["restarts resolved"]
+    assert scene.after(1_000, restarts=1) == []
+
+
+def test_restarts_that_are_far_apart() -> None:
+    scene = Scene()
+    for number in range(10):
+        assert scene.after(31_000, restarts=number) == []
+
+
+def test_age_of_the_checkpoint() -> None:
+    scene = Scene()
+    began = scene.now
+    assert scene.after(0, checkpoints=checkpoint(1, 5, began), epoch=5) == []
+    assert scene.after(20_000, epoch=8) == []
+    assert scene.after(1_000) == ["checkpoint-age firing"]
+    second = checkpoint(2, 9, scene.now)
+    assert scene.after(1_000, checkpoints=second) == ["checkpoint-age resolved"]
+
+
+def test_an_idle_job_needs_no_checkpoint() -> None:
+    scene = Scene()
+    assert scene.after(0, checkpoints=checkpoint(1, 6, scene.now), epoch=5) == []
+    assert scene.after(60 * MINUTE) == []
+    # the age counts from when there was something to checkpoint
+    assert scene.after(1_000, epoch=6) == []
+    assert scene.after(20_000) == ["checkpoint-age firing"]
+
+
+def test_a_stuck_epoch_is_not_idle() -> None:
+    scene = Scene()
+    assert scene.after(0, checkpoints=checkpoint(1, 6, scene.now), epoch=5) == []
+    running = EpochAttempt(6, 0, scene.now)
+    assert scene.after(1_000, running=running) == []
+    assert scene.after(21_000) == ["checkpoint-age firing"]
+
+
+def test_settings_of_the_job_go_before() -> None:
+    scene = Scene(**{"millrace.alerts.lag": "10 min"})
+    assert scene.after(0, watermark=scene.now - 9 * MINUTE) == []
+    assert scene.after(2 * MINUTE) == ["watermark-lag firing"]
+
+
+def test_a_failed_job() -> None:
+    scene = Scene()
+    assert scene.after(0, watermark=0) == ["watermark-lag firing"]
+    error = "Traceback:\n  File\nValueError: no number"
+    scene.job = replace(scene.job, status=JobStatus.FAILED, ended=scene.now, error=error)
+    scene.alerts.job_ended(scene.job)
+    assert "has failed: ValueError: no number" in scene.webhook.alerts[-1].text
+    assert scene.new() == ["watermark-lag resolved", "job-failed firing"]
+    assert scene.after(1_000) == []
+
+
+def test_a_cancelled_job_is_no_alarm() -> None:
+    scene = Scene()
+    scene.job = replace(scene.job, status=JobStatus.CANCELED, ended=scene.now)
+    scene.alerts.job_ended(scene.job)
+    assert scene.new() == []
+
+
+def test_a_job_may_fail_quietly() -> None:
+    scene = Scene(**{"millrace.alerts.failed": "false"})
+    scene.job = replace(scene.job, status=JobStatus.FAILED, ended=scene.now, error="x")
+    scene.alerts.job_ended(scene.job)
+    assert scene.new() == []
+
+
+def test_a_standby_is_silent() -> None:
+    scene = Scene()
+    scene.alerts.stand_by()
+    assert scene.after(0, watermark=0) == []
+    scene.alerts.lead()
+    assert scene.after(0) == ["watermark-lag firing"]
+
+
+def test_a_job_that_cannot_be_observed_ends_all_the_same(tmp_path: Path) -> None:
+    def fails(job: RegisteredJob) -> ObservedJob:
+        raise OSError("disk")
+
+    Alerts([Kept()], list, fails, DEFAULTS).job_ended(RegisteredJob("1" * 32, Submission("x.py")))
