@@ -111,7 +111,12 @@ class Environment:
     def install(self, *wanted: str) -> None:
         """Install packages; files are linked to those of the cache."""
         command = [uv(), "pip", "install", "--quiet", "--link-mode", "hardlink"]
-        options = ["--python", self.bin / "python", "--constraint", ROOT / "constraints.txt"]
+        options: list[str | Path] = [
+            "--python",
+            self.bin / "python",
+            "--constraint",
+            ROOT / "constraints.txt",
+        ]
         run([*command, *options, *wanted], self.work)
 
     def python(self, program: str) -> str:

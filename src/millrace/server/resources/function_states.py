@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import msgspec
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.installation import install_command
 from millrace.server.api_route import ApiError, ApiReply, ApiRequest, ApiRoute, QueryParameter
 from millrace.server.job_server import JobServer
 from millrace.server.resources.queryable_state import ask_job
@@ -51,9 +52,7 @@ def get_states(server: JobServer, request: ApiRequest) -> AddressStates | ApiRep
         from millrace.statefun.endpoint_update import MODULE_NAME
         from millrace.statefun.function_state_client import states_path, states_within
     except ImportError:
-        raise ApiError(
-            400, "the server lacks libraries: install them with pip install 'millrace[statefun]'"
-        ) from None
+        raise ApiError(400, f"the server lacks libraries: {install_command('statefun')}") from None
     function, id, name = _place(request)
     functions = request.query.get("functions") or MODULE_NAME
     reply = ask_job(server, request, f"/{states_path(functions, id)}", "json=1")

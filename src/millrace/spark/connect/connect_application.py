@@ -15,6 +15,7 @@ from millrace.common.config import options
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
+from millrace.common.installation import install_command
 from millrace.common.job import JobStatus
 from millrace.engine.executor import Executor
 from millrace.engine.job_observer import JobObserver
@@ -128,7 +129,7 @@ def _session(remote: Remote | None) -> SparkSession:
         from pyspark.sql.connect.session import SparkSession
     except ImportError as error:
         raise ConfigurationError(
-            f"Spark Connect needs further packages: pip install 'millrace[connect]' ({error})"
+            f"Spark Connect needs further packages: {install_command('connect')} ({error})"
         ) from error
     if remote is None:
         return SparkSession.active()
