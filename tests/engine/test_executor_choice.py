@@ -18,12 +18,14 @@ EPOCHS, RESIDENT = ExecutorKind.EPOCHS, ExecutorKind.RESIDENT
         (1, SlotCount(2, 2), RESIDENT, "a streaming job, and 2 slots are free for 1 task"),
         (2, SlotCount(4, 3), RESIDENT, "a streaming job, and 3 slots are free for 2 tasks"),
         # the last slot is for Spark's own work, and for jobs that come later
-        (2, SlotCount(2, 2), RESIDENT, ".*2 slots are free for 1 task and for other work of Spark"),
+        (3, SlotCount(3, 3), RESIDENT, ".*3 slots are free for 2 tasks and for other work of Spark"),
         (8, SlotCount(8, 8), RESIDENT, ".*8 slots are free for 7 tasks .* it has 8 tasks"),
-        (8, SlotCount(8, 5), RESIDENT, ".*5 slots are free for 4 tasks"),
+        (8, SlotCount(8, 7), RESIDENT, ".*7 slots are free for 6 tasks"),
+        # one task for two cores would take half of the rate
+        (2, SlotCount(2, 2), EPOCHS, "resident tasks need 3 free slots.*application has 2 of 2"),
         (1, SlotCount(1, 1), EPOCHS, "resident tasks need 2 free slots.*application has 1 of 1"),
-        (8, SlotCount(8, 4), EPOCHS, "resident tasks need 5 free slots.*application has 4 of 8"),
-        (2, SlotCount(8, 0), EPOCHS, "resident tasks need 2 free slots.*application has 0 of 8"),
+        (8, SlotCount(8, 6), EPOCHS, "resident tasks need 7 free slots.*application has 6 of 8"),
+        (2, SlotCount(8, 0), EPOCHS, "resident tasks need 3 free slots.*application has 0 of 8"),
         (2, SlotCount(8, 8, 1), EPOCHS, "another job runs on epochs .* and needs its slots"),
         (2, SlotCount(8, 8, 3), EPOCHS, "3 other jobs run on epochs .* and need its slots"),
     ],

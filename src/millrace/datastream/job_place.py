@@ -109,7 +109,7 @@ def explained_choice(graph: JobGraph, configuration: Configuration) -> str:
     choice = choice_without_slots(graph, configuration)
     if choice is not None:
         return str(choice)
-    return "resident, if the Spark application has slots for half of its tasks; else epochs"
+    return "resident, if the Spark application has slots for two thirds of its tasks; else epochs"
 
 
 def warn_of_idle_options(configuration: Configuration, kind: ExecutorKind) -> None:

@@ -66,8 +66,8 @@ def choose_executor(tasks: int, slots: SlotCount) -> ExecutorChoice:
     """The executor of a streaming job for which resident tasks are suitable.
 
     Args:
-        tasks: number of resident tasks if there are slots enough. Half of them will do, as a task
-            runs several subtasks.
+        tasks: number of resident tasks if there are slots enough. Two thirds of them will do, as
+            a task runs several subtasks; with fewer, too many cores would stand idle.
         slots: the application's slots. One of them stays free for Spark's own work and for jobs
             on epochs, which would otherwise wait until this job ends.
     """
@@ -76,7 +76,7 @@ def choose_executor(tasks: int, slots: SlotCount) -> ExecutorChoice:
         others = "another job runs" if one else f"{slots.epoch_jobs} other jobs run"
         reason = f"{others} on epochs in this Spark application and {'needs' if one else 'need'} "
         return ExecutorChoice(ExecutorKind.EPOCHS, f"{reason}its slots")
-    least = (tasks + 1) // 2 + 1
+    least = (2 * tasks + 2) // 3 + 1
     if slots.free < least:
         reason = (
             f"resident tasks need {_number(least, 'free slot')}, one of them for other work "
