@@ -18,7 +18,7 @@ EPOCHS, RESIDENT = ExecutorKind.EPOCHS, ExecutorKind.RESIDENT
         (1, SlotCount(2, 2), RESIDENT, "a streaming job, and 2 slots are free for 1 task"),
         (2, SlotCount(4, 3), RESIDENT, "a streaming job, and 3 slots are free for 2 tasks"),
         # the last slot is for Spark's own work, and for jobs that come later
-        (3, SlotCount(3, 3), RESIDENT, ".*3 slots are free for 2 tasks and for other work of Spark"),
+        (3, SlotCount(3, 3), RESIDENT, ".*3 slots are free for 2 tasks and for other work"),
         (8, SlotCount(8, 8), RESIDENT, ".*8 slots are free for 7 tasks .* it has 8 tasks"),
         (8, SlotCount(8, 7), RESIDENT, ".*7 slots are free for 6 tasks"),
         # one task for two cores would take half of the rate
