@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from textwrap import dedent
 
 __all__ = [
     "EXTRA_MODULES",
@@ -156,13 +157,14 @@ class PageProgram:
     output: str
 
 
-_FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^ *```(\w+)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _RUN = re.compile(r"^\$ (?:\S*/)?(?:millrace run|python) (\S+\.py)$", re.MULTILINE)
 
 
 def page_programs(markdown: str) -> Iterator[PageProgram]:
     """The programs of a page whose output follows them, in a console or as text."""
-    blocks = _FENCE.findall(markdown)
+    # those in tabs are indented
+    blocks = [(language, dedent(text)) for language, text in _FENCE.findall(markdown)]
     for (language, source), (shown_as, shown) in pairwise(blocks):
         if language != "python" or shown_as not in ("console", "text"):
             continue

@@ -106,6 +106,6 @@ shown_only()
     ]
 
 
-@pytest.mark.parametrize("page", ["getting-started.md", "sql/index.md"])
+@pytest.mark.parametrize("page", ["getting-started.md", "sql/index.md", "index.md"])
 def test_the_pages_of_a_release_have_programs(page: str) -> None:
     assert list(page_programs((ROOT / "docs" / page).read_text(encoding="utf-8")))
