@@ -85,8 +85,8 @@ _UNWANTED = re.compile(
     r"(^|/)(tests?|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.hypothesis|\.venv|\.git"
     r"|\.services|node_modules|build|site|spark-warehouse|metastore_db)(/|$)|\.py[co]$|derby\.log$"
 )
-_ALLOWED = re.compile(r"(^|/)web/tests/|/server/web/")
-"""Tests of the web UI belong to its sources."""
+_ALLOWED = re.compile(r"(^|/)web/tests/|/server/web/|/examples/[a-z]+/tests/")
+"""Tests of the web UI and of an example belong to their sources."""
 
 
 def archive_files(path: Path) -> dict[str, bytes]:

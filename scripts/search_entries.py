@@ -23,7 +23,7 @@ PHRASE = 6
 """Weight of a name of several words, such as ``IS DISTINCT FROM``."""
 NAMES_BOOST = 20
 """Weight of a section of the API reference whose title is a public name."""
-RAISED = frozenset({"exp", "millrace.available-now"})
+RAISED = frozenset({"exp", "jobstore.expiration-time", "millrace.available-now"})
 """Names that weigh three times as much, because many longer names begin with them."""
 COMMON = 30.0
 """From this factor on a name is a common word, and its text is left out of the search: the weight
