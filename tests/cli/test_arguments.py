@@ -59,6 +59,13 @@ def test_the_command_that_resumes_keeps_everything_else(job: str) -> None:
     assert parse("--resume", job).resume_command() == f"millrace run --resume {job}"
 
 
+def test_the_command_that_resumes_hides_secrets(job: str) -> None:
+    words = ("--remote", "sc://h/;token=dapi", "--conf", "spark.my.secret=dapi", "--name=n", job)
+    shown = parse(*words, "db=postgresql://ada:dapi@h/db").resume_command()
+    assert "dapi" not in shown
+    assert "'sc://h/;******' --conf 'spark.my.secret=******' --name=n" in shown
+
+
 def test_a_missing_job_file_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no job file"):
         parse(str(tmp_path / "none.py"))

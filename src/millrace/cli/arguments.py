@@ -19,6 +19,7 @@ from millrace.common.config.settings_variable import (
     SETTINGS_VARIABLE,
     settings_in,
 )
+from millrace.common.config.shown_settings import shown_word
 from millrace.common.errors import (
     CheckpointError,
     ConfigurationError,
@@ -71,10 +72,10 @@ class RunArguments:
         return remote_in(self.effective.to_dict())
 
     def resume_command(self) -> str:
-        """The command line that continues the job."""
+        """The command line that continues the job, with secrets hidden, as terminals are shared."""
         at = len(self.command)
         words = self.argv if self.resume else (*self.command, "--resume", *self.argv[at:])
-        return shlex.join(("millrace", *words))
+        return shlex.join(("millrace", *map(shown_word, words)))
 
 
 def add_run_arguments(run: argparse.ArgumentParser) -> None:

@@ -7,7 +7,6 @@ They are in the file ``details.json`` in the job's directory: the job's graph an
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -17,6 +16,7 @@ import msgspec
 from millrace.common.config import restart_strategy
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import RestartStrategyConfiguration
+from millrace.common.config.shown_settings import shown_settings
 from millrace.common.errors import CheckpointError
 from millrace.common.typed_json import decode_json
 from millrace.engine.job_config import JobConfig
@@ -28,7 +28,6 @@ from millrace.state.checkpoint.files import StrPath, opened
 
 __all__ = [
     "ARCHIVE",
-    "HIDDEN",
     "ArchivedJob",
     "ArchivedOperator",
     "ArchivedStage",
@@ -36,32 +35,12 @@ __all__ = [
     "RestartSettings",
     "archived_job",
     "read_archive",
-    "shown_settings",
 ]
 
 ARCHIVE = "details.json"
 MAX_BYTES = 64 << 20
 LONGEST_DESCRIPTION = 4_000
 """Maximum number of characters of an operator's description: the file is written every second."""
-HIDDEN = "******"
-SECRET = (
-    "password",
-    "secret",
-    "token",
-    "apikey",
-    "api-key",
-    "auth-params",
-    "credential",
-    "service-key",
-    "basic-auth",
-    "access-key",
-    "access.key",
-    "alerts.webhook",
-)
-"""Words in the keys of settings with secret values (Flink: ``GlobalConfiguration`` hides the
-same). The address of a webhook is a secret, too: whoever knows it can post there."""
-_PASSWORD = re.compile(r"(\w://[^\s/:@]*):[^\s/@]+@")
-"""A password in a URL."""
 
 
 class ArchivedInput(msgspec.Struct, frozen=True):
@@ -215,21 +194,6 @@ def archived_job(
         spark_ui=spark_ui,
         origins={key: str(configuration.origin(key)) for key in configuration.key_set()},
     )
-
-
-def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings with the values of secrets hidden, as Flink hides them, and passwords in URLs.
-
-    Example:
-        >>> shown_settings({"user.database": "postgresql://ada:pw@host/db", "s3.secret-key": "x"})
-        {'user.database': 'postgresql://ada:******@host/db', 's3.secret-key': '******'}
-    """
-    return {
-        key: HIDDEN
-        if any(word in key.lower() for word in SECRET)
-        else _PASSWORD.sub(rf"\1:{HIDDEN}@", value)
-        for key, value in settings.items()
-    }
 
 
 def read_archive(job_dir: StrPath) -> ArchivedJob | None:

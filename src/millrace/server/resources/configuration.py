@@ -22,7 +22,7 @@ from millrace.common.config.server_options import (
     is_of_server,
 )
 from millrace.common.config.setting_origin import SettingOrigin
-from millrace.engine.archived_job import shown_settings
+from millrace.common.config.shown_settings import shown_settings
 from millrace.server.api_route import ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer, ServerSettings
 from millrace.server.observed_job import ObservedJob

@@ -7,8 +7,8 @@ from typing import Literal, cast
 
 import msgspec
 
+from millrace.common.config.shown_settings import HIDDEN
 from millrace.common.job import JobStatus
-from millrace.engine.archived_job import HIDDEN
 from millrace.engine.control_commands import waits_for
 from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from millrace.common.config.shown_settings import shown_value
 from millrace.common.errors import ConfigurationError
 
 __all__ = ["SETTING", "VARIABLE", "Remote", "remote_in"]
@@ -76,8 +77,9 @@ def remote_in(
     if not url:
         return None
     if not url.startswith(_SCHEME):
+        shown = shown_value(url.partition(";")[0])
         raise ConfigurationError(
-            f"{origin} is {url!r}, which is no address of a Spark Connect server, such as "
+            f"{origin} is {shown!r}, which is no address of a Spark Connect server, such as "
             f"{_SCHEME}host:{_DEFAULT_PORT}. For Spark on this machine, or on a cluster that this "
             "process can join, leave it out and set --master or spark.master"
         )

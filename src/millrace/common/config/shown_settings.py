@@ -1,0 +1,79 @@
+"""Settings as logs, REST and messages show them: with secrets hidden."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+__all__ = ["HIDDEN", "shown_settings", "shown_value", "shown_word"]
+
+HIDDEN = "******"
+SECRET = (
+    "password",
+    "secret",
+    "token",
+    "apikey",
+    "api-key",
+    "auth-params",
+    "credential",
+    "service-key",
+    "basic-auth",
+    "access-key",
+    "access.key",
+    "account.key",
+    "jaas.config",
+    "http-headers",
+    "alerts.webhook",
+)
+"""Words in the keys of settings with secret values (Flink: ``GlobalConfiguration`` hides the
+same). The address of a webhook is a secret, too: whoever knows it can post there."""
+_PASSWORD = re.compile(r"(\w://[^\s/:@]*):[^\s/]+@")
+"""A password in a URL."""
+_PARAMETER = re.compile(
+    rf"([?&;][\w.-]*(?:{'|'.join(map(re.escape, SECRET))})[\w.-]*=)[^&;\s]+", re.I
+)
+"""A secret among the parameters of a URL."""
+_CONNECT = re.compile(r"(\bsc://[^;\s]*;)\S+")
+"""Parameters of a Spark Connect server's address, any of which may be a header with a secret."""
+_ASSIGNMENT = re.compile(r"([\w.-]+)=(.*)", re.S)
+
+
+def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings with the values of secrets hidden, as Flink hides them, and secrets in URLs.
+
+    Example:
+        >>> shown_settings({"user.database": "postgresql://ada:pw@host/db", "s3.secret-key": "x"})
+        {'user.database': 'postgresql://ada:******@host/db', 's3.secret-key': '******'}
+    """
+    return {
+        key: HIDDEN if _is_secret(key) else shown_value(value) for key, value in settings.items()
+    }
+
+
+def shown_value(value: str) -> str:
+    """A value with the secrets in its URLs hidden.
+
+    Example:
+        >>> shown_value("sc://host:443/;token=x"), shown_value("https://host/?api-key=x&n=1")
+        ('sc://host:443/;******', 'https://host/?api-key=******&n=1')
+    """
+    value = _PASSWORD.sub(rf"\1:{HIDDEN}@", value)
+    return _PARAMETER.sub(rf"\1{HIDDEN}", _CONNECT.sub(rf"\1{HIDDEN}", value))
+
+
+def shown_word(word: str) -> str:
+    """A word of a command line, which may set something (``key=value``), with secrets hidden.
+
+    Example:
+        >>> shown_word("--conf=s3.secret-key=x"), shown_word("parallelism.default=2")
+        ('--conf=s3.secret-key=******', 'parallelism.default=2')
+    """
+    assignment = _ASSIGNMENT.fullmatch(word)
+    if assignment is None:
+        return shown_value(word)
+    key, value = assignment.groups()
+    return f"{key}={HIDDEN if _is_secret(key) else shown_word(value)}"
+
+
+def _is_secret(key: str) -> bool:
+    return any(word in key.lower() for word in SECRET)

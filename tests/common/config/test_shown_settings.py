@@ -1,0 +1,29 @@
+"""Settings with secrets hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+from millrace.common.config.shown_settings import shown_settings, shown_value
+
+
+def test_what_is_secret() -> None:
+    keys = ("s3.secret-key", "fs.s3a.access.key", "rest.token", "jdbc.PASSWORD", "my.apikey")
+    keys += ("spark.hadoop.fs.azure.account.key.mine.dfs.core.windows.net",)
+    assert set(shown_settings(dict.fromkeys(keys, "x")).values()) == {"******"}
+    assert shown_settings({"parallelism.default": "2"}) == {"parallelism.default": "2"}
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("sc://h:443/;token=dapi;user_id=ada;x-auth=b", "sc://h:443/;******"),
+        ("sc://h:443", "sc://h:443"),
+        ("jdbc:mysql://h/db?user=ada&Password=pw", "jdbc:mysql://h/db?user=ada&Password=******"),
+        ("amqp://ada:p@w@h,http://bob:pw@g/", "amqp://ada:******@h,http://bob:******@g/"),
+        ("a;b=c", "a;b=c"),
+    ],
+)
+def test_secrets_in_urls(value: str, shown: str) -> None:
+    assert shown_settings({"spark.remote": value}) == {"spark.remote": shown}
+    assert shown_value(value) == shown
