@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -707,6 +708,18 @@ def _degrees(graph: RandomGraph) -> dict[Any, tuple[int, int, int]]:
         vertex: (simple.degree[vertex], digraph.out_degree[vertex], digraph.in_degree[vertex])
         for vertex in graph.vertices
     }
+
+
+def test_estimates_need_little_memory() -> None:
+    """Many sketches are estimated as few at a time are."""
+    registers = np.random.default_rng(7).integers(0, 9, (10_000, 1 << 12), np.uint8)
+    tracemalloc.start()
+    sizes = estimates(registers)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * registers.nbytes
+    assert np.array_equal(sizes[-5:], estimates(registers[-5:]))
+    assert not len(estimates(registers[:0]))
 
 
 def test_degrees() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from millrace.runtime.supersteps.packed_rows import GraphTypes, RowPacker, unpacked
+from millrace.runtime.supersteps.packed_rows import ENOUGH_BYTES, GraphTypes, RowPacker, unpacked
 
 TYPES = GraphTypes(pa.string(), pa.list_(pa.int64()), pa.float64())
 
@@ -62,3 +63,18 @@ def test_vertices_have_the_declared_types() -> None:
     assert rows.schema == TYPES.vertex_schema
     assert rows["value"].to_pylist() == [[1], None]
     assert not list(RowPacker(TYPES.vertex_schema, False, 1)([vertices.slice(0, 0)]))
+
+
+def test_wide_rows_do_not_pile_up() -> None:
+    """Pieces come before all rows are read, though they are few for so many tasks."""
+    types = GraphTypes(pa.int64(), pa.binary())
+    vertex = {"owner": pa.array([0], pa.int32()), "id": [1], "value": [bytes(ENOUGH_BYTES // 2)]}
+    read: list[int] = []
+
+    def wide() -> Iterator[Any]:
+        for number in range(4):
+            read.append(number)
+            yield pa.record_batch(vertex)
+
+    reads = [len(read) for _ in RowPacker(types.vertex_schema, False, 64)(wide())]
+    assert reads == [2, 4]

@@ -14,6 +14,7 @@ from millrace.runtime.supersteps.packed_rows import OWNER, gathered
 
 _AT_ONCE = 1 << 21
 """Edges that become stars at once."""
+_BYTES_AT_ONCE = 1 << 28
 
 
 def components(size: int, sources: Array, targets: Array) -> npt.NDArray[np.int64]:
@@ -47,7 +48,7 @@ def spanning_stars(batches: Iterable[Any]) -> Iterator[Any]:
         batches: edges with the columns ``owner``, ``source``, ``target`` and ``target_owner``.
     """
     stars = None
-    for edges in gathered(batches, _AT_ONCE):
+    for edges in gathered(batches, _AT_ONCE, _BYTES_AT_ONCE):
         if edges.column("source").null_count or edges.column("target").null_count:
             yield edges  # the tasks refuse them
             continue

@@ -198,6 +198,12 @@ def sketches(numbers: Array, bits: int) -> npt.NDArray[np.uint8]:
 def estimates(registers: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
     """Estimated size of the set of each sketch: linear counting while registers are empty and the
     set is small, else the harmonic mean of HyperLogLog."""
+    step = max(1, _BYTES_AT_ONCE // (8 * registers.shape[1]))  # a float64 of each register
+    starts = range(0, len(registers), step)
+    return np.concatenate([np.zeros(0), *(_sizes(registers[n : n + step]) for n in starts)])
+
+
+def _sizes(registers: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
     count = registers.shape[1]
     alpha = {16: 0.673, 32: 0.697, 64: 0.709}.get(count, 0.7213 / (1 + 1.079 / count))
     powers = np.ldexp(1.0, -np.arange(65))

@@ -22,6 +22,8 @@ _PIECE_BYTES = 1 << 20
 _ROWS_OF_TASK = 1 << 12
 """Rows that are collected for each task before they become a piece, if there are so many."""
 _MOST_ROWS = 1 << 18
+ENOUGH_BYTES = 1 << 26
+"""Bytes of rows that are collected, however few the rows are: values may be wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +103,17 @@ class RowPacker:
             yield memoryview(rows.slice(start, step).serialize())
 
 
-def gathered(batches: Iterable[Any], least: int) -> Iterator[Any]:
-    """Record batches with at least so many rows, except for the last one."""
+def gathered(batches: Iterable[Any], least: int, enough_bytes: int = ENOUGH_BYTES) -> Iterator[Any]:
+    """Record batches with at least so many rows or bytes, except for the last one."""
     waiting: list[Any] = []
-    count = 0
+    count = size = 0
     for batch in batches:
         waiting.append(batch)
         count += len(batch)
-        if count >= least:
+        size += batch.nbytes
+        if count >= least or size >= enough_bytes:
             yield pa.concat_batches(waiting)
-            waiting, count = [], 0
+            waiting, count, size = [], 0, 0
     if count:
         yield pa.concat_batches(waiting)
 

@@ -211,9 +211,16 @@ def claim_checkpoints(directory: str, previous: str | None = None) -> str:
             return attempt
 
 
-def delete_checkpoints(directory: str) -> None:
-    """Delete the checkpoints of a run that has ended."""
+def delete_checkpoints(directory: str, attempt: str | None = None) -> None:
+    """Delete the checkpoints of a run that has ended.
+
+    Args:
+        attempt: name of the attempt that has ended. If another one has the directory meanwhile,
+            nothing is deleted. None if the directory was not claimed.
+    """
     files, place = file_system_of(directory), resolved(directory)
+    if attempt is not None and _attempt_in(files, place)[0] != attempt:
+        return
     files.delete(located(place, _ATTEMPT))  # from here on, tasks that are left over write nothing
     for _, name in _checkpoints_in(files, place):
         files.delete_directory(located(place, name))

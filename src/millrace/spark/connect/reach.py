@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import selectors
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from millrace import __version__
@@ -49,7 +54,7 @@ def reach_of(session: SparkSession, name: str, endpoint: Endpoint) -> Reach:
     """
     listener, address = endpoint.listen()
     task = ReachTask(address, CONNECT_PATIENCE)
-    with listener:
+    with accepting(listener):
         # as many partitions as Spark has slots
         query = Operation(
             session, lambda spark: spark.range(1 << 12).mapInArrow(task, REACH_SCHEMA), "reach"
@@ -73,6 +78,35 @@ def reach_of(session: SparkSession, name: str, endpoint: Endpoint) -> Reach:
             f"program has {__version__}: install the same version on both sides"
         )
     return Reach(len(query.rows), {row.host for row in query.rows} == {host_id()})
+
+
+@contextmanager
+def accepting(listener: socket.socket) -> Iterator[None]:
+    """Accept connections and close them, as the kernel keeps only some hundred for which nobody
+    asks. The listener is closed at the end."""
+    stop, stopped = socket.socketpair()
+    thread = Thread(target=_accept, args=(listener, stopped), name="millrace-reach", daemon=True)
+    with listener, stop, stopped:
+        listener.setblocking(False)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def _accept(listener: socket.socket, stopped: socket.socket) -> None:
+    with selectors.DefaultSelector() as selector:
+        selector.register(listener, selectors.EVENT_READ)
+        selector.register(stopped, selectors.EVENT_READ)
+        while all(key.fileobj is not stopped for key, _ in selector.select()):
+            try:
+                listener.accept()[0].close()
+            except (BlockingIOError, ConnectionError):
+                continue  # the worker has gone
+            except OSError:
+                return  # no file descriptor is left; the kernel keeps what it can
 
 
 def _unreachable(name: str, address: str, endpoint: Endpoint, row: object) -> str:

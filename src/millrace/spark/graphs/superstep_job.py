@@ -146,7 +146,7 @@ def run_supersteps_on_spark(
             log.warning("%s: a process was lost; the run is repeated", settings.name)
             continue
         if settings.checkpoints is not None:
-            delete_checkpoints(settings.checkpoints.directory)
+            delete_checkpoints(settings.checkpoints.directory, attempt)
         return result
 
 
