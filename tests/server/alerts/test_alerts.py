@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from millrace.common.config.configuration import Configuration
 from millrace.common.job import JobStatus
 from millrace.engine.archived_job import ArchivedJob
 from millrace.engine.job_details import CheckpointHistory, CheckpointStats, EpochAttempt, JobDetails
 from millrace.server.alerts.alert import Alert
-from millrace.server.alerts.alerts import Alerts
+from millrace.server.alerts.alerts import CALM, Alerts
 from millrace.server.alerts.webhook import Webhook
 from millrace.server.alerts.webhook_settings import WebhookSettings
 from millrace.server.observed_job import ObservedJob
@@ -28,6 +29,7 @@ DEFAULTS = Configuration(
     }
 )
 MINUTE = 60_000
+_LATE = JobDetails(job_name="clicks", status=JobStatus.RUNNING, watermark=0)
 
 
 class Kept(Webhook):
@@ -89,7 +91,17 @@ def test_lag() -> None:
     assert scene.after(0, watermark=scene.now - 29_000) == []
     assert scene.after(2_000) == ["watermark-lag firing"]
     assert scene.after(1_000) == []
-    assert scene.after(0, watermark=scene.now) == ["watermark-lag resolved"]
+    assert scene.after(0, watermark=scene.now + 2 * CALM) == []
+    assert scene.after(CALM) == ["watermark-lag resolved"]
+
+
+def test_a_lag_that_rises_and_falls_is_one_alert() -> None:
+    scene = Scene()
+    found = []
+    for second in range(120):
+        lag = 30_500 if second % 2 else 29_500
+        found += scene.after(1_000, watermark=scene.now + 1_000 - lag)
+    assert found == ["watermark-lag firing"]
 
 
 def test_the_text_is_for_people() -> None:
@@ -115,7 +127,8 @@ def test_restarts_within_the_window() -> None:
     # the new process counts from 0 again
     assert scene.after(1_000, restarts=0) == ["restarts firing"]
     assert scene.after(30_000) == []
-    assert scene.after(30_000) == ["restarts resolved"]
+    assert scene.after(30_000) == []
+    assert scene.after(CALM) == ["restarts resolved"]
     assert scene.after(1_000, restarts=1) == []
 
 
@@ -132,7 +145,8 @@ def test_age_of_the_checkpoint() -> None:
     assert scene.after(20_000, epoch=8) == []
     assert scene.after(1_000) == ["checkpoint-age firing"]
     second = checkpoint(2, 9, scene.now)
-    assert scene.after(1_000, checkpoints=second) == ["checkpoint-age resolved"]
+    assert scene.after(1_000, checkpoints=second, epoch=8) == []
+    assert scene.after(CALM) == ["checkpoint-age resolved"]
 
 
 def test_an_idle_job_needs_no_checkpoint() -> None:
@@ -181,6 +195,38 @@ def test_a_job_may_fail_quietly() -> None:
     scene.job = replace(scene.job, status=JobStatus.FAILED, ended=scene.now, error="x")
     scene.alerts.job_ended(scene.job)
     assert scene.new() == []
+
+
+def test_a_job_that_ends_while_jobs_are_listed_has_had_its_last_alert() -> None:
+    scene = Scene()
+    running = scene._observed()
+    late = replace(running, archive=msgspec.structs.replace(running.archive, details=_LATE))
+
+    def listed() -> list[ObservedJob]:
+        scene.job = replace(scene.job, status=JobStatus.FAILED, ended=scene.now, error="x")
+        scene.alerts.job_ended(scene.job)
+        return [late]
+
+    scene.alerts._jobs = listed
+    scene.alerts.look()
+    assert scene.new() == ["job-failed firing"]
+
+
+def test_a_job_with_a_damaged_report_silences_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    good = scene._observed()
+    good = replace(good, archive=msgspec.structs.replace(good.archive, details=_LATE))
+    settings = {"millrace.alerts.lag": "soon"}
+    bad = replace(
+        good,
+        job=replace(good.job, id="2" * 32),
+        archive=msgspec.structs.replace(good.archive, settings=settings),
+    )
+    scene.alerts._jobs = lambda: [bad, good]
+    scene.alerts.look()
+    scene.alerts.look()
+    assert [alert.job.id for alert in scene.webhook.alerts] == [good.id]
+    assert len([record for record in caplog.records if bad.id in record.getMessage()]) == 1
 
 
 def test_a_standby_is_silent() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import logging
 import sys
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from millrace.server.alerts import webhook as delivery
-from millrace.server.alerts.alert import Alert, AlertedJob, AlertKind
+from millrace.server.alerts.alert import FIRING, RESOLVED, Alert, AlertedJob, AlertKind
 from millrace.server.alerts.webhook import Webhook
 from millrace.server.alerts.webhook_settings import WebhookSettings
 
@@ -27,10 +28,10 @@ def receiver() -> Iterator[Receiver]:
         yield made
 
 
-def alert(text: str = "it is on fire", kind: AlertKind = AlertKind.LAG) -> Alert:
-    return Alert(
-        text, str(kind), "firing", 1, AlertedJob("1" * 32, "clicks", "RUNNING", "http://x")
-    )
+def alert(
+    text: str = "it is on fire", kind: AlertKind = AlertKind.LAG, state: str = FIRING
+) -> Alert:
+    return Alert(text, str(kind), state, 1, AlertedJob("1" * 32, "clicks", "RUNNING", "http://x"))
 
 
 def sent(webhook: Webhook, *alerts: Alert) -> None:
@@ -118,6 +119,30 @@ def test_too_many_that_wait(monkeypatch: pytest.MonkeyPatch, receiver: Receiver)
     webhook.start()
     assert [got["text"] for got in receiver.alerts(2)] == ["1", "2"]
     webhook.close()
+
+
+def test_what_is_over_gives_way_first(monkeypatch: pytest.MonkeyPatch, receiver: Receiver) -> None:
+    monkeypatch.setattr(delivery, "MOST_WAITING", 2)
+    webhook = Webhook(WebhookSettings("ops", receiver.url))
+    webhook.put(alert("failed", AlertKind.FAILED))
+    webhook.put(alert("over", state=RESOLVED))
+    webhook.put(alert("lags"))
+    webhook.start()
+    assert [got["text"] for got in receiver.alerts(2)] == ["failed", "lags"]
+    webhook.close()
+
+
+@pytest.mark.parametrize("scheme", ["http", "ftp"])
+def test_no_log_has_the_url(
+    receiver: Receiver, caplog: pytest.LogCaptureFixture, scheme: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    url = receiver.url.replace("http:", f"{scheme}:").replace("/hook", "/services/SECRET")
+    webhook = Webhook(WebhookSettings("ops", url, attempts=1))
+    sent(webhook, alert())
+    assert webhook.sent == (scheme == "http")
+    assert "SECRET" not in caplog.text
+    assert url not in caplog.text
 
 
 def test_closing_does_not_wait_for_the_next_attempt(receiver: Receiver) -> None:

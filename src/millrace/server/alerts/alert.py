@@ -9,7 +9,9 @@ import msgspec
 
 from millrace.server.observed_job import ObservedJob
 
-__all__ = ["Alert", "AlertKind", "AlertCondition"]
+__all__ = ["FIRING", "RESOLVED", "Alert", "AlertKind", "AlertCondition"]
+
+FIRING, RESOLVED = "firing", "resolved"
 
 
 class AlertKind(StrEnum):
@@ -73,7 +75,7 @@ class Alert(msgspec.Struct, frozen=True):
         return Alert(
             text=f"Job {job.name!r} {told}. {url}",
             alert=str(condition.kind),
-            state="firing" if condition.holds else "resolved",
+            state=FIRING if condition.holds else RESOLVED,
             time=job.now,
             job=AlertedJob(job.id, job.name, job.job.status.name, url),
             value=condition.value,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 
 from millrace.common.config.configuration import Configuration
@@ -21,6 +21,18 @@ log = logging.getLogger(__name__)
 
 PERIOD = 1.0
 """Seconds between two looks at the jobs."""
+CALM = 60_000
+"""Milliseconds for which a condition must not hold until its alert is resolved. Lags and ages of
+checkpoints rise and fall all the time."""
+
+
+@dataclass(slots=True)
+class _Firing:
+    """An alert that has been sent and is not resolved."""
+
+    condition: AlertCondition
+    calm_since: int | None = None
+    """Time since which the condition has not held; None if it holds."""
 
 
 class Alerts:
@@ -47,8 +59,12 @@ class Alerts:
         self._observe = observe
         self._defaults = defaults
         self._rules: dict[str, JobRules] = {}
-        self._firing: dict[str, dict[AlertKind, AlertCondition]] = {}
-        """Per job, the conditions that hold."""
+        self._firing: dict[str, dict[AlertKind, _Firing]] = {}
+        """Per job, the alerts that are not resolved."""
+        self._ended: set[str] = set()
+        """Jobs that have ended since the last look."""
+        self._unreadable: set[str] = set()
+        """Jobs to which the rules could not be applied at the last look."""
         self._leads = False
         self._lock = Lock()
         self._closed = Event()
@@ -76,8 +92,10 @@ class Alerts:
 
     def stand_by(self) -> None:
         """Stop alerting, because another server leads. What was known of jobs is forgotten."""
-        self._leads = False
-        self._rules, self._firing = {}, {}
+        with self._lock:
+            self._leads = False
+            self._rules, self._firing = {}, {}
+            self._ended.clear()
 
     def look(self) -> None:
         """Apply the rules to all jobs that have not ended, and send what has changed."""
@@ -85,12 +103,30 @@ class Alerts:
             return
         jobs = self._jobs()
         with self._lock:
+            if not self._leads:
+                return
+            # one that has ended meanwhile has had its last alerts
+            jobs = [job for job in jobs if job.id not in self._ended]
+            self._ended.clear()
             rules = {job.id: self._rules.get(job.id) or JobRules() for job in jobs}
             self._rules = rules
             self._firing = {id: self._firing[id] for id in self._firing if id in rules}
+            self._unreadable &= rules.keys()
             for job in jobs:
-                for condition in rules[job.id].conditions(job, self._defaults):
-                    self._note(job, condition)
+                self._look_at(job, rules[job.id])
+
+    def _look_at(self, job: ObservedJob, rules: JobRules) -> None:
+        """Apply the rules to a job. One whose report or settings are damaged must not silence the
+        others."""
+        try:
+            for condition in rules.conditions(job, self._defaults):
+                self._note(job, condition)
+        except Exception:
+            if job.id not in self._unreadable:
+                log.exception("the rules of alerts cannot be applied to job %s", job.id)
+            self._unreadable.add(job.id)
+        else:
+            self._unreadable.discard(job.id)
 
     def job_ended(self, job: RegisteredJob) -> None:
         """Alert if a job has failed, and tell that its other alerts are over. Returns at once, and
@@ -102,26 +138,32 @@ class Alerts:
             log.exception("no alert about the end of job %s can be sent", job.id)
 
     def _tell_end(self, job: RegisteredJob) -> None:
+        with self._lock:
+            self._ended.add(job.id)
+            firing = self._firing.pop(job.id, {})
         observed = self._observe(job)
         with self._lock:
-            for condition in list(self._firing.get(job.id, {}).values()):
-                self._note(observed, replace(condition, holds=False))
-            self._firing.pop(job.id, None)
+            for alert in firing.values():
+                self._send(observed, replace(alert.condition, holds=False))
             if job.status is JobStatus.FAILED:
                 failure = failure_of(observed, self._defaults)
                 if failure.holds:
                     self._send(observed, failure)
 
     def _note(self, job: ObservedJob, condition: AlertCondition) -> None:
-        """Send an alert if a condition has begun or ceased to hold."""
+        """Send an alert if a condition has begun to hold, or has not held for a while."""
         firing = self._firing.setdefault(job.id, {})
-        if condition.holds == (condition.kind in firing):
-            return
+        alert = firing.get(condition.kind)
         if condition.holds:
-            firing[condition.kind] = condition
-        else:
-            del firing[condition.kind]
-        self._send(job, condition)
+            if alert is None:
+                self._send(job, condition)
+            firing[condition.kind] = _Firing(condition)
+        elif alert is not None:
+            if alert.calm_since is None:
+                alert.calm_since = job.now
+            if job.now - alert.calm_since >= CALM:
+                del firing[condition.kind]
+                self._send(job, condition)
 
     def _send(self, job: ObservedJob, condition: AlertCondition) -> None:
         alert = Alert.of(job, condition, self.address)

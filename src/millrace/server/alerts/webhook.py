@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from millrace.server.alerts.alert import Alert
+from millrace.server.alerts.alert import RESOLVED, Alert
 from millrace.server.alerts.webhook_settings import WebhookSettings
 
 if TYPE_CHECKING:
@@ -25,9 +25,12 @@ __all__ = ["Webhook", "signature_of"]
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 1_000
-"""Alerts that wait for a receiver. Of more, the oldest are dropped."""
+"""Alerts that wait for a receiver. Of more, the oldest that are ``resolved`` are dropped, then the
+oldest."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds between two attempts; each pause is twice as long as the one before."""
+_CLIENT_LOGS = ("httpx", "httpcore")
+"""Loggers of the HTTP client."""
 _TRY_AGAIN = (408, 425, 429)
 """Statuses below 500 after which the same request may succeed."""
 
@@ -90,11 +93,16 @@ class Webhook:
             return
         with self._changed:
             if len(self._waiting) >= MOST_WAITING:
-                self._waiting.popleft()
+                log.warning("webhook %s: %d alerts wait; one of them is dropped", *self._known())
+                del self._waiting[self._least_important()]
                 self.lost += 1
-                log.warning("webhook %s: %d alerts wait; the oldest is dropped", *self._known())
             self._waiting.append(_Delivery(str(uuid.uuid4()), alert))
             self._changed.notify_all()
+
+    def _least_important(self) -> int:
+        """Position of the oldest alert that says that something is over; else of the oldest."""
+        states = enumerate(delivery.alert.state for delivery in self._waiting)
+        return next((position for position, state in states if state == RESOLVED), 0)
 
     def _known(self) -> tuple[str, int]:
         return self.settings.name, len(self._waiting)
@@ -102,6 +110,8 @@ class Webhook:
     def _run(self) -> None:
         import httpx
 
+        for name in _CLIENT_LOGS:  # they would log each request's URL, which is a secret
+            logging.getLogger(name).setLevel(logging.WARNING)
         with httpx.Client(timeout=self.settings.timeout) as client:
             while (delivery := self._next()) is not None:
                 try:
@@ -144,8 +154,11 @@ class Webhook:
                 "POST", self.settings.url, content=body, headers=self._headers(delivery, body)
             ) as response:
                 status = response.status_code
+        except (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError) as error:
+            return f"{type(error).__name__}: {error}", False
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return f"{type(error).__name__}: {error}", isinstance(error, httpx.InvalidURL)
+            # the message may contain parts of the URL, which is a secret
+            return f"{type(error).__name__}: check the URL", isinstance(error, httpx.InvalidURL)
         if 200 <= status < 300:
             return None, True
         return f"status {status}", status < 500 and status not in _TRY_AGAIN
