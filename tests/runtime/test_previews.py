@@ -31,7 +31,7 @@ from millrace.runtime.watchdog import REPORTS, Watchdog
 from millrace.testing import run_local
 
 PATIENCE = 180.0
-REQUEST = PreviewRequest("run-1", "map", until=1e12)
+REQUEST = PreviewRequest("run-1", {"map": 1e12})
 
 
 class Taken:
@@ -56,19 +56,19 @@ def watched(monkeypatch) -> Previews:
     return found
 
 
-def texts(reports: Path) -> list[str]:
-    return [record.text for record in records_in(str(reports), "map")]
+def texts(reports: Path, operator: str = "map") -> list[str]:
+    return [record.text for record in records_in(str(reports), operator)]
 
 
 def test_a_second_has_only_so_many_records() -> None:
-    preview = Preview(REQUEST)
+    preview = Preview()
     for _ in range(3):
         preview.add(RowBatch(list(range(15))), 0)
-    assert len(preview.taken().records) == MOST_RECORDS
+    assert len(preview.taken()) == MOST_RECORDS
     for number in range(9):
         preview.add(RowBatch([number] * 50), 0)
         preview.taken()
-    assert len(preview.taken().records) == KEPT
+    assert len(preview.taken()) == KEPT
     assert not preview.is_new
 
 
@@ -77,13 +77,123 @@ def test_a_record_is_shortened_and_may_have_no_repr() -> None:
         def __repr__(self) -> str:
             raise ValueError("not today")
 
-    preview = Preview(REQUEST)
+    preview = Preview()
     preview.add(RowBatch(["x" * 5_000, [["y" * 300] * 100] * 100, Wrong()]), 2)
-    long, nested, wrong = preview.taken().records
+    long, nested, wrong = preview.taken()
     assert len(long.text) < 300
     assert len(nested.text) == LONGEST
     assert "Wrong" in wrong.text
     assert wrong.subtask == 2
+
+
+class Named:
+    """A record whose repr is its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class MuteError(Exception):
+    """An error that has no text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def _fails(self: object) -> int:
+    raise MuteError
+
+
+# what is called list is shown like a list
+Mute = type("list", (), {"__len__": _fails})
+
+
+def test_a_record_with_a_lone_surrogate_is_shown(watched, tmp_path: Path) -> None:
+    tap, reports = PreviewTap(Taken(), "run-1", "map", 0), tmp_path / REPORTS
+    request_preview(str(reports), REQUEST)
+    watched.look(str(reports), "host-7")
+    tap.emit(RowBatch([Named("a\udc80b")]))
+    watched.look(str(reports), "host-7")
+    assert texts(reports) == ["a\\udc80b"]
+
+
+def test_a_job_does_not_fail_because_somebody_looks(watched, tmp_path: Path) -> None:
+    output = Taken()
+    tap, reports = PreviewTap(output, "run-1", "map", 0), tmp_path / REPORTS
+    request_preview(str(reports), REQUEST)
+    watched.look(str(reports), "host-7")
+
+    class Damaged(RowBatch):
+        def slice(self, start: int, stop: int) -> RowBatch:
+            raise KeyError("damaged")
+
+    tap.emit(RowBatch([Mute()]))
+    tap.emit(Damaged([1]))
+    watched.look(str(reports), "host-7")
+    assert texts(reports) == [
+        "<list, whose repr fails: MuteError>",
+        "<Damaged, which cannot be shown: KeyError>",
+    ]
+    assert len(output.batches) == 2
+
+
+def test_a_large_record_is_not_looked_at_as_a_whole() -> None:
+    seen: list[int] = []
+
+    class Counted:
+        def __repr__(self) -> str:
+            seen.append(1)
+            return ""
+
+        def __lt__(self, other: object) -> bool:
+            seen.append(1)
+            return False
+
+    nested: object = Counted()
+    for _ in range(5):
+        nested = [nested] * 40
+    preview = Preview()
+    preview.add(RowBatch([nested]), 0)
+    preview.add(RowBatch([{Counted(): 1 for _ in range(10_000)}]), 0)
+    preview.add(RowBatch([bytes(50_000), bytearray(50_000)]), 0)
+    assert len(seen) < 1_000
+    assert [len(record.text) < 1_000 for record in preview.taken()[2:]] == [True, True]
+    assert "50,000 bytes" in preview.taken()[2].text
+
+
+def test_a_slow_repr_ends_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LONGEST_S", -1.0)
+    preview = Preview()
+    preview.add(RowBatch([1, 2, 3]), 0)
+    preview.add(RowBatch([4]), 0)
+    assert [record.text for record in preview.taken()] == ["1"]
+    preview.add(RowBatch([5]), 0)
+    assert [record.text for record in preview.taken()] == ["1", "5"]
+
+
+def test_two_operators_are_watched_at_once(watched, tmp_path: Path) -> None:
+    reports = tmp_path / REPORTS
+    taps = [PreviewTap(Taken(), "run-1", operator, 0) for operator in ("map", "sum")]
+    request_preview(str(reports), REQUEST)
+    watched.look(str(reports), "host-7")
+    taps[0].emit(RowBatch(["a"]))
+    request_preview(str(reports), PreviewRequest("run-1", {"sum": 1e12, "map": 1e12}))
+    watched.look(str(reports), "host-7")
+    taps[1].emit(RowBatch(["b"]))
+    watched.look(str(reports), "host-7")
+    assert (texts(reports), texts(reports, "sum")) == (["'a'"], ["'b'"])
+
+
+def test_a_job_that_is_forgotten_leaves_no_records(watched, tmp_path: Path) -> None:
+    reports = tmp_path / REPORTS
+    request_preview(str(reports), REQUEST)
+    watched.look(str(reports), "host-7")
+    watched.forget(str(reports), "host-7")
+    assert watched.watched == {}
+    assert not (reports / "host-7.preview").exists()
 
 
 def test_a_tap_shows_what_it_passes_on(watched, tmp_path: Path) -> None:
@@ -107,11 +217,11 @@ def test_another_operator_and_the_end_of_watching(watched, tmp_path: Path) -> No
     request_preview(str(reports), REQUEST)
     watched.look(str(reports), "host-7")
     tap.emit(RowBatch(["secret"]))
-    request_preview(str(reports), PreviewRequest("run-1", "sum", until=1e12))
+    request_preview(str(reports), PreviewRequest("run-1", {"sum": 1e12}))
     watched.look(str(reports), "host-7")
     assert texts(reports) == []
     assert list(watched.watched) == [("run-1", "sum")]
-    request_preview(str(reports), PreviewRequest("run-1", "sum", until=1.0))
+    request_preview(str(reports), PreviewRequest("run-1", {"sum": 1.0}))
     watched.look(str(reports), "host-7")
     assert watched.watched == {}
     assert not (reports / "host-7.preview").exists()
@@ -154,7 +264,7 @@ def test_a_job_that_runs_is_watched(tmp_path: Path, monkeypatch, watched) -> Non
         def __call__(self, value: str) -> str:
             if value == "first":
                 archive = read_archive(os.path.dirname(reports()))
-                request_preview(reports(), PreviewRequest(archive.run_id, "words", until=1e12))
+                request_preview(reports(), PreviewRequest(archive.run_id, {"words": 1e12}))
                 eventually(lambda: bool(watched.watched))
             return value
 

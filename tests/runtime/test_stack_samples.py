@@ -77,6 +77,11 @@ def test_calls_outside_of_the_worker_are_left_out() -> None:
     assert names_of(sampling.result()) == [["StackSampler.sample"]]
 
 
+def test_a_file_with_an_odd_name_can_be_written() -> None:
+    code = compile("", "/jobs/a\udc80b.py", "exec")
+    assert stack_samples._frame_name(code, 3) == "<module> (/jobs/a\\udc80b.py:3)"
+
+
 def test_no_subtask_has_its_turn() -> None:
     clock = iter([0.0, 5.0, 10.0, 10.0])
     sampling = sampler(dict, clock=lambda: next(clock), sleep=lambda seconds: None)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.runtime import watchdog as watchdog_module
 from millrace.runtime import worker
 from millrace.runtime.watchdog import REPORTS, STACK_BYTES, SubtaskReport, Watchdog, reports_in
 from millrace.testing import run_local
@@ -45,6 +46,29 @@ def test_what_runs_for_a_moment_costs_no_file(tmp_path: Path) -> None:
     threading.Event().wait(0.05)
     watchdog.end()
     assert not (tmp_path / REPORTS).exists()
+
+
+def test_an_unforeseen_error_does_not_end_the_thread(tmp_path: Path, monkeypatch) -> None:
+    def fails(reports: str, file_name: str) -> None:
+        raise UnicodeError("unforeseen")
+
+    monkeypatch.setattr(watchdog_module.previews, "look", fails)
+    watchdog = Watchdog("host:7", first=0.0, period=0.01)
+    begin(watchdog, tmp_path)
+    eventually(lambda: list(reports_in(str(tmp_path))))
+    watchdog.end()
+
+
+def test_stacks_of_files_with_odd_names_are_reported(tmp_path: Path) -> None:
+    watchdog = Watchdog("host:7", first=0.0, period=0.01)
+    names = {
+        "begin": lambda: begin(watchdog, tmp_path),
+        "found": lambda: eventually(lambda: list(reports_in(str(tmp_path)))),
+    }
+    code = "begin()\n[report] = found()"
+    exec(compile(code, "/jobs/a\udc80b.py", "exec"), names)
+    watchdog.end()
+    assert "a\\udc80b.py" in names["report"].stack
 
 
 def test_a_deep_stack_is_cut(tmp_path: Path) -> None:

@@ -13,18 +13,22 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from reprlib import Repr
 from threading import Lock
+from typing import Any
 
 import msgspec
 
 from millrace.common.errors import CheckpointError
+from millrace.common.printable_text import printable
 from millrace.common.typed_json import decode_json
 from millrace.common.types.batch import Batch
 from millrace.runtime.output import Output
 from millrace.state.checkpoint.files import delete_quietly, write_file
 
 __all__ = [
+    "MOST_OPERATORS",
     "REQUEST",
     "SUFFIX",
     "Preview",
@@ -48,17 +52,24 @@ KEPT = 100
 """Number of the newest records that a worker keeps."""
 LONGEST = 1_000
 """Maximum number of characters of a record."""
-_MOST_BYTES = 1 << 20
+MOST_OPERATORS = 8
+"""Maximum number of operators of a job that people watch at once."""
+_MOST_BYTES = 8 << 20
+_LONGEST_S = 0.02
+"""Seconds after which a worker takes no more records in this second: their ``repr`` is slow."""
+_MOST_PARTS = 200
+"""Maximum number of values within a record whose ``repr`` is taken."""
+_MOST_OF_EACH = 40
+"""Maximum number of items of a collection that are shown."""
 
 
 class PreviewRequest(msgspec.Struct, frozen=True):
-    """Request to watch the output of an operator."""
+    """Request to watch the outputs of operators."""
 
     run_id: str
-    operator: str
-    """Uid of the operator."""
-    until: float
-    """Time at which nobody watches any more, in seconds since the Unix epoch."""
+    until: dict[str, float]
+    """Per uid of an operator, the time at which nobody watches it any more, in seconds since the
+    Unix epoch."""
 
 
 class PreviewedRecord(msgspec.Struct, frozen=True):
@@ -74,16 +85,15 @@ class PreviewedRecord(msgspec.Struct, frozen=True):
 class WorkerPreview(msgspec.Struct, frozen=True):
     """Newest records of a worker; the content of its file."""
 
-    operator: str
-    records: tuple[PreviewedRecord, ...]
+    records: dict[str, tuple[PreviewedRecord, ...]]
+    """By the uids of the operators."""
 
 
 class Preview:
     """Newest records of one operator in this process. Operators add records in their threads, and
     the watchdog's thread takes them."""
 
-    def __init__(self, request: PreviewRequest) -> None:
-        self.request = request
+    def __init__(self) -> None:
         self.is_new = False
         """Whether records have been added since they were last taken."""
         self._records: deque[PreviewedRecord] = deque(maxlen=KEPT)
@@ -91,21 +101,32 @@ class Preview:
         self._lock = Lock()
 
     def add(self, batch: Batch, subtask: int) -> None:
-        """Take the first records of a batch, as far as this second's number allows."""
+        """Take the first records of a batch, as far as this second's number allows. Never raises:
+        a job must not fail because somebody looks."""
         if self._left <= 0:
             return
         with self._lock:
-            values = batch.slice(0, self._left).to_rows().values
-            self._left -= len(values)
-            self.is_new = True
-            now = time.time()
-            self._records += (PreviewedRecord(now, subtask, _text(value)) for value in values)
+            now, end = time.time(), time.monotonic() + _LONGEST_S
+            try:
+                for value in batch.slice(0, self._left).to_rows().values:
+                    self._note(PreviewedRecord(now, subtask, _text(value)))
+                    if time.monotonic() > end:
+                        self._left = 0
+                        return
+            except Exception as error:  # nothing of this batch can be shown
+                text = f"<{type(batch).__name__}, which cannot be shown: {type(error).__name__}>"
+                self._note(PreviewedRecord(now, subtask, text))
 
-    def taken(self) -> WorkerPreview:
+    def _note(self, record: PreviewedRecord) -> None:
+        self._records.append(record)
+        self._left -= 1
+        self.is_new = True
+
+    def taken(self) -> tuple[PreviewedRecord, ...]:
         """The newest records; a new second begins."""
         with self._lock:
             self._left, self.is_new = MOST_RECORDS, False
-            return WorkerPreview(self.request.operator, tuple(self._records))
+            return tuple(self._records)
 
 
 class Previews:
@@ -114,36 +135,42 @@ class Previews:
     def __init__(self) -> None:
         self.watched: dict[tuple[str, str], Preview] = {}
         """Empty as long as nobody watches."""
-        self._by_place: dict[str, Preview] = {}
+        self._by_place: dict[str, dict[tuple[str, str], Preview]] = {}
+        """Per directory of reports, the operators of its job."""
 
     def look(self, reports: str, file_name: str) -> None:
-        """Take note of a job's watcher, and write what the watched operator has emitted.
+        """Take note of a job's watchers, and write what the watched operators have emitted.
 
         Args:
             reports: the directory of reports in the job's directory.
             file_name: name of this worker's files.
         """
-        request = preview_request(reports)
-        preview = self._by_place.get(reports)
-        path = os.path.join(reports, file_name + SUFFIX)
-        if request is None or request.until < time.time():
-            if preview is not None:
-                self._forget(reports)
-                delete_quietly(path)
+        before = self._by_place.get(reports, {})
+        wanted = _watched_now(preview_request(reports))
+        if not wanted:
+            self.forget(reports, file_name)
             return
-        if preview is None or _key(preview.request) != _key(request):
-            self._forget(reports)
-            preview = self._by_place[reports] = self.watched[_key(request)] = Preview(request)
-            preview.is_new = True  # the file may have records of another operator
-        if preview.is_new:
+        now = {key: before.get(key) or Preview() for key in wanted}
+        self._replace(reports, now)
+        if now.keys() != before.keys() or any(preview.is_new for preview in now.values()):
+            records = {operator: preview.taken() for (_, operator), preview in now.items()}
             with suppress(CheckpointError, OSError):
-                content = msgspec.json.encode(preview.taken())
-                write_file(path, (content,), durable=False)
+                content = msgspec.json.encode(WorkerPreview(records))
+                write_file(_path(reports, file_name), (content,), durable=False)
 
-    def _forget(self, reports: str) -> None:
-        preview = self._by_place.pop(reports, None)
-        if preview is not None:
-            self.watched.pop(_key(preview.request), None)
+    def forget(self, reports: str, file_name: str) -> None:
+        """Take no more records of a job, and delete those that this worker has written."""
+        if reports in self._by_place:
+            self._replace(reports, {})
+            delete_quietly(_path(reports, file_name))
+
+    def _replace(self, reports: str, now: dict[tuple[str, str], Preview]) -> None:
+        for key in self._by_place.pop(reports, {}):
+            if key not in now:
+                self.watched.pop(key, None)
+        self.watched.update(now)
+        if now:
+            self._by_place[reports] = now
 
 
 previews = Previews()
@@ -169,8 +196,17 @@ class PreviewTap:
         self._output.emit_watermark(timestamp)
 
 
-def _key(request: PreviewRequest) -> tuple[str, str]:
-    return _first_run(request.run_id), request.operator
+def _watched_now(request: PreviewRequest | None) -> list[tuple[str, str]]:
+    """First run and uid of each operator that somebody watches."""
+    if request is None:
+        return []
+    now, run = time.time(), _first_run(request.run_id)
+    watched = [operator for operator, until in request.until.items() if until >= now]
+    return [(run, operator) for operator in watched[:MOST_OPERATORS]]
+
+
+def _path(reports: str, file_name: str) -> str:
+    return os.path.join(reports, file_name + SUFFIX)
 
 
 def _first_run(run_id: str) -> str:
@@ -178,20 +214,50 @@ def _first_run(run_id: str) -> str:
     return run_id.partition(".")[0]
 
 
-_short = Repr()
-_short.maxstring, _short.maxother = 200, 900
-_short.maxdict = _short.maxlist = _short.maxtuple = 40
+class _ShortRepr(Repr):
+    """``repr`` of one record. It looks at so many values at most, whatever the record contains."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring, self.maxother = 200, 900
+        self.maxdict = self.maxlist = self.maxtuple = self.maxset = _MOST_OF_EACH
+        self._parts = _MOST_PARTS
+
+    def repr1(self, x: Any, level: int) -> str:
+        self._parts -= 1
+        return super().repr1(x, level) if self._parts >= 0 else self.fillvalue
+
+    def repr_bytes(self, x: bytes, level: int) -> str:
+        if len(x) <= self.maxother // 4:  # an escaped byte has four characters
+            return repr(x)
+        return f"{x[: self.maxother // 4]!r}{self.fillvalue} ({len(x):,} bytes)"
+
+    def repr_bytearray(self, x: bytearray, level: int) -> str:
+        return f"bytearray({self.repr_bytes(bytes(x[: self.maxother]), level)})"
+
+    # the base class would sort all items first
+    def repr_dict(self, x: dict[Any, Any], level: int) -> str:
+        if level <= 0 or len(x) <= self.maxdict:
+            return super().repr_dict(x, level)
+        shown = super().repr_dict(dict(islice(x.items(), self.maxdict)), level)
+        return f"{shown[:-1]}, {self.fillvalue}}}"
+
+    def repr_set(self, x: set[Any], level: int) -> str:
+        if len(x) <= self.maxset:
+            return super().repr_set(x, level)
+        return f"{super().repr_set(set(islice(x, self.maxset)), level)[:-1]}, {self.fillvalue}}}"
 
 
 def _text(value: object) -> str:
     try:
-        return _short.repr(value)[:LONGEST]
-    except Exception as error:  # a record's own repr
-        return f"<{type(value).__name__}, whose repr fails: {error}>"[:LONGEST]
+        text = _ShortRepr().repr(value)[:LONGEST]
+    except Exception as error:  # a record's own repr; the error's own text may fail, too
+        text = f"<{type(value).__name__}, whose repr fails: {type(error).__name__}>"[:LONGEST]
+    return printable(text)
 
 
 def request_preview(reports: str, request: PreviewRequest) -> None:
-    """Ask all workers of a job for the newest records of an operator.
+    """Ask all workers of a job for the newest records of operators.
 
     Raises:
         CheckpointError: the file cannot be written.
@@ -218,5 +284,4 @@ def records_in(reports: str, operator: str) -> Iterator[PreviewedRecord]:
                 with suppress(OSError, msgspec.MsgspecError, ValueError, RecursionError):
                     with open(os.path.join(reports, name), "rb") as file:
                         preview = decode_json(file.read(_MOST_BYTES), WorkerPreview)
-                    if preview.operator == operator:
-                        yield from preview.records
+                    yield from preview.records.get(operator, ())

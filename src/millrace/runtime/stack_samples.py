@@ -22,6 +22,7 @@ from typing import NamedTuple
 import msgspec
 
 from millrace.common.errors import CheckpointError
+from millrace.common.printable_text import printable
 from millrace.common.typed_json import decode_json
 from millrace.state.checkpoint.files import write_file
 
@@ -225,7 +226,7 @@ def _processor_time(native: int | None) -> int | None:
 
 def _frame_name(code: CodeType, line: int) -> str:
     """Name of a call in a flame graph, such as ``Scorer.score (jobs/score.py:17)``."""
-    return f"{code.co_qualname} ({_short(code.co_filename)}:{line})"
+    return printable(f"{code.co_qualname} ({_short(code.co_filename)}:{line})")
 
 
 def _short(path: str) -> str:

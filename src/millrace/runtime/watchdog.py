@@ -10,13 +10,14 @@ tabs of its web UI.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Event, Lock, Thread, get_ident
@@ -25,6 +26,7 @@ from types import FrameType
 import msgspec
 
 from millrace.common.errors import CheckpointError
+from millrace.common.printable_text import printable
 from millrace.common.typed_json import decode_json
 from millrace.filesystem.location import is_local
 from millrace.runtime.failure import operator_of
@@ -49,6 +51,8 @@ __all__ = [
     "reports_in",
     "turn_path",
 ]
+
+log = logging.getLogger(__name__)
 
 REPORTS = "running"
 """Directory of the reports, within the job's directory."""
@@ -140,6 +144,8 @@ class Watchdog:
         self._sampled: dict[str, str] = {}
         """Directories of the jobs that run here, each with the id of the last request for samples.
         The job that began last is the last one."""
+        self._has_failed = False
+        """Whether an unforeseen error has been logged."""
         self._busy = Event()
         self._starting = Lock()
         self._thread: Thread | None = None
@@ -215,27 +221,42 @@ class Watchdog:
             self._busy.clear()
             if self._dumps is not None:
                 self._dumps.put_off()
-            self._take_requests()
+            for job_dir, last in list(self._sampled.items()):
+                with self._going_on():
+                    self._take_requests(job_dir, last)
+            for job_dir in list(self._sampled)[:-_MOST_JOBS]:
+                del self._sampled[job_dir]
+                previews.forget(os.path.join(job_dir, REPORTS), self._file_name)
             for thread, watched in list(self._watched.items()):
                 self._busy.set()
                 if time.monotonic() - watched.started > self._first:
-                    with suppress(CheckpointError, OSError):  # the reader sees that no task reports
+                    with self._going_on():
                         self._report(thread, watched)
 
-    def _take_requests(self) -> None:
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """Context after which the thread goes on, whatever happened: without it, the process would
+        never again report a stuck subtask."""
+        try:
+            yield
+        except (CheckpointError, OSError):
+            pass  # the reader sees that no task reports
+        except Exception:
+            if not self._has_failed:
+                log.exception("the watchdog cannot report what a subtask does")
+            self._has_failed = True
+
+    def _take_requests(self, job_dir: str, last: str) -> None:
         """Look for people who want stack samples of a job, or watch an operator's output."""
-        for job_dir, last in list(self._sampled.items()):
-            reports = os.path.join(job_dir, REPORTS)
-            previews.look(reports, self._file_name)
-            request = read_request(reports)
-            if request is not None and request.id != last:
-                self._sampled[job_dir] = request.id
-                if time.time() < request.until:
-                    running = partial(self._running_of, job_dir)
-                    sampler = StackSampler(request, self._worker, running, _calls_subtasks)
-                    sampler.start(os.path.join(reports, self._file_name + SAMPLES))
-        for job_dir in list(self._sampled)[:-_MOST_JOBS]:
-            del self._sampled[job_dir]
+        reports = os.path.join(job_dir, REPORTS)
+        previews.look(reports, self._file_name)
+        request = read_request(reports)
+        if request is not None and request.id != last:
+            self._sampled[job_dir] = request.id
+            if time.time() < request.until:
+                running = partial(self._running_of, job_dir)
+                sampler = StackSampler(request, self._worker, running, _calls_subtasks)
+                sampler.start(os.path.join(reports, self._file_name + SAMPLES))
 
     def _running_of(self, job_dir: str) -> dict[int, SampledPlace]:
         """The subtasks of a job that run in this process, by their threads."""
@@ -297,7 +318,7 @@ def stack_of(frame: FrameType) -> str:
     lines.reverse()
     within = [index for index, line in enumerate(lines) if line.filename.endswith(_WORKERS)]
     inner = lines[within[-1] + 1 :] if within else list(lines)
-    return shortened_stack("".join(traceback.StackSummary.from_list(inner).format()))
+    return shortened_stack(printable("".join(traceback.StackSummary.from_list(inner).format())))
 
 
 def shortened_stack(text: str) -> str:

@@ -36,11 +36,11 @@ def test_newest_records_come_first(api, job_server) -> None:
     reports = job_server.settings.jobs / RUNNING / "clicks-00000000" / REPORTS
     request = preview_request(str(reports))
     assert request is not None
-    assert (request.operator, request.run_id, request.until) == ("count", "r1", NOW / 1_000 + 15)
+    assert (request.run_id, request.until) == ("r1", {"count": NOW / 1_000 + 15})
     for worker, time in (("a", 1.0), ("b", 2.0)):
-        told = WorkerPreview("count", (PreviewedRecord(time, 0, worker),))
+        told = WorkerPreview({"count": (PreviewedRecord(time, 0, worker),)})
         (reports / f"{worker}.preview").write_bytes(msgspec.json.encode(told))
-    other = WorkerPreview("sink", (PreviewedRecord(3.0, 0, "c"),))
+    other = WorkerPreview({"sink": (PreviewedRecord(3.0, 0, "c"),)})
     (reports / "c.preview").write_bytes(msgspec.json.encode(other))
     answer = api.get(f"{COUNT}?operator=count").json()
     assert answer["records"] == [
@@ -48,6 +48,28 @@ def test_newest_records_come_first(api, job_server) -> None:
         {"time": 1_000, "subtask": 0, "text": "a"},
     ]
     assert api.get(f"{COUNT}?operator=gone").status_code == 404
+
+
+def test_the_last_record_of_a_batch_is_the_newest(api, job_server) -> None:
+    allow(job_server)
+    api.get(f"{COUNT}?operator=count")
+    reports = job_server.settings.jobs / RUNNING / "clicks-00000000" / REPORTS
+    told = WorkerPreview({"count": tuple(PreviewedRecord(1.0, 0, text) for text in ("-U", "+U"))})
+    (reports / "a.preview").write_bytes(msgspec.json.encode(told))
+    records = api.get(f"{COUNT}?operator=count").json()["records"]
+    assert [record["text"] for record in records] == ["+U", "-U"]
+
+
+def test_two_watchers_of_one_job_do_not_disturb_each_other(api, job_server) -> None:
+    allow(job_server)
+    reports = job_server.settings.jobs / RUNNING / "clicks-00000000" / REPORTS
+    vertices = api.get(f"/jobs/{RUNNING}").json()["vertices"]
+    paths = [f"/jobs/{RUNNING}/vertices/{vertex['id']}/preview" for vertex in vertices[:2]]
+    operators = [api.get(path).json()["operator"] for path in (*paths, paths[0])]
+    request = preview_request(str(reports))
+    assert request is not None
+    assert len(request.until) == 2
+    assert set(request.until) == set(operators)
 
 
 def test_who_may_only_read_sees_neither_records_nor_stacks(job_server) -> None:

@@ -103,17 +103,19 @@ class Alerts:
             return
         jobs = self._jobs()
         with self._lock:
-            if not self._leads:
-                return
-            # one that has ended meanwhile has had its last alerts
-            jobs = [job for job in jobs if job.id not in self._ended]
-            self._ended.clear()
-            rules = {job.id: self._rules.get(job.id) or JobRules() for job in jobs}
-            self._rules = rules
-            self._firing = {id: self._firing[id] for id in self._firing if id in rules}
-            self._unreadable &= rules.keys()
-            for job in jobs:
-                self._look_at(job, rules[job.id])
+            if self._leads:
+                self._apply_rules(jobs)
+
+    def _apply_rules(self, jobs: list[ObservedJob]) -> None:
+        # one that has ended meanwhile has had its last alerts
+        jobs = [job for job in jobs if job.id not in self._ended]
+        self._ended.clear()
+        rules = {job.id: self._rules.get(job.id) or JobRules() for job in jobs}
+        self._rules = rules
+        self._firing = {id: self._firing[id] for id in self._firing if id in rules}
+        self._unreadable &= rules.keys()
+        for job in jobs:
+            self._look_at(job, rules[job.id])
 
     def _look_at(self, job: ObservedJob, rules: JobRules) -> None:
         """Apply the rules to a job. One whose report or settings are damaged must not silence the

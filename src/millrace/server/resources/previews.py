@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from threading import Lock
 
 import msgspec
 
@@ -11,6 +12,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.errors import CheckpointError
 from millrace.filesystem.location import is_local
 from millrace.runtime.previews import (
+    MOST_OPERATORS,
     PreviewRequest,
     preview_request,
     records_in,
@@ -27,6 +29,8 @@ WATCHED = 15.0
 RENEWED = 10.0
 """Seconds before the end of that time at which a further request extends it."""
 MOST_RECORDS = 100
+_requesting = Lock()
+"""Held while a request is read and written again."""
 
 
 class PreviewRecord(msgspec.Struct, frozen=True):
@@ -55,7 +59,7 @@ def get_preview(server: JobServer, request: ApiRequest) -> PreviewAnswer:
     records; they end when nobody asks any more."""
     job, vertex = server.observed_vertex(request)
     operators = [vertex.uid] if vertex.details is None else list(vertex.details.operators)
-    operator = request.query.get("operator") or operators[-1]
+    operator = request.query.get("operator") or operators[0]
     if operator not in operators:
         raise ApiError(404, f"vertex {vertex.id} has no operator with the uid {operator[:200]!r}")
     archive = job.archive
@@ -66,7 +70,8 @@ def get_preview(server: JobServer, request: ApiRequest) -> PreviewAnswer:
         raise ApiError(409, "records are only shown of jobs whose directory is on a disk")
     reports = os.path.join(job.directory, REPORTS)
     _watch(reports, archive.run_id, operator, server.now() / 1_000)
-    records = sorted(records_in(reports, operator), key=lambda record: -record.time)
+    # records of a batch have one time, and the last of them is the newest
+    records = sorted(records_in(reports, operator), key=lambda record: record.time)[::-1]
     return PreviewAnswer(
         enabled,
         operator,
@@ -78,14 +83,18 @@ def get_preview(server: JobServer, request: ApiRequest) -> PreviewAnswer:
 
 
 def _watch(reports: str, run_id: str, operator: str, now: float) -> None:
-    known = preview_request(reports)
-    same = known is not None and (known.run_id, known.operator) == (run_id, operator)
-    if known is not None and same and known.until > now + RENEWED:
-        return
-    try:
-        request_preview(reports, PreviewRequest(run_id, operator, now + WATCHED))
-    except (CheckpointError, OSError) as error:
-        raise ApiError(409, f"the job's workers cannot be asked for records: {error}") from None
+    with _requesting:
+        known = preview_request(reports)
+        ends = known.until if known is not None and known.run_id == run_id else {}
+        if ends.get(operator, 0.0) > now + RENEWED:
+            return
+        others = {uid: end for uid, end in ends.items() if end >= now and uid != operator}
+        newest = sorted(others, key=others.__getitem__)[-(MOST_OPERATORS - 1) :]
+        until = {operator: now + WATCHED, **{uid: others[uid] for uid in newest}}
+        try:
+            request_preview(reports, PreviewRequest(run_id, until))
+        except (CheckpointError, OSError) as error:
+            raise ApiError(409, f"the job's workers cannot be asked for records: {error}") from None
 
 
 ROUTES = (
@@ -98,7 +107,7 @@ ROUTES = (
         PreviewAnswer,
         AccessRole.OPERATE,
         query=(
-            QueryParameter("operator", description="uid of an operator; none: the vertex's last"),
+            QueryParameter("operator", description="uid of an operator; none: the vertex's first"),
         ),
     ),
 )
