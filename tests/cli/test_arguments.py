@@ -162,3 +162,26 @@ def test_unknown_settings_of_the_environment_are_refused(
     monkeypatch.setenv("MILLRACE_SETTINGS", '{"parallelism.defualt": "2"}')
     with pytest.raises(UsageError, match="did you mean 'parallelism.default'"):
         parse(job)
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "place"),
+    [
+        ("spark.remote: sc://host:15002", ("--master", "local[2]"), ("local[2]", None)),
+        ("spark.master: spark://node:7077", ("--remote", "sc://host"), (None, "sc://host:15002")),
+        ("spark.remote: sc://host:15002", (), (None, "sc://host:15002")),
+    ],
+)
+def test_the_command_line_says_where_a_job_runs(
+    job: str, tmp_path: Path, line: str, options: tuple[str, ...], place: tuple[str | None, ...]
+) -> None:
+    (tmp_path / "c.yaml").write_text(line)
+    arguments = parse("--config", str(tmp_path / "c.yaml"), *options, job)
+    remote = arguments.remote
+    assert (arguments.master, None if remote is None else str(remote)) == place
+
+
+def test_a_file_names_one_place(job: str, tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("spark: {master: 'local[2]', remote: 'sc://host'}")
+    with pytest.raises(UsageError, match=r"has spark.master and spark.remote; keep one"):
+        parse("--config", str(tmp_path / "c.yaml"), job)

@@ -35,6 +35,10 @@ class UsageError(MillraceError):
     """A command line that cannot be carried out."""
 
 
+_PLACES = ("spark.master", "spark.remote")
+"""Settings that say on which Spark a job runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunArguments:
     """The parsed command line of ``millrace run``."""
@@ -209,11 +213,12 @@ def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments
         raise UsageError("--detached needs --server")
     if not args.job.is_file():
         raise UsageError(no_file(args.job))
+    settings = run_settings(args)
     return RunArguments(
         job=args.job,
         job_arguments=tuple(args.arguments),
-        settings=run_settings(args),
-        defaults=run_defaults(args),
+        settings=settings,
+        defaults=run_defaults(args, settings),
         resume=args.resume or args.available_now,
         py_files=existing(args.py_files),
         progress=args.progress,
@@ -360,9 +365,13 @@ def _with_origins(from_variable: dict[str, str], given: dict[str, str]) -> Confi
     return settings
 
 
-def run_defaults(args: argparse.Namespace) -> Configuration:
+def run_defaults(args: argparse.Namespace, settings: Configuration) -> Configuration:
     """Settings of ``config.yaml``, which those of the program override. A job of a server has them
     from the server.
+
+    Args:
+        settings: those of the command line. Where they say on which Spark the job runs, the file
+            does not.
 
     Raises:
         UsageError: the file is missing, or one of its settings is unknown or wrong.
@@ -371,8 +380,15 @@ def run_defaults(args: argparse.Namespace) -> Configuration:
         if DEFAULTS_VARIABLE in os.environ:
             defaults = Configuration(settings_in(os.environ, DEFAULTS_VARIABLE))
             defaults.validate()
-            return defaults.marked(SettingOrigin.FILE)
-        return settings_for(args.config).for_jobs()
+            defaults = defaults.marked(SettingOrigin.FILE)
+        else:
+            defaults = settings_for(args.config).for_jobs()
+        if any(settings.contains_key(key) for key in _PLACES):
+            for key in _PLACES:
+                defaults.remove_config(key)
+        elif all(defaults.contains_key(key) for key in _PLACES):
+            raise UsageError(f"the configuration file has {' and '.join(_PLACES)}; keep one")
+        return defaults
     except ConfigurationError as error:
         raise UsageError(str(error)) from None
     finally:

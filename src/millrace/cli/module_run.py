@@ -81,7 +81,8 @@ def module_arguments(
     from millrace.statefun.application.program import module_program
 
     own = () if functions is None else (functions,)
-    settings, defaults = run_settings(args), run_defaults(args)
+    settings = run_settings(args)
+    defaults = run_defaults(args, settings)
     named = Configuration(defaults).add_all(settings)
     if not named.contains_key(options.EXECUTOR.key):
         resident = Configuration({options.EXECUTOR.key: "resident"})

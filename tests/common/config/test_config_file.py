@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from millrace.common.config import options
-from millrace.common.config.config_file import ConfigFile, find_config_file, read_config_file
+from millrace.common.config.config_file import (
+    ConfigFile,
+    find_config_file,
+    read_config_file,
+    settings_for,
+)
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import ConfigurationError
 
@@ -143,3 +148,23 @@ def test_a_named_file_must_exist(tmp_path: Path) -> None:
         find_config_file(tmp_path / "missing.yaml", {})
     with pytest.raises(ConfigurationError, match="MILLRACE_CONF_DIR: there is no file"):
         find_config_file(None, {"MILLRACE_CONF_DIR": str(tmp_path)})
+
+
+def test_a_file_of_another_program_can_be_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "conf").mkdir()
+    path = tmp_path / "conf" / "config.yaml"
+    path.write_text("defaults:\n  - db: mysql\n")
+    with pytest.raises(ConfigurationError, match="set MILLRACE_CONF_DIR to an empty value"):
+        settings_for(None, {})
+    assert settings_for(None, {"MILLRACE_CONF_DIR": ""}) == ConfigFile()
+    with pytest.raises(ConfigurationError) as named:
+        settings_for(path, {})
+    assert "MILLRACE_CONF_DIR" not in str(named.value)
+
+
+def test_a_file_that_is_nested_too_deeply(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="nested too deeply"):
+        read(tmp_path, f"parallelism.default: {'[' * 3_000}{']' * 3_000}")

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from millrace.common.config import options
-from millrace.common.config.configuration import Configuration
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.config.configuration import Configuration, as_text
 from millrace.common.config.flink_options import OTHER_NAMES
 from millrace.common.config.options import (
     CHECKPOINTING_INTERVAL,
@@ -161,6 +162,20 @@ def test_copies_are_independent() -> None:
         assert hash(twin) == hash(original)
         twin.set_string("user.a", "2 s")
         assert twin != original
+
+
+@pytest.mark.parametrize(
+    "value", [{"a": "x,y", "b": "1:2", "c": "it's", "d": ""}, {"a": "'x'"}, {"k": "x , y"}]
+)
+def test_maps_as_text_read_back(value: dict[str, str]) -> None:
+    option = ConfigOptions.key("user.map").map_type().no_default_value()
+    assert option.read(as_text(value)) == value
+
+
+@pytest.mark.parametrize("value", [["a", "b;c", "d, e"], ["it's", '"q"'], [" x "]])
+def test_lists_as_text_read_back(value: list[str]) -> None:
+    option = ConfigOptions.key("user.list").list_type().no_default_value()
+    assert option.read(as_text(value)) == value
 
 
 def test_values_as_text_read_back() -> None:

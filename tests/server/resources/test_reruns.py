@@ -37,7 +37,8 @@ def prepared(job_server, *options: str) -> Path:
 
 
 def test_from_the_last_checkpoint(api, job_server, submitted) -> None:
-    options = ("--from-savepoint=/sp/old", "--claim-mode", "CLAIM", "--conf=a.b=1")
+    claim = "--conf=execution.state-recovery.claim-mode=CLAIM"
+    options = ("--from-savepoint=/sp/old", "--claim-mode", "CLAIM", claim, "--conf=a.b=1")
     directory = prepared(job_server, *options)
     for number in (3, 12):
         (directory / f"chk-{number}").mkdir()

@@ -61,7 +61,8 @@ class ConfigFile:
 
 def find_config_file(named: Path | None, environment: Mapping[str, str]) -> Path | None:
     """The file with the settings: the named one, else that of ``MILLRACE_CONF_DIR``, else
-    ``conf/config.yaml`` in the working directory; None if there is none.
+    ``conf/config.yaml`` in the working directory; None if there is none, or if the variable is
+    empty.
 
     Args:
         named: a file, or a directory with a ``config.yaml``; None if none is named.
@@ -75,7 +76,9 @@ def find_config_file(named: Path | None, environment: Mapping[str, str]) -> Path
             raise ConfigurationError(f"--config: there is no file {path}")
         return path.absolute()
     directory = environment.get(CONF_DIR_VARIABLE)
-    if directory:
+    if directory == "":
+        return None
+    if directory is not None:
         path = Path(directory, CONFIG_FILE)
         if not path.is_file():
             raise ConfigurationError(f"{CONF_DIR_VARIABLE}: there is no file {path}")
@@ -119,6 +122,8 @@ def _parsed(path: Path) -> Any:
             root = yaml.compose(file, Loader=yaml.SafeLoader)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"{path} cannot be read: {error}") from None
+    except RecursionError:
+        raise ConfigurationError(f"{path} is nested too deeply") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{path}, line {mark.line + 1}" if mark is not None else str(path)
@@ -187,4 +192,15 @@ def _check(where: str, key: str, value: Any) -> bool:
 def settings_for(named: Path | None, environment: Mapping[str, str] = os.environ) -> ConfigFile:
     """The settings of the file that `find_config_file` finds; empty if there is none."""
     path = find_config_file(named, environment)
-    return ConfigFile() if path is None else read_config_file(path)
+    if path is None:
+        return ConfigFile()
+    try:
+        return read_config_file(path)
+    except ConfigurationError as error:
+        if named is not None or environment.get(CONF_DIR_VARIABLE):
+            raise
+        # other programs have a file of this name, too
+        raise ConfigurationError(
+            f"{error}. The file was read because it is in the working directory; if it is not "
+            f"Millrace's, set {CONF_DIR_VARIABLE} to an empty value"
+        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -201,7 +202,7 @@ def read_memory_size(value: Any) -> MemorySize:
 def read_map(value: Any) -> dict[str, str]:
     if isinstance(value, dict):
         return {str(key): str(item) for key, item in value.items()}
-    pairs = [pair.partition(":") for pair in str(value).split(",") if pair]
+    pairs = [pair.partition(":") for pair in _split(str(value), ",") if pair]
     if not all(colon for _, colon, _ in pairs):
         raise ValueError("pairs are written a:1,b:2")
     return {key.strip(): item.strip() for key, _, item in pairs}
@@ -213,12 +214,40 @@ def read_list(value: Any) -> list[str]:
         return [str(item) for item in value]
     text = str(value).strip()
     if text.startswith("[") and text.endswith("]"):
-        items = text[1:-1].split(",")
+        items = _split(text[1:-1], ",")
     elif text.startswith("- "):
-        items = [line.strip().removeprefix("-") for line in text.splitlines()]
+        lines = [line.strip().removeprefix("-") for line in text.splitlines()]
+        items = [line.strip().strip("'\"") for line in lines]
     else:
-        items = text.split(";")
-    return [item.strip().strip("'\"") for item in items if item.strip()]
+        items = _split(text, ";")
+    return [item for item in items if item]
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """The parts of a text. A part in quotes may contain the separator; within it, the quote itself
+    is doubled, as in Flink."""
+    quoted = "|".join(rf"{quote}(?:[^{quote}]|{quote}{quote})*{quote}" for quote in "'\"")
+    part = re.compile(rf"\s*({quoted}|[^{separator}]*?)\s*(?:{separator}|$)")
+    return [_unquoted(found[1]) for found in part.finditer(text)]
+
+
+def _unquoted(part: str) -> str:
+    if len(part) > 1 and part[0] in "'\"" and part[-1] == part[0]:
+        return part[1:-1].replace(2 * part[0], part[0])
+    return part.strip("'\"")
+
+
+def quoted_part(part: str, separators: str) -> str:
+    """A part of a list or map as text that `READERS` read as the same part.
+
+    Example:
+        >>> quoted_part("plain", ","), quoted_part("it's a, b", ",")
+        ('plain', "'it''s a, b'")
+    """
+    is_plain = (
+        part and part == part.strip() and not any(char in part for char in "'\"" + separators)
+    )
+    return part if is_plain else "'" + part.replace("'", "''") + "'"
 
 
 READERS: dict[str, Callable[[Any], Any]] = {

@@ -13,7 +13,12 @@ from millrace.common.config import (  # noqa: F401
     logging_options,
     server_options,
 )
-from millrace.common.config.config_options import ConfigOption, ConfigOptions, read_list
+from millrace.common.config.config_options import (
+    ConfigOption,
+    ConfigOptions,
+    quoted_part,
+    read_list,
+)
 from millrace.common.config.flink_options import OTHER_NAMES, WITHOUT_EFFECT, is_without_effect
 from millrace.common.config.metric_options import REPORTER_PREFIX
 from millrace.common.config.options import OPTIONS
@@ -234,9 +239,9 @@ def as_text(value: Any) -> str:
     if isinstance(value, (bytes, bytearray)):
         return value.decode()
     if isinstance(value, list):
-        return "[" + ", ".join(map(str, value)) + "]"
+        return "[" + ", ".join(quoted_part(str(item), ",") for item in value) + "]"
     if isinstance(value, dict):
-        return ",".join(f"{key}:{item}" for key, item in value.items())
+        return ",".join(quoted_part(f"{key}:{item}", ",") for key, item in value.items())
     return str(value)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from millrace.common.config.options import START_FROM
+from millrace.common.config.options import CLAIM_MODE, START_FROM
 from millrace.common.errors import CheckpointError
 from millrace.server.api_route import AccessRole, ApiError, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
@@ -21,6 +21,13 @@ from millrace.state.checkpoint.directory import complete_checkpoints
 __all__ = ["ROUTES", "last_checkpoint", "rerun_submission"]
 
 _FROM_SNAPSHOT, _CLAIM_MODE = "--from-savepoint=", "--claim-mode"
+_START = (
+    _FROM_SNAPSHOT,
+    f"{_CLAIM_MODE}=",
+    f"--conf={START_FROM.key}=",
+    f"--conf={CLAIM_MODE.key}=",
+)
+"""How options begin that say where a job starts from, and whether it owns that snapshot."""
 
 
 class RerunRequest(msgspec.Struct, frozen=True):
@@ -74,7 +81,7 @@ def _without_start(options: Sequence[str]) -> Iterator[str]:
     for word in words:
         if word == _CLAIM_MODE:
             next(words, None)
-        elif not word.startswith((_FROM_SNAPSHOT, f"--conf={START_FROM.key}=")):
+        elif not word.startswith(_START):
             yield word
 
 
