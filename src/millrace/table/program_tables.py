@@ -13,7 +13,7 @@ from millrace.common.source import Source
 from millrace.common.types.logical.arrow_type import logical_row_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, RowKind
-from millrace.planner.catalog_reader import ColumnKind
+from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest
 from millrace.table.data_stream_tables import declared_rows
 from millrace.table.elements import elements_table
@@ -213,6 +213,9 @@ class _SourceAccess:
     def create_source(self, request: ScanRequest) -> Source[Any]:
         """The source."""
         return self.make(request.columns.names)
+
+    def repeats_writes(self, table: ResolvedTable, options: Mapping[str, str]) -> bool:
+        return False
 
     def create_sink(self, request: Any) -> Any:
         """Not available."""

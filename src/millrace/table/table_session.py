@@ -21,6 +21,7 @@ from millrace.plan.job_graph import JobGraph
 from millrace.plan.transformation import Transformation
 from millrace.planner.binder.query import bind_expression, bind_query
 from millrace.planner.catalog_reader import ResolvedTable, ResolvedView
+from millrace.planner.execution.sink import repeats_writes
 from millrace.planner.execution.table_access import SinkRequest, TableAccess
 from millrace.planner.execution.translation import TranslationSettings, Translator
 from millrace.planner.inference.changelog_mode import ChangelogModes
@@ -218,7 +219,7 @@ class TableSession:
         """Like `transformations`, together with the translator, which knows the changelog mode
         of each transformation."""
         roots = nodes if planned else self.optimized(nodes)
-        modes = ChangelogModes(roots, self.streaming)
+        modes = ChangelogModes(roots, self.streaming, list(filter(repeats_writes, roots)))
         if self.streaming:
             for root in roots:
                 require_supported(root, modes)

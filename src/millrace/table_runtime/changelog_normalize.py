@@ -44,19 +44,23 @@ class ChangelogNormalizeSpec:
         emits_update_before: whether the consumer needs -U rows.
         state_ttl: ms without a write after which the row of a key is forgotten, without a change
             in the result. 0 for never.
+        repeatable: whether the changes must also correct what a lost epoch, which may have flushed
+            at other places, has written into a table.
     """
 
     row_type: RowType
     keys: tuple[int, ...]
     emits_update_before: bool = True
     state_ttl: int = 0
+    repeatable: bool = False
 
 
 class ChangelogNormalizeOperator(Operator):
     """Keeps the last row of each key, and emits the net change of each key since the last flush.
 
     A deletion of an unknown key emits nothing. Nor does a row that is written again unchanged,
-    unless state expires: then the row is emitted, to renew the state downstream.
+    unless state expires or changes are repeatable: then the row is emitted, to renew the state
+    downstream, or to replace what a lost epoch has written.
 
     Args:
         spec: settings of the normalization.
@@ -88,6 +92,39 @@ class ChangelogNormalizeOperator(Operator):
         signs = signs_of(batch.row_kinds)
         keys = [data.column(index) for index in self._spec.keys]
         slots = self._log.slots_of(keys, create=True, count=data.num_rows)
+        if signs is not None and self._spec.repeatable:
+            later = self._last_deletions(slots, signs)
+            if later.any():
+                first = ~later
+                self._change(data.filter(pa.array(first)), slots[first], signs[first])
+                self.flush()
+                data, slots, signs = data.filter(pa.array(later)), slots[later], signs[later]
+        self._change(data, slots, signs)
+
+    def _last_deletions(
+        self, slots: Positions, signs: npt.NDArray[np.int8]
+    ) -> npt.NDArray[np.bool_]:
+        """Flags of the last deletions of keys that have come since the last flush and that would go
+        unseen (see `unseen_keys`)."""
+        touched, last = np.unique(slots[::-1], return_index=True)
+        gone = touched[signs.take(slots.size - 1 - last) < 0]
+        seen = gone.take(self._log.former_rows_of(gone)[1])
+        held = gone.take(self._log.rows_of(gone)[1])
+        came = np.concatenate([held, slots[signs > 0]])
+        unseen = gone[np.isin(gone, came) & ~np.isin(gone, seen)]
+        found = np.flatnonzero(np.isin(slots, unseen))
+        places = np.searchsorted(unseen, slots[found])
+        last_row = np.full(unseen.size, -1)
+        rows = signs[found] > 0
+        np.maximum.at(last_row, places[rows], found[rows])
+        later = np.zeros(slots.size, np.bool_)
+        later[found] = found > last_row.take(places)
+        return later
+
+    def _change(
+        self, data: pa.RecordBatch, slots: Positions, signs: npt.NDArray[np.int8] | None
+    ) -> None:
+        """Let the last change of each key replace its row."""
         # the first of the reversed slots is the last change of its key
         touched, last = np.unique(slots[::-1], return_index=True)
         last = slots.size - 1 - last
@@ -130,7 +167,7 @@ class ChangelogNormalizeOperator(Operator):
         self, old: Positions, old_places: Positions, new: Positions, new_places: Positions
     ) -> Positions:
         """Positions of the keys whose row did not change."""
-        if self._life or not old.size or not new.size:
+        if self._life or self._spec.repeatable or not old.size or not new.size:
             return np.empty(0, np.int64)
         before, after = self._log.take(old), self._log.take(new)
         found = equal_pairs(before.columns, old_places, after.columns, new_places)

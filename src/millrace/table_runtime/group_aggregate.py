@@ -18,6 +18,7 @@ import pyarrow as pa
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import AggregateCall
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions, distinct
@@ -31,6 +32,7 @@ from millrace.table_runtime.end_of_input import AT_ONCE, EndOfInput
 from millrace.table_runtime.function_contexts import function_context
 from millrace.table_runtime.group_accumulators import GroupAccumulators, signs_of
 from millrace.table_runtime.state_columns import values_by_key
+from millrace.table_runtime.unseen_keys import last_retractions
 
 __all__ = ["GroupAggregateOperator", "GroupAggregateSpec"]
 
@@ -38,6 +40,8 @@ _ROWS, _LAST_USED, _OWN = 0, 1, 2
 """Columns of the table: the group's number of rows and its time of last use; and the number of
 these columns."""
 _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
+_GROWING = (built_in.COUNT, built_in.MIN, built_in.MAX)
+"""Aggregates that never return to an earlier result while rows are only added."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ class GroupAggregateSpec:
             is emitted even without input.
         hidden: number of the last columns of ``groups`` that are not in the result, such as the
             grouping set.
+        repeatable: whether the changes must also correct what a lost epoch, which may have flushed
+            at other places, has written into a table.
     """
 
     input_type: RowType
@@ -67,6 +73,14 @@ class GroupAggregateSpec:
     state_ttl: int = 0
     batch: bool = False
     hidden: int = 0
+    repeatable: bool = False
+
+    @property
+    def gives_equal_results(self) -> bool:
+        """Whether a touched group is emitted although its result is that of the last flush: it may
+        have had another one in between."""
+        grows = not self.retracts and all(call.function in _GROWING for call in self.calls)
+        return self.state_ttl > 0 or (self.repeatable and bool(self.calls) and not grows)
 
 
 class GroupAggregateOperator(EndOfInput):
@@ -118,8 +132,22 @@ class GroupAggregateOperator(EndOfInput):
                 data, signs = data.filter(pa.array(lasting)), signs[lasting]
                 if not data.num_rows:
                     return
+        slots = self._table.slots_of(self._keys(data), create=True, count=data.num_rows)
+        if signs is not None and self._spec.repeatable:
+            counts = self._table.column(_ROWS)
+            later = last_retractions(slots, signs, counts, self._table.space.live_at_mark)
+            if later is not None:
+                first = ~later
+                self._change(data.filter(pa.array(first)), slots[first], signs[first])
+                self.flush()
+                data, slots, signs = data.filter(pa.array(later)), slots[later], signs[later]
+        self._change(data, slots, signs)
+
+    def _change(
+        self, data: pa.RecordBatch, slots: Positions, signs: npt.NDArray[np.int8] | None
+    ) -> None:
+        """Add rows to their groups, or take them away."""
         table = self._table
-        slots = table.slots_of(self._keys(data), create=True, count=data.num_rows)
         table.touch(slots)
         np.add.at(table.column(_ROWS), slots, 1 if signs is None else signs)
         self._life.renew(slots)
@@ -205,8 +233,8 @@ class GroupAggregateOperator(EndOfInput):
         both = before & now
         old = self._accumulators.values(numbers[before], former.values)
         new = self._accumulators.values(positions[now], self._table.space.values)
-        # with a time-to-live an equal result is given again: it renews what is kept downstream
-        if both.any() and not self._life:
+        # with a time-to-live an equal result also renews what is kept downstream
+        if both.any() and not self._spec.gives_equal_results:
             same = np.zeros(positions.size, np.bool_)
             old_places, new_places = np.cumsum(before) - 1, np.cumsum(now) - 1
             pairs = pa.array(old_places[both]), pa.array(new_places[both])

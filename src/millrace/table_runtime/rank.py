@@ -63,6 +63,10 @@ class RankSpec:
             result. 0 for never. Rows of windows are freed with them.
         clock: clock by which windows are complete.
         batch: whether rows are emitted only at the end of the input.
+        repeatable: whether each touched partition emits its row even if it is the one of the last
+            flush, or a deletion of its key if it has none: a lost epoch, which may have flushed at
+            other places, may have written another row. For one row per partition that goes to a
+            sink that writes by key.
     """
 
     input_type: RowType
@@ -80,6 +84,7 @@ class RankSpec:
     state_ttl: int = 0
     clock: WindowTime = EVENT_TIME
     batch: bool = False
+    repeatable: bool = False
 
     @property
     def numbered(self) -> bool:
@@ -175,7 +180,10 @@ class RankOperator(EndOfInput, WindowingOperator):
         if self._spec.window_end is None and not self._spec.batch:
             # before rows are evicted: the log has both
             before = self._ranked(*self._rows.former_rows_of(slots), slots)
-            self._emit_changes(before, self._evicted(slots))
+            after = self._evicted(slots)
+            self._emit_changes(before, after)
+            if self._spec.repeatable:
+                self._delete_absent(np.setdiff1d(slots, np.union1d(before.slots, after.slots)))
         elif not self._spec.retracts:
             self._evicted(slots)
 
@@ -229,6 +237,8 @@ class RankOperator(EndOfInput, WindowingOperator):
         others = [new.rows, new.ranks] if self._spec.numbered else [new.rows]
         gone = ~_among(identity, others)
         came = ~_among(others, identity)
+        if self._spec.repeatable:
+            came[:] = True
         if self._spec.updates:
             replaced = _among([old.slots, old.ranks], [new.slots, new.ranks])
             replacing = _among([new.slots, new.ranks], [old.slots, old.ranks])
@@ -245,6 +255,19 @@ class RankOperator(EndOfInput, WindowingOperator):
             ]
         )
         self._emit(rows, ranks, kinds.astype(np.int8))
+
+    def _delete_absent(self, slots: Positions) -> None:
+        """Emit deletions by key; the other columns are NULL."""
+        if not slots.size:
+            return
+        keys = dict(zip(self._spec.partition, self._log.keys.keys_at(slots), strict=True))
+        columns = [
+            keys[index].cast(field.type) if index in keys else pa.nulls(slots.size, field.type)
+            for index, field in enumerate(self._schema)
+        ]
+        data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        kinds = pa.array(np.full(slots.size, _DELETE, np.int8))
+        self.output.emit(ColumnBatch(data, None, kinds, "row"))
 
     def _emit(self, rows: Positions, ranks: Numbers, kinds: npt.NDArray[np.int8] | None) -> None:
         if not rows.size:

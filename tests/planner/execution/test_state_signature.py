@@ -51,11 +51,11 @@ SIGNED: list[tuple[type[Any], str, str]] = [
     (WindowingStrategy, "kind size slide offset partition processing", "local"),
     (WindowTime, "zone processing", ""),
     (ChangelogNormalize, "input keys", "place"),
-    (ChangelogNormalizeSpec, "row_type keys", "emits_update_before state_ttl"),
+    (ChangelogNormalizeSpec, "row_type keys", "emits_update_before state_ttl repeatable"),
     (
         GroupAggregateSpec,
         "input_type groups calls retracts",
-        "output_type emits_update_before state_ttl batch hidden",
+        "output_type emits_update_before state_ttl batch hidden repeatable",
     ),
     (CountWindowAggregateSpec, "input_type groups calls size slide", "output_type"),
     # order: its column is a time of events or of processing
@@ -92,7 +92,7 @@ SIGNED: list[tuple[type[Any], str, str]] = [
     (
         RankSpec,
         "input_type partition order start end kind latest_first retracts window_end clock",
-        "output_type updates emits_update_before state_ttl batch",
+        "output_type updates emits_update_before state_ttl batch repeatable",
     ),
     (
         SessionAggregateSpec,

@@ -20,6 +20,9 @@ TOP = (
 class ChangelogModes:
     """Rows are never updated."""
 
+    def repeatable(self, _: object) -> bool:
+        return False
+
     def insert_only(self, node: Any) -> bool:
         return True
 

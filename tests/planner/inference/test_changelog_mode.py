@@ -87,3 +87,17 @@ def test_what_is_read_by_two_needs_what_one_of_them_needs() -> None:
     sinks = [LogicalSink(query, upserts), LogicalSink(query, TABLES["s"])]
     for order in (sinks, sinks[::-1]):
         assert ChangelogModes(order).emits_update_before(query)
+
+
+def test_what_goes_to_a_sink_that_repeats_writes_is_repeatable() -> None:
+    query = optimized(bound("SELECT b, COUNT(*) AS n FROM t GROUP BY b"))
+    other = optimized(bound("SELECT b, COUNT(*) AS n FROM t GROUP BY b"))
+    sinks = [LogicalSink(query, TABLES["s"]), LogicalSink(other, TABLES["s"])]
+    modes = ChangelogModes(sinks, repeated=sinks[:1])
+    assert modes.repeatable(query)
+    assert modes.repeatable(query.inputs[0])
+    assert not modes.repeatable(other)
+    # two sinks read it, one of which repeats its writes
+    sinks = [LogicalSink(query, TABLES["s"]), LogicalSink(query, TABLES["s"])]
+    assert ChangelogModes(sinks, repeated=sinks[1:]).repeatable(query)
+    assert not ChangelogModes(sinks, streaming=False, repeated=sinks).repeatable(query)

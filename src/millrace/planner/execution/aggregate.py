@@ -24,6 +24,7 @@ __all__ = ["refuse_missing", "translate_aggregate"]
 @translates(Aggregate)
 def translate_aggregate(node: Aggregate, translator: Translator) -> Transformation:
     """The operator of a GROUP BY; rows go to the subtask of their group."""
+    repeatable = translator.repeatable(node)
     if node.grouping_sets is None and _flags(node):
         node = replace(node, grouping_sets=(node.groups,))
     fields = node.input.row_type.fields
@@ -54,6 +55,7 @@ def translate_aggregate(node: Aggregate, translator: Translator) -> Transformati
         state_ttl=translator.state_ttl(node.state_ttl),
         batch=translator.settings.batch,
         hidden=int(node.grouping_sets is not None),
+        repeatable=repeatable,
     )
     groups = ", ".join(fields[index].name for index in node.groups)
     calls = ", ".join(map(str, node.calls))

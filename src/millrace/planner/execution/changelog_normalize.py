@@ -22,7 +22,9 @@ def translate_changelog_normalize(
 ) -> Transformation:
     """The operator of a `ChangelogNormalize`; rows go to the subtask of their key."""
     before = translator.emits_update_before(node)
-    spec = ChangelogNormalizeSpec(node.row_type, node.keys, before, translator.state_ttl())
+    spec = ChangelogNormalizeSpec(
+        node.row_type, node.keys, before, translator.state_ttl(), translator.repeatable(node)
+    )
     names = ", ".join(node.row_type.names[index] for index in node.keys)
     return translator.stateful(
         "ChangelogNormalize",

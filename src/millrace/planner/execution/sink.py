@@ -15,13 +15,22 @@ from millrace.plan.transformation import Role, Transformation
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import SinkRequest, TableAccess
 from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
 from millrace.planner.relational.unsupported_query import errors_shown_at
 from millrace.table_runtime.collect import CollectColumnsOperator
 from millrace.table_runtime.sink_constraints import SinkConstraints
 from millrace.table_runtime.table_sink import TableSinkOperator
 
-__all__ = ["constraints_on", "translate_collect", "translate_sink"]
+__all__ = ["constraints_on", "repeats_writes", "translate_collect", "translate_sink"]
+
+
+def repeats_writes(root: RelNode) -> bool:
+    """Whether a root is a sink that writes by key and at least once."""
+    if not isinstance(root, LogicalSink):
+        return False
+    access: TableAccess = root.table.source
+    return access.repeats_writes(root.table, {**root.table.options, **dict(root.options)})
 
 
 @translates(LogicalSink)

@@ -115,6 +115,15 @@ class TableAccess(Protocol):
         """
         ...
 
+    def repeats_writes(self, table: ResolvedTable, options: Mapping[str, str]) -> bool:
+        """Whether the sink writes by key and at least once, so that rows of a lost epoch stay in
+        the table until something is written to their keys.
+
+        Args:
+            options: the table's options, overridden by hints.
+        """
+        ...
+
     def create_sink(self, request: SinkRequest) -> Sink[Any]:
         """A sink of column batches, or of rows with their `RowKind`.
 

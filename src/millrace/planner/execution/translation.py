@@ -142,6 +142,10 @@ class Translator:
         """Whether the node must emit -U rows before +U rows."""
         return self._modes is None or self._modes.emits_update_before(node)
 
+    def repeatable(self, node: RelNode) -> bool:
+        """Whether the node's changes must also correct what a lost epoch has written."""
+        return self._modes is not None and self._modes.repeatable(node)
+
     def insert_only(self, node: RelNode) -> bool:
         """Whether a node's rows are never updated or deleted."""
         return self._modes is not None and self._modes.insert_only(node)

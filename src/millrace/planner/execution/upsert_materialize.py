@@ -25,5 +25,6 @@ def translate_upsert_materialize(node: UpsertMaterialize, translator: Translator
         updates=True,
         emits_update_before=translator.emits_update_before(node),
         state_ttl=translator.state_ttl(),
+        repeatable=translator.repeatable(node),
     )
     return ranked(node, "SinkUpsertMaterializer", spec, translator)

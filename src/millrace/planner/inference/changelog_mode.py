@@ -85,14 +85,24 @@ class ChangelogModes:
         roots: the trees that run together.
         streaming: whether results are updated as the input goes on; in batch mode only final
             rows are emitted.
+        repeated: the sinks into which a failure may write rows that are not part of the result
+            after it: they write by key, and at least once.
     """
 
-    def __init__(self, roots: Sequence[RelNode], streaming: bool = True) -> None:
+    def __init__(
+        self,
+        roots: Sequence[RelNode],
+        streaming: bool = True,
+        repeated: Sequence[RelNode] = (),
+    ) -> None:
         self._streaming = streaming
         self._changes: dict[RelNode, RowChanges] = {}
         self._needed: dict[RelNode, bool] = {}
+        self._repeatable: set[RelNode] = set()
         for root in roots:
             self._need(root, True)
+        for root in repeated if streaming else ():
+            self._repeat(root)
 
     def changes(self, node: RelNode) -> RowChanges:
         """Changes that a node emits besides inserts."""
@@ -111,6 +121,17 @@ class ChangelogModes:
     def emits_update_before(self, node: RelNode) -> bool:
         """Whether a consumer of the node needs -U rows before +U rows."""
         return RowChanges.UPDATE in self.changes(node) and self._needed.get(node, True)
+
+    def repeatable(self, node: RelNode) -> bool:
+        """Whether a node's changes must also correct what a lost epoch has written into a table.
+        Net changes since the last flush do not: a lost epoch may have flushed at other places."""
+        return node in self._repeatable
+
+    def _repeat(self, node: RelNode) -> None:
+        if node not in self._repeatable:
+            self._repeatable.add(node)
+            for each in node.inputs:
+                self._repeat(each)
 
     def _need(self, node: RelNode, needed: bool) -> None:
         known = self._needed.get(node)

@@ -153,6 +153,10 @@ class TableFactory:
         """The row kinds that the sink accepts; empty if it accepts all."""
         return frozenset()
 
+    def repeats_writes(self, table: ResolvedTable, options: Mapping[str, str]) -> bool:
+        """See `TableAccess.repeats_writes`; by default a sink does not."""
+        return False
+
     def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
         """Whether the source is bounded."""
         return Boundedness.BOUNDED

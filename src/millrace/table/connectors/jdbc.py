@@ -79,6 +79,9 @@ class JdbcFactory(TableFactory):
     def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         return UPSERTS if table.primary_key else INSERT_ONLY
 
+    def repeats_writes(self, table: ResolvedTable, options: Mapping[str, str]) -> bool:
+        return bool(table.primary_key) and options.get(GUARANTEE.key) != "exactly-once"
+
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         _require_columns(request.table)
         builder = JdbcSource.builder().set_connection_options(_connection(options))

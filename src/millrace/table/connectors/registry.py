@@ -105,6 +105,10 @@ class ConnectorAccess:
         factory = factory_of(request.options)
         return factory.create_lookup(request, factory.options_of(request.table, request.options))
 
+    def repeats_writes(self, table: ResolvedTable, options: Mapping[str, str]) -> bool:
+        """Whether the connector's sink writes by key and at least once."""
+        return factory_of(options).repeats_writes(table, options)
+
     def create_sink(self, request: SinkRequest) -> Sink[Any]:
         """The sink of the table's connector."""
         factory = factory_of(request.options)

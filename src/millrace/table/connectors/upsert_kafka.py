@@ -64,6 +64,9 @@ class UpsertKafkaFactory(TableFactory):
     def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         return UPSERTS
 
+    def repeats_writes(self, table: ResolvedTable, options: Mapping[str, str]) -> bool:
+        return options.get(keys.GUARANTEE.key) != "exactly-once"
+
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         builder = keys.source_builder(options, startup="earliest-offset")
         return self._formats(request.table, options).source(request, builder)
