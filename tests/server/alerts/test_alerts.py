@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, RLock
 from typing import Any
 
 import msgspec
@@ -178,6 +179,7 @@ def test_a_failed_job() -> None:
     error = "Traceback:\n  File\nValueError: no number"
     scene.job = replace(scene.job, status=JobStatus.FAILED, ended=scene.now, error=error)
     scene.alerts.job_ended(scene.job)
+    scene.alerts.look()
     assert "has failed: ValueError: no number" in scene.webhook.alerts[-1].text
     assert scene.new() == ["watermark-lag resolved", "job-failed firing"]
     assert scene.after(1_000) == []
@@ -187,6 +189,7 @@ def test_a_cancelled_job_is_no_alarm() -> None:
     scene = Scene()
     scene.job = replace(scene.job, status=JobStatus.CANCELED, ended=scene.now)
     scene.alerts.job_ended(scene.job)
+    scene.alerts.look()
     assert scene.new() == []
 
 
@@ -194,6 +197,7 @@ def test_a_job_may_fail_quietly() -> None:
     scene = Scene(**{"millrace.alerts.failed": "false"})
     scene.job = replace(scene.job, status=JobStatus.FAILED, ended=scene.now, error="x")
     scene.alerts.job_ended(scene.job)
+    scene.alerts.look()
     assert scene.new() == []
 
 
@@ -241,4 +245,28 @@ def test_a_job_that_cannot_be_observed_ends_all_the_same(tmp_path: Path) -> None
     def fails(job: RegisteredJob) -> ObservedJob:
         raise OSError("disk")
 
-    Alerts([Kept()], list, fails, DEFAULTS).job_ended(RegisteredJob("1" * 32, Submission("x.py")))
+    alerts = Alerts([Kept()], list, fails, DEFAULTS)
+    alerts.job_ended(RegisteredJob("1" * 32, Submission("x.py")))
+    alerts.look()
+
+
+def test_the_end_of_a_job_waits_for_nobody_who_observes_it() -> None:
+    """The supervisor tells ends under its lock, for which threads that observe jobs wait."""
+    supervisor, observed = RLock(), Event()
+
+    def observe(job: RegisteredJob) -> ObservedJob:
+        with supervisor:
+            observed.set()
+            return scene._observed()
+
+    scene = Scene()
+    alerts = Alerts([scene.webhook], list, observe, DEFAULTS)
+    alerts.start()
+    try:
+        with supervisor:
+            scene.job = replace(scene.job, status=JobStatus.FAILED, error="x")
+            alerts.job_ended(scene.job)  # would observe the job here, under the lock
+            assert not observed.is_set()
+        assert observed.wait(60)
+    finally:
+        alerts.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
@@ -61,13 +62,14 @@ class Alerts:
         self._rules: dict[str, JobRules] = {}
         self._firing: dict[str, dict[AlertKind, _Firing]] = {}
         """Per job, the alerts that are not resolved."""
-        self._ended: set[str] = set()
+        self._ended: deque[RegisteredJob] = deque()
         """Jobs that have ended since the last look."""
         self._unreadable: set[str] = set()
         """Jobs to which the rules could not be applied at the last look."""
         self._leads = False
         self._lock = Lock()
         self._closed = Event()
+        self._woken = Event()
         self._thread = Thread(target=self._follow, name="millrace-alerts", daemon=True)
 
     def start(self) -> None:
@@ -80,6 +82,7 @@ class Alerts:
     def close(self) -> None:
         """Stop."""
         self._closed.set()
+        self._woken.set()
         if self._thread.is_alive():
             self._thread.join()
         for webhook in self.webhooks:
@@ -95,21 +98,17 @@ class Alerts:
         with self._lock:
             self._leads = False
             self._rules, self._firing = {}, {}
-            self._ended.clear()
 
     def look(self) -> None:
-        """Apply the rules to all jobs that have not ended, and send what has changed."""
-        if not self._leads:
-            return
-        jobs = self._jobs()
+        """Send the alerts about jobs that have ended; then apply the rules to the others, and send
+        what has changed."""
+        jobs = self._jobs() if self._leads else []
+        ended = self._tell_ends()  # also those that have ended since the jobs were read
         with self._lock:
             if self._leads:
-                self._apply_rules(jobs)
+                self._apply_rules([job for job in jobs if job.id not in ended])
 
     def _apply_rules(self, jobs: list[ObservedJob]) -> None:
-        # one that has ended meanwhile has had its last alerts
-        jobs = [job for job in jobs if job.id not in self._ended]
-        self._ended.clear()
         rules = {job.id: self._rules.get(job.id) or JobRules() for job in jobs}
         self._rules = rules
         self._firing = {id: self._firing[id] for id in self._firing if id in rules}
@@ -131,17 +130,27 @@ class Alerts:
             self._unreadable.discard(job.id)
 
     def job_ended(self, job: RegisteredJob) -> None:
-        """Alert if a job has failed, and tell that its other alerts are over. Returns at once, and
-        never raises: a job's end must not depend on alerts."""
-        try:
-            if self.webhooks:
+        """Have the end of a job told soon. Returns at once, and takes no lock: callers hold the
+        supervisor's, for which threads that observe jobs wait."""
+        if self.webhooks:
+            self._ended.append(job)
+            self._woken.set()
+
+    def _tell_ends(self) -> set[str]:
+        """Send the alerts about the jobs that have ended; their ids."""
+        told = set()
+        while self._ended:
+            job = self._ended.popleft()
+            told.add(job.id)
+            try:
                 self._tell_end(job)
-        except Exception:
-            log.exception("no alert about the end of job %s can be sent", job.id)
+            except Exception:
+                log.exception("no alert about the end of job %s can be sent", job.id)
+        return told
 
     def _tell_end(self, job: RegisteredJob) -> None:
+        """Alert if a job has failed, and tell that its other alerts are over."""
         with self._lock:
-            self._ended.add(job.id)
             firing = self._firing.pop(job.id, {})
         observed = self._observe(job)
         with self._lock:
@@ -174,7 +183,9 @@ class Alerts:
             webhook.put(alert)
 
     def _follow(self) -> None:
-        while not self._closed.wait(PERIOD):
+        while not self._closed.is_set():
+            self._woken.wait(PERIOD)
+            self._woken.clear()
             try:
                 self.look()
             except Exception:  # the registry may be back in a moment
