@@ -76,10 +76,10 @@ def connect_place(graph: JobGraph, configuration: Configuration, server: Connect
     require_fit_for_connect(graph, configuration, server)
     from millrace.spark.connect.connect_application import connect_application
 
-    application = connect_application(configuration, server.remote)
+    settings = resident_settings(configuration)  # before a session begins that someone must end
     warn_of_idle_options(configuration, ExecutorKind.RESIDENT)
-    executor = application.executor(resident_settings(configuration))
-    return JobPlace(executor, server.choice, (application,))
+    application = connect_application(configuration, server.remote)
+    return JobPlace(application.executor(settings), server.choice, (application,))
 
 
 def require_fit_for_connect(

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
 from millrace.runtime.resident.connection import connect, listening
-from millrace.spark.connect.reach import accepting
+from millrace.spark.connect import connect_task
+from millrace.spark.connect.connect_task import ReachTask
+from millrace.spark.connect.reach import Callers
+
+
+def answers(task: ReachTask) -> list[str]:
+    return [row["problem"] for batch in task([]) for row in batch.to_pylist()]
 
 
 def test_more_workers_than_the_kernel_keeps_connections_for() -> None:
     listener, port = listening("127.0.0.1")
     listener.listen(1)
-    with accepting(listener):
+    with Callers(listener):
         for _ in range(20):
             with connect(f"127.0.0.1:{port}", patience=5.0) as link:
-                link.setblocking(True)
+                link.settimeout(20)
                 assert not link.recv(1)
     assert listener.fileno() == -1
+
+
+def test_slots_are_counted_however_many_partitions_there_are() -> None:
+    """Two slots have eight partitions one after the other."""
+    listener, port = listening("127.0.0.1")
+    task = ReachTask(f"127.0.0.1:{port}", 20.0)
+    with Callers(listener, 1) as callers, ThreadPoolExecutor(2) as slots:
+        assert list(slots.map(answers, 8 * [task])) == 8 * [[""]]
+    assert callers.most == 2
+
+
+def test_a_worker_tries_once_to_reach_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its partitions would wait for seconds."""
+    tries: list[str] = []
+
+    def unreachable(address: str, patience: float) -> None:
+        tries.append(address)
+        raise TimeoutError("timed out")
+
+    monkeypatch.setattr(connect_task, "connect", unreachable)
+    task = ReachTask("192.0.2.1:1", 5.0)
+    assert answers(task) == answers(task) == ["timed out"]
+    assert len(tries) == 1
+    assert answers(ReachTask("192.0.2.1:1", 5.0)) == ["timed out"]
+    assert len(tries) == 2, "the next check tries again"

@@ -7,14 +7,16 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from millrace.common.config import options
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
-from millrace.common.errors import ConfigurationError
+from millrace.common.errors import ConfigurationError, JobExecutionError
 from millrace.common.installation import install_command
 from millrace.common.job import JobStatus
 from millrace.engine.executor import Executor
@@ -34,6 +36,7 @@ __all__ = ["ConnectApplication", "connect_application"]
 
 log = logging.getLogger(__name__)
 
+_SHIPPED_BEFORE = "ARTIFACT_ALREADY_EXISTS"
 PY_FILES = "spark.submit.pyFiles"
 _NOT_SHIPPED: tuple[ConfigOption[Any], ...] = (
     options.PYTHON_ARCHIVES,
@@ -100,8 +103,12 @@ def connect_application(configuration: Configuration, remote: Remote | None) -> 
         JobExecutionError: the server does not answer, or its workers cannot run the job.
     """
     _require_shippable(configuration)
-    endpoint = endpoint_of(configuration, remote)
-    session = _session(remote)
+    if remote is not None:
+        endpoint = endpoint_of(configuration, remote)  # a server that does not answer is named
+        session = _session(remote)
+    else:
+        session = _session(None)
+        endpoint = endpoint_of(configuration, str(session.client.host))
     try:
         _ship(session, _files(configuration))
         reach = reach_of(session, _name(remote), endpoint)
@@ -168,14 +175,43 @@ def _ship(session: SparkSession, files: Sequence[str]) -> None:
             entry = os.path.dirname(path) if path.endswith(".py") else path
             if entry not in sys.path:
                 sys.path.insert(1, entry)
-            session.addArtifacts(_shippable(path, Path(scratch, str(number))), pyfile=True)
+            # in a session of several jobs, other directories must not have the same name
+            name = f"{Path(path).name}-{sha256(path.encode()).hexdigest()[:8]}"
+            _send(session, _shippable(path, Path(scratch, str(number), name)), path)
 
 
-def _shippable(path: str, scratch: Path) -> str:
+def _send(session: SparkSession, file: str, origin: str) -> None:
+    imported = list(sys.path)
+    try:
+        session.addArtifacts(file, pyfile=True)
+    except Exception as error:  # of PySpark or gRPC
+        if _SHIPPED_BEFORE not in str(error):
+            raise
+        raise JobExecutionError(
+            f"{origin} has changed since another job of this Spark session shipped it, and Spark "
+            "does not replace modules of a session: begin a new session (spark.stop(), then "
+            "getOrCreate()), or set spark.remote, with which each job has a session of its own"
+        ) from error
+    finally:
+        sys.path[:] = imported  # PySpark would import from the file that is about to be deleted
+
+
+def _shippable(path: str, target: Path) -> str:
     """The path of a file with a name that PySpark ships as modules."""
     if os.path.isdir(path):
-        return shutil.make_archive(str(scratch), "zip", path)
+        return _archive(Path(path), target.with_name(f"{target.name}.zip"))
     if path.endswith(".whl"):
-        scratch.mkdir()
-        return str(shutil.copy(path, str(scratch / f"{Path(path).stem}.zip")))
+        target.parent.mkdir()
+        return str(shutil.copy(path, str(target.with_name(f"{Path(path).stem}.zip"))))
     return path
+
+
+def _archive(directory: Path, target: Path) -> str:
+    """Path of a zip file that depends on the modules alone: Spark takes the same file again."""
+    target.parent.mkdir()
+    with ZipFile(target, "w") as archive:
+        for file in sorted(directory.rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                entry = ZipInfo(file.relative_to(directory).as_posix())
+                archive.writestr(entry, file.read_bytes(), ZIP_DEFLATED)
+    return str(target)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import pyarrow as pa
 
@@ -36,8 +38,13 @@ class ConnectTask:
         yield from self._task(())
 
 
+_known: dict[str, str] = {}
+"""Problem of the last check that failed in this worker, by the check's name."""
+
+
 class ReachTask:
-    """Function of a task that tells whether it can reach the driver of a job.
+    """Function of a task that tells whether it can reach the driver of a job. It holds its slot
+    until the driver closes the connection.
 
     Args:
         driver: address of the driver.
@@ -47,15 +54,25 @@ class ReachTask:
     def __init__(self, driver: str, patience: float) -> None:
         self._driver = driver
         self._patience = patience
+        self._check = secrets.token_hex(8)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the worker's host, the error of the connection, and the version of Millrace."""
         for _ in batches:
             pass
-        problem = ""
-        try:
-            connect(self._driver, patience=self._patience).close()
-        except OSError as error:
-            problem = str(error) or type(error).__name__
+        # a worker has many partitions, and each attempt takes seconds
+        problem = _known.get(self._check) or self._problem()
         row = {"host": [host_id()], "problem": [problem], "version": [__version__]}
         yield pa.RecordBatch.from_pydict(row)
+
+    def _problem(self) -> str:
+        try:
+            link = connect(self._driver, patience=self._patience)
+        except OSError as error:
+            _known.clear()
+            _known[self._check] = str(error) or type(error).__name__
+            return _known[self._check]
+        with link, suppress(OSError):
+            link.settimeout(self._patience)
+            link.recv(1)
+        return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 
 from millrace.common.config import options
@@ -54,16 +55,19 @@ class Endpoint:
             return self.host == "localhost"
 
 
-def endpoint_of(configuration: Configuration, remote: Remote | None) -> Endpoint:
+def endpoint_of(configuration: Configuration, server: Remote | str) -> Endpoint:
     """The endpoint that the configuration names. Without one, the address with which this process
     is connected to the server.
+
+    Args:
+        server: the server, or the host of that of the program's own session, whose port is unknown.
 
     Raises:
         JobExecutionError: the server accepts no connection.
     """
     host = configuration.get(options.JOBMANAGER_ADDRESS)
     if host is None:
-        host = "127.0.0.1" if remote is None else _own_address(remote)
+        host = _address_towards(server) if isinstance(server, str) else _own_address(server)
     bind = configuration.get(options.JOBMANAGER_BIND_HOST) or host
     return Endpoint(host, bind, configuration.get(options.JOBMANAGER_PORT))
 
@@ -76,3 +80,12 @@ def _own_address(remote: Remote) -> str:
             f"the Spark Connect server {remote} does not answer: {error}. Start it, or name "
             "another one with --remote or SPARK_REMOTE"
         ) from error
+
+
+def _address_towards(host: str) -> str:
+    """Address of this machine in the network of another one, to which nothing is sent."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as link:
+            link.connect((host, 9))
+            return str(link.getsockname()[0])
+    return "127.0.0.1"

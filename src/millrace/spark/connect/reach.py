@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import selectors
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Thread
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from millrace import __version__
 from millrace.common.config import options
@@ -28,6 +26,10 @@ CONNECT_PATIENCE = 5.0
 """Seconds in which a worker must have reached the driver."""
 START_PATIENCE = 60.0
 """Seconds in which a slot must be free for the check."""
+QUIET = 0.5
+"""Seconds without a new connection after which no more are expected at the same time."""
+_WAVES = 3
+_PARTITIONS = ("spark.default.parallelism", "spark.sql.leafNodeDefaultParallelism")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,9 @@ def reach_of(session: SparkSession, name: str, endpoint: Endpoint) -> Reach:
     """
     listener, address = endpoint.listen()
     task = ReachTask(address, CONNECT_PATIENCE)
-    with accepting(listener):
-        # as many partitions as Spark has slots
+    is_counted = _has_own_partitions(session)
+    with Callers(listener, _WAVES if is_counted else 0) as callers:
+        # as many partitions as Spark has slots, unless its settings tell another number
         query = Operation(
             session, lambda spark: spark.range(1 << 12).mapInArrow(task, REACH_SCHEMA), "reach"
         )
@@ -77,36 +80,74 @@ def reach_of(session: SparkSession, name: str, endpoint: Endpoint) -> Reach:
             f"workers of the Spark Connect server {name} have Millrace {min(others)}, and this "
             f"program has {__version__}: install the same version on both sides"
         )
-    return Reach(len(query.rows), {row.host for row in query.rows} == {host_id()})
+    slots = min(len(query.rows), callers.most) if is_counted else len(query.rows)
+    return Reach(slots, {row.host for row in query.rows} == {host_id()})
 
 
-@contextmanager
-def accepting(listener: socket.socket) -> Iterator[None]:
-    """Accept connections and close them, as the kernel keeps only some hundred for which nobody
-    asks. The listener is closed at the end."""
-    stop, stopped = socket.socketpair()
-    thread = Thread(target=_accept, args=(listener, stopped), name="millrace-reach", daemon=True)
-    with listener, stop, stopped:
-        listener.setblocking(False)
-        thread.start()
+class Callers:
+    """Workers that connect to a listener, in a thread. The kernel keeps only some hundred
+    connections for which nobody asks.
+
+    Args:
+        waves: how often connections are held until no more come, to see how many there are at a
+            time. After that, they are closed at once.
+    """
+
+    def __init__(self, listener: socket.socket, waves: int = 0) -> None:
+        self.most = 0
+        """Largest number of connections at a time."""
+        self._listener = listener
+        self._waves = waves
+        self._open: list[socket.socket] = []
+        self._stop, self._stopped = socket.socketpair()
+        self._thread = Thread(target=self._run, name="millrace-reach", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._listener.setblocking(False)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the listener and all connections."""
+        self._stop.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        for end in (self._stop, self._stopped, self._listener):
+            end.close()
+
+    def _run(self) -> None:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._listener, selectors.EVENT_READ)
+            selector.register(self._stopped, selectors.EVENT_READ)
+            while True:
+                ready = {key.fileobj for key, _ in selector.select(QUIET if self._open else None)}
+                if self._stopped in ready or (ready and not self._accept()):
+                    break
+                if not ready or not self._waves:
+                    self._release()
+        self._release()
+
+    def _accept(self) -> bool:
+        """Accept a connection. Returns False if this process cannot have more."""
         try:
-            yield
-        finally:
-            stop.shutdown(socket.SHUT_RDWR)
-            thread.join()
+            self._open.append(self._listener.accept()[0])
+        except (BlockingIOError, ConnectionError):
+            return True  # the worker has gone
+        except OSError:
+            return False  # no file descriptor is left; the kernel keeps what it can
+        self.most = max(self.most, len(self._open))
+        return True
+
+    def _release(self) -> None:
+        self._waves = max(self._waves - 1, 0)
+        for link in self._open:
+            link.close()
+        self._open.clear()
 
 
-def _accept(listener: socket.socket, stopped: socket.socket) -> None:
-    with selectors.DefaultSelector() as selector:
-        selector.register(listener, selectors.EVENT_READ)
-        selector.register(stopped, selectors.EVENT_READ)
-        while all(key.fileobj is not stopped for key, _ in selector.select()):
-            try:
-                listener.accept()[0].close()
-            except (BlockingIOError, ConnectionError):
-                continue  # the worker has gone
-            except OSError:
-                return  # no file descriptor is left; the kernel keeps what it can
+def _has_own_partitions(session: SparkSession) -> bool:
+    """Whether settings of the server tell the number of partitions, which is that of its slots
+    otherwise."""
+    return any(session.conf.get(key, "1") != "1" for key in _PARTITIONS)
 
 
 def _unreachable(name: str, address: str, endpoint: Endpoint, row: object) -> str:
