@@ -76,13 +76,19 @@ def uv() -> str:
     return found
 
 
+def outer_environment() -> dict[str, str]:
+    """The variables of this process without those of a Python environment."""
+    prefixes = ("PYTHON", "VIRTUAL_ENV")
+    return {key: value for key, value in os.environ.items() if not key.startswith(prefixes)}
+
+
 def run(command: Sequence[str | Path], directory: Path, **environment: str) -> str:
     """Run a program without anything of this checkout in its environment; its output.
 
     Raises:
         ReleaseError: it fails.
     """
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    kept = outer_environment()
     done = subprocess.run(
         [str(word) for word in command],
         cwd=directory,
@@ -281,7 +287,7 @@ def check_server(made: Environment) -> None:
     state = {"XDG_STATE_HOME": str(made.work / "state")}
     with log.open("wb") as out:
         server = subprocess.Popen(
-            command, cwd=made.work, stdout=out, stderr=out, env={**os.environ, **state}
+            command, cwd=made.work, stdout=out, stderr=out, env={**outer_environment(), **state}
         )
     try:
         [url] = _await(lambda: re.findall(r"server is at (\S+)", log.read_text()), "the server")

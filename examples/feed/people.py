@@ -31,7 +31,7 @@ def events(day: int) -> list[Event]:
     if day == 1:
         # everybody follows the star, and a few others
         for user in PEOPLE:
-            for author in {STAR, *dice.sample(AUTHORS[1:], 3)}:
+            for author in [STAR, *dice.sample(AUTHORS[1:], 3)]:
                 happening.append({"kind": "follow", "author": author, "user": user})
         dice.shuffle(happening)
     for number in range(400):

@@ -43,8 +43,8 @@ class Verdict:
 
     @property
     def precision(self) -> float:
-        """Share of the alerts that are right."""
-        return 1 - len(self.wrong) / len(self.alerts)
+        """Share of the alerts that are right; 1 if there are none."""
+        return 1 - len(self.wrong) / len(self.alerts) if self.alerts else 1.0
 
     def text(self) -> str:
         """The verdict for people."""

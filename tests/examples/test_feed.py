@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -87,3 +90,18 @@ def test_feeds_of_the_page_are_those_of_a_loop() -> None:
         posts = sorted((post for posts in kept[user].values() for post in posts), reverse=True)
         shown = f"{user}: {', '.join(text for _, text in posts[:4])}"
         assert [line for line in lines if line.startswith(f"{user}: ")][-1] == shown
+
+
+def test_events_are_the_same_in_each_process() -> None:
+    """Sets of texts have another order in each."""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", "import people; print(people.events(1))"],
+            cwd=EXAMPLES / "feed",
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1

@@ -66,3 +66,11 @@ def test_shocks_are_those_of_a_plain_computation() -> None:
         )
     assert expected
     assert [alert[2] for alert in harness.output()] == expected
+
+
+def test_without_alerts_there_is_a_verdict() -> None:
+    assert (
+        judge.judged([machines.Fault("m-1", "shock", machines.SHIFT[0], machines.SHIFT[0])], [])
+        .text()
+        .endswith("about a fault")
+    )

@@ -184,8 +184,8 @@ class Registry(Protocol):
     def open_triggers(self) -> list[TriggeredOperation]:
         """Triggers without an answer."""
 
-    def succeeded_triggers(self) -> list[TriggeredOperation]:
-        """Triggers of jobs that have a result, the oldest first."""
+    def succeeded_triggers(self, job: str | None = None) -> list[TriggeredOperation]:
+        """Triggers of one job, or of all jobs, that have a result; the oldest first."""
 
     def put_trigger(self, trigger: TriggeredOperation) -> None:
         """Store a new trigger or its answer."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -231,9 +230,10 @@ def http_server(options: ServerOptions, server: JobServer, tokens: AccessTokens)
         limit = ConnectionLimit(MOST_CONNECTIONS, None)
         led = Standby(application, lambda: server.leadership)
         return HttpServer(led, options.host, options.port, options.tls, limit)
-    except (OSError, socket.gaierror) as error:
+    except (OSError, OverflowError) as error:  # ports end at 65535
+        reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigurationError(
-            f"{options.host}:{options.port} cannot be bound: {error.strerror}; give another --port"
+            f"{options.host}:{options.port} cannot be bound: {reason}; give another --port"
         ) from None
 
 

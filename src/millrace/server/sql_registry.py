@@ -228,9 +228,10 @@ class SqlRegistry:
             query = select(TRIGGERS).where(TRIGGERS.c.result.is_(None), TRIGGERS.c.error.is_(None))
             return [TriggeredOperation(**row) for row in connection.execute(query).mappings()]
 
-    def succeeded_triggers(self) -> list[TriggeredOperation]:
+    def succeeded_triggers(self, job: str | None = None) -> list[TriggeredOperation]:
+        wanted = TRIGGERS.c.job != "" if job is None else TRIGGERS.c.job == job
         with self.engine.connect() as connection:
-            query = select(TRIGGERS).where(TRIGGERS.c.result.is_not(None), TRIGGERS.c.job != "")
+            query = select(TRIGGERS).where(TRIGGERS.c.result.is_not(None), wanted)
             rows = connection.execute(query.order_by(TRIGGERS.c.created, TRIGGERS.c.id))
             return [TriggeredOperation(**row) for row in rows.mappings()]
 

@@ -80,6 +80,13 @@ def test_an_error_of_the_network_says_what_to_do(
         download(downloaded_jars(environment), lambda *_: None, environment)
 
 
+@pytest.mark.parametrize("address", ["repo.example.com/maven2", "http://host:port/maven2"])
+def test_a_wrong_address_of_the_mirror_is_named(environment: dict[str, str], address: str) -> None:
+    environment["MILLRACE_MAVEN_REPOSITORY"] = address
+    with pytest.raises(TrialError, match="Set MILLRACE_MAVEN_REPOSITORY to a mirror"):
+        download(downloaded_jars(environment), lambda ready, total: None, environment)
+
+
 def test_an_installed_kafka_is_found(tmp_path: Path) -> None:
     (tmp_path / "libs").mkdir()
     (tmp_path / "libs" / "kafka_2.13-4.0.0.jar").touch()

@@ -185,6 +185,19 @@ def test_a_failed_job() -> None:
     assert scene.after(1_000) == []
 
 
+def test_a_message_calls_nobody_and_has_no_password() -> None:
+    scene = Scene()
+    error = "Error: <!channel> postgresql://ada:geheim@host/db & more"
+    scene.job = replace(scene.job, status=JobStatus.FAILED, ended=scene.now, error=error)
+    scene.alerts.job_ended(scene.job)
+    scene.alerts.look()
+    [alert] = scene.webhook.alerts
+    assert "&lt;!channel&gt;" in alert.text
+    assert "&amp; more" in alert.text
+    assert "<" not in alert.text
+    assert "geheim" not in alert.text
+
+
 def test_a_cancelled_job_is_no_alarm() -> None:
     scene = Scene()
     scene.job = replace(scene.job, status=JobStatus.CANCELED, ended=scene.now)

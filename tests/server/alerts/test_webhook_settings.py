@@ -42,6 +42,7 @@ def test_two_webhooks() -> None:
         ({"ops.secret": "key"}, "ops.url must be an address such as https://host/path"),
         ({"ops.url": "ftp://x/"}, "ops.url must be an address"),
         ({"ops.url": "http://x/", "ops.kinds": "[lag]"}, "has 'lag', but the kinds are job-failed"),
+        ({".url": "http://x/"}, "has no name of a webhook"),
         ({"ops.url": "http://x/", "ops.attempts": "0"}, "at least 1"),
     ],
 )
@@ -49,3 +50,9 @@ def test_what_is_wrong_is_said(settings: dict[str, str], message: str) -> None:
     values = {PREFIX + key: value for key, value in settings.items()}
     with pytest.raises(ConfigurationError, match=re.escape(message)):
         webhooks_in(Configuration(values))
+
+
+def test_kinds_may_be_separated_by_commas() -> None:
+    values = {f"{PREFIX}ops.url": "http://x/", f"{PREFIX}ops.kinds": "job-failed, restarts"}
+    [webhook] = webhooks_in(Configuration(values))
+    assert webhook.kinds == {AlertKind.FAILED, AlertKind.RESTARTS}

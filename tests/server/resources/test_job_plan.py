@@ -6,7 +6,15 @@ import msgspec
 from gallery import RUNNING, archive
 
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.engine.archived_job import ARCHIVE, LONGEST_DESCRIPTION, archived_stages
+from millrace.engine.archived_job import (
+    ARCHIVE,
+    LONGEST_DESCRIPTION,
+    ArchivedOperator,
+    ArchivedOperatorInput,
+    ArchivedStage,
+    archived_stages,
+)
+from millrace.server.resources.job_plan import plan_text
 from millrace.table import StreamTableEnvironment
 from millrace.testing import run_local
 
@@ -61,3 +69,10 @@ def test_load_of_the_largest_and_the_median_subtask(api) -> None:
     assert (source["back-pressured-ratio"], source["back-pressured-ratio-median"]) == (0.05, 0.05)
     assert source["skew"] == 1.2  # 120 and 80 a second
     assert (count["busy-ratio"], count["skew"]) == (0.9, 1.0)
+
+
+def test_an_exchange_of_another_version_is_shown_without_a_name() -> None:
+    first = ArchivedOperator("a", "First")
+    last = ArchivedOperator("b", "Last", inputs=(ArchivedOperatorInput("a", "TELEPORTED"),))
+    lines = plan_text([ArchivedStage("a", "First", 1, operators=(first, last))]).splitlines()
+    assert (lines[0], "First" in lines[-1]) == ("Last", True)

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import IO
 from urllib.request import urlopen
@@ -138,7 +139,7 @@ def _fetch(jar: _Jar, directory: Path, repository: str, own: Path) -> int:
     try:
         with urlopen(url, timeout=_ANSWER_S) as answer:
             checksum = _write(answer, directory / jar.name, jar)
-    except OSError as error:  # errors of the network and of HTTP
+    except (OSError, ValueError, HTTPException) as error:  # of the network, HTTP, or the address
         raise TrialError(
             f"{url} cannot be downloaded: {error}. Set {REPOSITORY} to a mirror of Maven Central "
             f"that this machine reaches, or {KAFKA_HOME} to a Kafka that is installed here"

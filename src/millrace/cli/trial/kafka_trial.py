@@ -111,6 +111,7 @@ class KafkaTrial:
     def step(self) -> None:
         """Send the orders that are due, and print the totals that have come."""
         now = time.monotonic()
+        self._next = max(self._next, now - 1)  # after a pause, not all of its orders at once
         while self._interval is not None and self._next <= now:
             self._send(*next(self._later))
             self._next += self._interval

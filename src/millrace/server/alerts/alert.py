@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from html import escape
 
 import msgspec
 
@@ -70,10 +71,14 @@ class Alert(msgspec.Struct, frozen=True):
         Args:
             address: URL of the server.
         """
-        told = condition.message if condition.holds else f"is well again: {condition.kind}"
+        name = repr(job.name)
+        told = f"Job {name} {condition.message}"
+        if not condition.holds:
+            told = f"{condition.kind} of job {name} is over"
         url = f"{address.rstrip('/')}/#/jobs/{job.id}"
         return Alert(
-            text=f"Job {job.name!r} {told}. {url}",
+            # chats take <!channel> for a call to everybody
+            text=f"{escape(told, quote=False)}. {url}",
             alert=str(condition.kind),
             state=FIRING if condition.holds else RESOLVED,
             time=job.now,

@@ -17,6 +17,7 @@ from millrace.common.config.server_options import (
     ALERT_RESTARTS,
     ALERT_RESTARTS_WINDOW,
 )
+from millrace.common.config.shown_settings import shown_value
 from millrace.engine.job_details import CheckpointStats
 from millrace.server.alerts.alert import AlertCondition, AlertKind
 from millrace.server.observed_job import ObservedJob
@@ -38,7 +39,7 @@ def failure_of(job: ObservedJob, defaults: Configuration) -> AlertCondition:
         defaults: settings of a job that has not begun.
     """
     error = job.job.error.strip().splitlines()
-    reason = f": {error[-1][:_ERROR]}" if error else ""
+    reason = f": {shown_value(error[-1])[:_ERROR]}" if error else ""
     holds = _settings(job, defaults).get(ALERT_FAILED)
     return AlertCondition(AlertKind.FAILED, holds, f"has failed{reason}")
 

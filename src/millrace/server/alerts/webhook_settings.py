@@ -47,6 +47,10 @@ def webhooks_in(configuration: Configuration) -> list[WebhookSettings]:
         if not key.startswith(WEBHOOK_PREFIX):
             continue
         name, _, parameter = key.removeprefix(WEBHOOK_PREFIX).partition(".")
+        if not name:
+            raise ConfigurationError(
+                f"{key} has no name of a webhook, as in {WEBHOOK_PREFIX}ops.url"
+            )
         if parameter not in PARAMETERS:
             hint = nearest_name(parameter, PARAMETERS, likeness=0.5)
             known = f" (there are {', '.join(PARAMETERS)})" if not hint else ""
@@ -84,7 +88,9 @@ def _kinds(configuration: Configuration, key: str) -> Iterator[AlertKind]:
     Raises:
         ConfigurationError: one is unknown.
     """
-    for kind in configuration.get(ConfigOptions.key(key).list_type().default_value([])):
+    listed = configuration.get(ConfigOptions.key(key).list_type().default_value([]))
+    # people write commas, too, and no kind has one
+    for kind in filter(None, (part.strip() for item in listed for part in item.split(","))):
         try:
             yield AlertKind(kind)
         except ValueError:

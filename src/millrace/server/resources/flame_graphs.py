@@ -156,7 +156,7 @@ ROUTES = (
         FlameGraph,
         AccessRole.OPERATE,
         query=(
-            QueryParameter("type", choices=TYPES, description="on which samples the graph is of"),
+            QueryParameter("type", choices=TYPES, description="which samples the graph shows"),
             QueryParameter("subtaskindex", int, "only this subtask", minimum=0),
             QueryParameter("refresh", bool, "take new samples"),
         ),

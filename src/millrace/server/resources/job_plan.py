@@ -116,7 +116,7 @@ def plan_text(stages: Iterable[ArchivedStage]) -> str:
         uid: TreeOperator(
             operator.description or operator.name,
             tuple(
-                TreeInput(each.operator, Exchange[each.exchange] if each.exchange else None)
+                TreeInput(each.operator, Exchange.__members__.get(each.exchange))
                 for each in operator.inputs
                 if each.operator in known
             ),

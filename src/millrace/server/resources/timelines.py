@@ -137,7 +137,7 @@ def get_timeline(server: JobServer, request: ApiRequest) -> TimelineAnswer:
     """Answer ``GET /jobs/:jobid/timeline``."""
     job = server.observed(request)
     attempts = server.registry.attempts(job.id)
-    return timeline(job, attempts, server.registry.succeeded_triggers())
+    return timeline(job, attempts, server.registry.succeeded_triggers(job.id))
 
 
 ROUTES = (

@@ -18,7 +18,7 @@ export function PreviewPart({ job, node }: { job: string; node: FlowNode }) {
       {shown ? (
         <>
           {node.operators.length > 1 && (
-            <select aria-label="Operator" value={operator} onChange={(event) => setOperator(event.currentTarget.value)}>
+            <select aria-label="Operator" value={operator || (node.operators[0]?.uid ?? "")} onChange={(event) => setOperator(event.currentTarget.value)}>
               {node.operators.map((each) => <option key={each.uid} value={each.uid}>{described(each).kind}</option>)}
             </select>
           )}
@@ -37,8 +37,8 @@ function Records({ path }: { path: string }) {
   return (
     <Loaded of={preview}>
       {({ enabled, records }) => {
-        if (!enabled) return <p class="muted">This job does not allow it. Start it with <code>millrace.preview.enabled=true</code>.</p>;
-        if (!records.length) return <p class="muted">No record has been emitted since you look.</p>;
+        if (!enabled) return <p class="muted">This job does not allow previews. Start it with <code>millrace.preview.enabled=true</code>.</p>;
+        if (!records.length) return <p class="muted">No record has been emitted since you began to look.</p>;
         return (
           <ol class="records" aria-label="Newest records" tabIndex={0}>
             {records.map((record, index) => (
