@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from millrace.common import RestartStrategies
 from millrace.common.completable_future import CompletableFuture
-from millrace.common.errors import JobExecutionError, MillraceError
+from millrace.common.errors import CheckpointError, JobExecutionError, MillraceError
 from millrace.common.job import JobStatus
 from millrace.engine.command_bus import CommandBus
 from millrace.engine.job_requests import (
@@ -49,6 +49,16 @@ def test_a_request_that_nobody_wants_any_more_is_not_begun() -> None:
     made.submit(SavepointRequest("a", After.GO_ON)).cancel()
     assert made.waiting
     assert made.take() is None
+
+
+def test_a_savepoint_without_a_directory_is_refused_at_once() -> None:
+    made, states = bus()
+    with pytest.raises(CheckpointError, match="needs a directory: name one"):
+        made.submit(SavepointRequest(None, After.STOP)).result(0)
+    assert not made.waiting
+    configured = CommandBus(states, lambda: None, savepoint_dir="savepoints")
+    configured.submit(SavepointRequest(None, After.STOP))
+    assert configured.waiting
 
 
 def test_stopping_waits_for_nothing() -> None:

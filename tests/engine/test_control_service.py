@@ -179,6 +179,16 @@ def test_who_sits_before_the_job_is_told(
     assert [record.message for record in caplog.records] == ["job 'count' was asked to cancel"]
 
 
+def test_a_refused_request_is_not_in_the_log(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    running.job.future.set_exception(CheckpointError("a savepoint needs a directory"))
+    asked = running.ask("stop", savepoint=True, directory=None, drain=False, format="canonical")
+    with pytest.raises(JobControlError, match="needs a directory"):
+        asked.result(PATIENCE)
+    assert not caplog.records
+
+
 def test_rescale_and_status(running: Running) -> None:
     running.job.future.set_result("")
     assert running.ask("rescale", parallelism=4).result(PATIENCE) == {"parallelism": 4}

@@ -15,7 +15,7 @@ from millrace.engine.claimed_snapshot import ClaimedSnapshot
 from millrace.engine.fence import own_fence, own_fencing_token
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import job_id_of
-from millrace.engine.job_requests import SavepointRequest
+from millrace.engine.job_requests import NO_SAVEPOINT_DIR, SavepointRequest
 from millrace.engine.lease import Lease
 from millrace.engine.own_savepoints import is_own
 from millrace.engine.program_check import require_same_program
@@ -273,10 +273,7 @@ class CheckpointCoordinator:
         """
         directory = request.directory or self._config.savepoint_dir
         if directory is None:
-            raise CheckpointError(
-                "a savepoint needs a directory: name one, or set "
-                "execution.checkpointing.savepoint-dir"
-            )
+            raise CheckpointError(NO_SAVEPOINT_DIR)
         directory = resolved(directory)
         try:
             files = file_system_of(directory)

@@ -8,13 +8,15 @@ from threading import Event, Lock
 from typing import Any
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.common.errors import JobExecutionError
+from millrace.common.errors import CheckpointError, JobExecutionError
 from millrace.common.job import JobStatus
 from millrace.engine.job_requests import (
+    NO_SAVEPOINT_DIR,
     CancelRequest,
     JobEndedError,
     QueuedRequest,
     Request,
+    SavepointRequest,
     StopRequest,
     answer,
     refuse,
@@ -30,11 +32,19 @@ class CommandBus:
     Args:
         states: state machine of the job, which tells the requests that it accepts.
         interrupt: ends a running epoch; called, in any thread, when the job is cancelled.
+        savepoint_dir: directory of savepoints whose requests name none; without it, such requests
+            are refused.
     """
 
-    def __init__(self, states: JobStateMachine, interrupt: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        states: JobStateMachine,
+        interrupt: Callable[[], None],
+        savepoint_dir: str | None = None,
+    ) -> None:
         self._states = states
         self._interrupt = interrupt
+        self._savepoint_dir = savepoint_dir
         self._queue: deque[QueuedRequest] = deque()
         self._lock = Lock()
         self._closed = False
@@ -91,10 +101,18 @@ class CommandBus:
             refusal = self._states.refusal(request.kind)
             if refusal is None and self._closed:
                 refusal = "the job has ended"
-            if refusal is None:
+            if refusal is None and self._has_place(request):
                 self._queue.append(request)
                 return
-        refuse(request, JobExecutionError(refusal))
+        if refusal is None:
+            refuse(request, CheckpointError(NO_SAVEPOINT_DIR))
+        else:
+            refuse(request, JobExecutionError(refusal))
+
+    def _has_place(self, request: QueuedRequest) -> bool:
+        if not isinstance(request, SavepointRequest):
+            return True
+        return bool(request.directory or self._savepoint_dir)
 
     # -- for the job ---------------------------------------------------------------------------
 

@@ -132,7 +132,8 @@ class ControlService:
             if request.run_id != self._note.run_id:
                 raise JobControlError("the request was meant for an earlier run of the job")
             result = execute(self._job, request.command, request.arguments)
-            self._log_request(request)
+            if not (result.done() and result.exception()):
+                self._log_request(request)
             return result
         except Exception as error:
             return _failed(error)

@@ -102,7 +102,7 @@ class JobManager:
     ) -> None:
         self.job_id = JobID.from_name(graph.program.job_name)
         self.states = JobStateMachine(clock.now)
-        self.bus = CommandBus(self.states, executor.cancel)
+        self.bus = CommandBus(self.states, executor.cancel, config.savepoint_dir)
         self.result: CompletableFuture[JobExecutionResult] = CompletableFuture()
         """Result of the job; it raises the error that made the job fail."""
         self.final_savepoint: str | None = None

@@ -49,6 +49,13 @@ class CheckpointRequest:
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 
 
+NO_SAVEPOINT_DIR = (
+    "a savepoint needs a directory: name one (--savepoint DIR of millrace stop, DIR of millrace "
+    "savepoint), or set execution.checkpointing.savepoint-dir"
+)
+"""Message of the refusal of a request without a directory."""
+
+
 @dataclass(frozen=True)
 class SavepointRequest:
     """Request for a savepoint. The result of the future is its path."""
