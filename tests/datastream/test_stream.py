@@ -6,6 +6,8 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import Sink
+from millrace.common.types.typeinfo import Types
+from millrace.connectors.kafka import KafkaSink
 from millrace.datastream import (
     KeyedProcessFunction,
     MapFunction,
@@ -76,6 +78,10 @@ def test_builtins_and_partials_are_callables(env) -> None:
         (lambda s: s.key_by(1.5), "key_by takes a callable, a KeySelector, a field name"),
         (lambda s: s.get_side_output("odd"), "takes an OutputTag, got 'odd'"),
         (lambda s: s.sink_to(print), r"sink_to\(\) takes a Sink"),
+        (lambda s: s.sink_to(KafkaSink.builder()), r"a KafkaSinkBuilder: call its build\(\)"),
+        (lambda s: s.map(str, Types.STRING), r"got Types.STRING: write Types.STRING\(\)"),
+        (lambda s: s.map(str, output_type=str), r"such as Types.LONG\(\), got <class 'str'>"),
+        (lambda s: s.key_by(str, key_type=Types.LONG), r"key_type .* write Types.LONG\(\)"),
         (lambda s: s.add_sink(5), r"add_sink\(\) takes a SinkFunction or a callable, got 5"),
         (lambda s: s.assign_timestamps_and_watermarks(5), "takes a WatermarkStrategy, got 5"),
     ],

@@ -9,6 +9,7 @@ import pytest
 
 from millrace.common import Configuration, RestartStrategies, WatermarkStrategy
 from millrace.common.errors import ConfigurationError, JobDefinitionError
+from millrace.common.types.typeinfo import Types
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import (
     MapFunction,
@@ -122,6 +123,8 @@ def test_from_source_refuses_what_is_none() -> None:
     env = new_env()
     with pytest.raises(JobDefinitionError, match="takes a Source"):
         env.from_source([1], WatermarkStrategy.no_watermarks(), "x")  # type: ignore[arg-type]
+    with pytest.raises(JobDefinitionError, match=r"write Types.STRING\(\)"):
+        env.from_collection(["a"], Types.STRING)  # type: ignore[arg-type]
     with pytest.raises(JobDefinitionError, match="'x' needs a WatermarkStrategy"):
         env.from_source(NumberSequenceSource(1, 2), None, "x")  # type: ignore[arg-type]
 

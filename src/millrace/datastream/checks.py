@@ -11,6 +11,7 @@ from millrace.common.functions.base import Function
 from millrace.common.state.column_descriptors import ColumnDescriptor
 from millrace.common.types.key_types import key_type_refusal
 from millrace.common.types.type_information import TypeInformation
+from millrace.common.types.typeinfo import instead_of_type
 from millrace.common.window import WindowAssigner
 
 A = TypeVar("A")
@@ -41,13 +42,17 @@ def checked_key_type(
     if key_type is None:
         return None
     if not isinstance(key_type, TypeInformation):
-        raise JobDefinitionError(
-            f"{where}() takes a key_type such as Types.STRING(), got {key_type!r}"
-        )
+        raise JobDefinitionError(f"{where}() takes a key_type {instead_of_type(key_type)}")
     refusal = key_type_refusal(key_type)
     if refusal is not None:
         raise JobDefinitionError(f"{where}() cannot have keys of type {key_type.name}: {refusal}")
     return key_type
+
+
+def built_or_not(item: Any) -> str:
+    """The object in a message about what it is not; of a builder, that it builds what is meant."""
+    is_builder = callable(getattr(item, "build", None))
+    return f"a {type(item).__name__}: call its build()" if is_builder else repr(item)
 
 
 def checked_states(states: Sequence[ColumnDescriptor]) -> tuple[ColumnDescriptor, ...]:

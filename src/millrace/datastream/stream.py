@@ -33,7 +33,12 @@ from millrace.common.window import (
     CountWindow,
     WindowAssigner,
 )
-from millrace.datastream.checks import checked_assigner, checked_function, checked_key_type
+from millrace.datastream.checks import (
+    built_or_not,
+    checked_assigner,
+    checked_function,
+    checked_key_type,
+)
 from millrace.datastream.connected_streams import (
     BroadcastConnectedStream,
     BroadcastStream,
@@ -385,7 +390,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def sink_to(self, sink: Sink[T]) -> DataStreamSink:
         """Write the stream to a sink."""
         if not isinstance(sink, Sink):
-            raise JobDefinitionError(f"sink_to() takes a Sink, got {sink!r}")
+            raise JobDefinitionError(f"sink_to() takes a Sink, got {built_or_not(sink)}")
         transformation = self._transform(
             "Sink", Role.SINK, partial(SinkOperator, sink), (sink,), sink=sink
         )

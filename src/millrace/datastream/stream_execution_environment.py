@@ -25,6 +25,7 @@ from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import TypeInformation, Types  # noqa: F401  (PyFlink has it here)
 from millrace.datastream import unexecuted
+from millrace.datastream.checks import built_or_not
 from millrace.datastream.connect_place import connect_server
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_dependencies import JobDependencies
@@ -264,6 +265,10 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         """A stream of the elements of a collection, for tests and small tables: it is shipped with
         the program. With a row type, tuples, lists and dicts become rows with its names.
 
+        The collection is read in its order, by one subtask. The subtasks of a next operator at a
+        higher parallelism get the records by turns, so records of one key may overtake one another
+        before ``key_by``. Set parallelism 1 there if the order matters.
+
         Raises:
             SerializationError: a record is not of the declared type.
         """
@@ -291,7 +296,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         that of a source which is a `ResultTypeQueryable`.
         """
         if not isinstance(source, Source):
-            raise JobDefinitionError(f"from_source() takes a Source, got {source!r}")
+            raise JobDefinitionError(f"from_source() takes a Source, got {built_or_not(source)}")
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise JobDefinitionError(
                 f"source '{source_name}' needs a WatermarkStrategy, got {watermark_strategy!r}; "

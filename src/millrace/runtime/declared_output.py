@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from millrace.common.errors import SerializationError
+from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.common.types.columns import VALUE
 from millrace.common.types.composite_types import RowTypeInfo, TupleTypeInfo
@@ -16,6 +16,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row_conversion import Conversion, row_conversion
 from millrace.common.types.type_check import BatchCheck, batch_check, mismatch
 from millrace.common.types.type_information import BasicType, BasicTypeInfo, TypeInformation
+from millrace.common.types.typeinfo import instead_of_type
 from millrace.common.types.value_types import DateTypeInfo
 from millrace.runtime.operator import Operator
 from millrace.runtime.output import Output
@@ -40,6 +41,7 @@ class DeclaredRecords:
         """Conversion to a type. None if the stream may hold any records."""
         if type_info is None:
             return None
+        _require_type(type_info)
         convert, fits = row_conversion(type_info), batch_check(type_info)
         return None if convert is fits is None else DeclaredRecords(type_info, convert, fits)
 
@@ -156,4 +158,12 @@ def with_declared_output(
     factory: Callable[[], Operator], output_type: TypeInformation[Any] | None
 ) -> Callable[[], Operator]:
     """Factory of the operator, with outputs for records of the type."""
-    return factory if output_type is None else _Declared(factory, output_type)
+    if output_type is None:
+        return factory
+    _require_type(output_type)
+    return _Declared(factory, output_type)
+
+
+def _require_type(declared: Any) -> None:
+    if not isinstance(declared, TypeInformation):
+        raise JobDefinitionError(f"records are declared by a type {instead_of_type(declared)}")

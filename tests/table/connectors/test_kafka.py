@@ -80,3 +80,14 @@ def test_what_cannot_be_is_refused(
     )
     with pytest.raises(JobDefinitionError, match=error):
         t_env.execute_sql("SELECT * FROM t")
+
+
+def test_a_misspelt_name_of_the_required_option_is_seen(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(
+        "CREATE TABLE t (id INT) WITH ('connector' = 'kafka', 'topic' = 't', 'format' = 'json', "
+        "'properties.bootstrap.server' = 'localhost:1')"
+    )
+    with pytest.raises(
+        JobDefinitionError, match="did you mean it by 'properties.bootstrap.server'"
+    ):
+        t_env.execute_sql("SELECT * FROM t")

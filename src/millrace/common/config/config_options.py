@@ -178,7 +178,10 @@ def read_boolean(value: Any) -> bool:
 def read_number(value: Any) -> int:
     if isinstance(value, (bool, float)):
         raise TypeError("not a whole number")
-    return int(value)
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError("not a whole number") from None
 
 
 def read_float(value: Any) -> float:

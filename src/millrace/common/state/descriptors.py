@@ -23,7 +23,7 @@ from millrace.common.functions.base import (
     ReduceFunctionWrapper,
 )
 from millrace.common.state.state_ttl import StateTtlConfig
-from millrace.common.types.typeinfo import TypeInformation, Types
+from millrace.common.types.typeinfo import TypeInformation, Types, instead_of_type
 
 __all__ = [
     "AggregatingState",
@@ -405,4 +405,4 @@ def checked_type(name: str, type_info: Any) -> TypeInformation[Any]:
         return Types.PICKLED_BYTE_ARRAY()
     if isinstance(type_info, TypeInformation):
         return type_info
-    raise StateError(f"state {name!r} needs a type such as Types.LONG(), got {type_info!r}")
+    raise StateError(f"state {name!r} needs a type {instead_of_type(type_info)}")

@@ -255,7 +255,21 @@ def checked(owner: str, item: Any) -> TypeInformation[Any]:
     """The type itself; raises `JobDefinitionError` if it is not a type."""
     if isinstance(item, TypeInformation):
         return item
-    raise JobDefinitionError(f"Types.{owner} takes types such as Types.LONG(), got {item!r}")
+    raise JobDefinitionError(f"Types.{owner} takes types {instead_of_type(item)}")
+
+
+def instead_of_type(item: Any) -> str:
+    """End of the message about an object where a type belongs.
+
+    Example:
+        >>> instead_of_type(Types.STRING), instead_of_type(str)
+        ('such as Types.LONG(), got Types.STRING: write Types.STRING()', \
+"such as Types.LONG(), got <class 'str'>")
+    """
+    name = getattr(item, "__qualname__", "")
+    if name.startswith("Types.") and callable(item):
+        return f"such as Types.LONG(), got {name}: write {name}()"
+    return f"such as Types.LONG(), got {item!r}"
 
 
 def all_checked(owner: str, items: Sequence[Any]) -> tuple[TypeInformation[Any], ...]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import logging
+import re
 import time
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from importlib import import_module
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.installation import missing_package
 from millrace.connectors.errors import ConnectorError
+from millrace.connectors.kafka.client_log import ClientLog
 
 __all__ = [
     "KafkaError",
     "ask",
     "client_config",
+    "create_admin",
     "create_consumer",
     "create_producer",
     "import_confluent_kafka",
@@ -30,6 +34,8 @@ _COMMON = (
 
 PATIENCE_S = 30.0
 _MOMENT_S = 0.1
+_NOTICE = 5
+"""A level of syslog, as librdkafka takes it."""
 JAVA_ONLY = frozenset(
     {
         "key.deserializer",
@@ -42,6 +48,26 @@ JAVA_ONLY = frozenset(
     }
 )
 """Properties of PyFlink programs that say nothing here."""
+_OFTEN_SET = (
+    *("acks", "auto.offset.reset", "batch.num.messages", "batch.size", "bootstrap.servers"),
+    *("broker.address.family", "check.crcs", "client.dns.lookup", "client.id", "client.rack"),
+    *("compression.level", "compression.type", "debug", "delivery.timeout.ms"),
+    *("enable.auto.commit", "enable.idempotence", "enable.partition.eof"),
+    *("enable.ssl.certificate.verification", "fetch.max.bytes", "fetch.message.max.bytes"),
+    *("fetch.min.bytes", "fetch.wait.max.ms", "group.id", "group.instance.id"),
+    *("heartbeat.interval.ms", "isolation.level", "linger.ms", "log_level", "max.in.flight"),
+    *("max.partition.fetch.bytes", "max.poll.interval.ms", "message.max.bytes"),
+    *("metadata.max.age.ms", "partitioner", "queue.buffering.max.kbytes"),
+    *("queue.buffering.max.messages", "queued.max.messages.kbytes", "queued.min.messages"),
+    *("receive.message.max.bytes", "reconnect.backoff.max.ms", "reconnect.backoff.ms"),
+    *("request.required.acks", "request.timeout.ms", "retries", "retry.backoff.ms"),
+    *("sasl.mechanism", "sasl.mechanisms", "sasl.oauthbearer.config", "sasl.password"),
+    *("sasl.username", "security.protocol", "session.timeout.ms", "socket.keepalive.enable"),
+    *("socket.connection.setup.timeout.ms", "socket.timeout.ms", "ssl.ca.location", "ssl.ca.pem"),
+    *("ssl.certificate.location", "ssl.endpoint.identification.algorithm", "ssl.key.location"),
+    *("ssl.key.password", "statistics.interval.ms", "transaction.timeout.ms", "transactional.id"),
+)
+"""Names of librdkafka's properties. librdkafka itself lists its properties nowhere in Python."""
 _RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms"}
 """Names of Kafka's Java clients that librdkafka calls otherwise."""
 
@@ -85,6 +111,20 @@ def require_properties(properties: Any) -> dict[str, str]:
     return found
 
 
+def _meant(refusal: str) -> str:
+    """Question about the property that librdkafka does not know, if its name is nearly that of one
+    which programs set."""
+    unknown = re.search(r'No such configuration property: "([^"]*)"', refusal)
+    near = get_close_matches(unknown[1], _OFTEN_SET, n=1, cutoff=0.8) if unknown else []
+    return f'Did you mean "{near[0]}"? ' if near else ""
+
+
+def create_admin(config: Mapping[str, Any]) -> Any:
+    """An administrative client. Its own tidying up, which it logs at level INFO, is not logged."""
+    administration: Any = import_module("confluent_kafka.admin")
+    return administration.AdminClient({"logger": ClientLog(), "log_level": _NOTICE, **config})
+
+
 def create_consumer(config: Mapping[str, Any]) -> Any:
     """A consumer.
 
@@ -106,12 +146,13 @@ def create_producer(config: Mapping[str, Any]) -> Any:
 def _create(kind: str, config: Mapping[str, Any]) -> Any:
     confluent_kafka = import_confluent_kafka()
     known = {_RENAMED.get(k, k): v for k, v in config.items() if k not in JAVA_ONLY}
-    known.setdefault("logger", logging.getLogger("millrace.kafka"))
+    known.setdefault("logger", ClientLog())
     try:
         return getattr(confluent_kafka, kind)(known)
     except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
         raise KafkaError(
             f"no Kafka {kind.lower()} can be made with these properties: {_text(error)}. "
+            f"{_meant(_text(error))}"
             "Properties are those of librdkafka; most names are the same as in Kafka's Java clients"
         ) from error
 

@@ -17,6 +17,7 @@ from millrace.connectors.kafka.client import (
     PATIENCE_S,
     KafkaError,
     ask,
+    create_admin,
     create_consumer,
     import_confluent_kafka,
     is_transient,
@@ -78,7 +79,7 @@ class CommitMarker:
 
     def _require_topic(self) -> None:
         administration: Any = import_module("confluent_kafka.admin")
-        admin = administration.AdminClient(dict(self._config))
+        admin = create_admin(self._config)
         new = administration.NewTopic(
             self._topic, num_partitions=1, replication_factor=-1, config=_TOPIC
         )
@@ -101,7 +102,7 @@ class CommitMarker:
         """Refuse a topic without compaction, which would lose the mark of a sink that is idle
         for long."""
         administration: Any = import_module("confluent_kafka.admin")
-        admin = administration.AdminClient(dict(self._config))
+        admin = create_admin(self._config)
         topic = administration.ConfigResource(administration.ResourceType.TOPIC, self._topic)
         try:
             [answer] = admin.describe_configs([topic], request_timeout=PATIENCE_S).values()

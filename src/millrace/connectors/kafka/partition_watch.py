@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from millrace.common.source import SourceEvent
-from millrace.connectors.kafka.client import import_confluent_kafka
+from millrace.connectors.kafka.client import create_admin, import_confluent_kafka
 from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
 
 __all__ = ["NewRecords", "PartitionWatch"]
@@ -65,7 +65,7 @@ class PartitionWatch:
 
     def _ask(self, places: Iterable[KafkaTopicPartition]) -> None:
         if self._admin is None:
-            self._admin = self._administration.AdminClient(dict(self._config))
+            self._admin = create_admin(self._config)
         latest = self._administration.OffsetSpec.latest()
         wanted = {self._kafka.TopicPartition(*place): latest for place in places}
         self._asked = {}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
 
-from millrace.connectors.kafka.client import PATIENCE_S, KafkaError
+from millrace.connectors.kafka.client import PATIENCE_S, KafkaError, create_admin
 
 __all__ = ["RecreatedTopicError", "require_same_topics", "topic_ids"]
 
@@ -30,8 +30,7 @@ def topic_ids(config: Mapping[str, Any], topics: Collection[str]) -> dict[str, s
     if not topics:
         return {}
     kafka: Any = import_module("confluent_kafka")
-    administration: Any = import_module("confluent_kafka.admin")
-    admin = administration.AdminClient(dict(config))
+    admin = create_admin(config)
     asked = admin.describe_topics(kafka.TopicCollection(sorted(topics)), request_timeout=PATIENCE_S)
     found = {}
     for name, answer in asked.items():

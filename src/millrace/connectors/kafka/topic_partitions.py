@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
-from millrace.connectors.kafka.client import KafkaError, client_config, import_confluent_kafka
+from millrace.connectors.kafka.client import (
+    KafkaError,
+    client_config,
+    create_admin,
+    import_confluent_kafka,
+)
 
 __all__ = ["TopicPartitions"]
 
@@ -44,8 +48,7 @@ class TopicPartitions:
     def _ask(self, topic: str) -> list[int]:
         kafka = import_confluent_kafka()
         if self._admin is None:
-            administration: Any = import_module("confluent_kafka.admin")
-            self._admin = administration.AdminClient(dict(self._config))
+            self._admin = create_admin(self._config)
         try:
             found = self._admin.list_topics(topic, timeout=_TIMEOUT_S).topics[topic]
             if found.error is not None:

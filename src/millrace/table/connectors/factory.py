@@ -191,8 +191,17 @@ def checked_options(
     missing = [option.key for option in required if option.key not in options]
     if missing:
         listed = ", ".join(map(repr, missing))
-        raise JobDefinitionError(f"'connector' = '{identifier}' needs the option {listed}")
+        raise JobDefinitionError(
+            f"'connector' = '{identifier}' needs the option {listed}"
+            f"{_meant(missing, [key for key in options if key not in by_key])}"
+        )
     return values
+
+
+def _meant(missing: list[str], others: list[str]) -> str:
+    """Question about a given option, unknown by itself, whose name is nearly a missing one's."""
+    near = get_close_matches(missing[0], others, n=1, cutoff=0.85)
+    return f"; did you mean it by {near[0]!r}?" if near else ""
 
 
 def _unknown(identifier: str, key: str, known: Iterable[str]) -> JobDefinitionError:
