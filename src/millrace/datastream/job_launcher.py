@@ -283,6 +283,7 @@ class JobLauncher:
             resume_from=configuration.get(options.RESUME_FROM),
             start_from=_location(configuration.get(options.START_FROM)),
             claim=configuration.get(options.CLAIM_MODE) == "CLAIM",
+            keep_claimed=configuration.get(options.KEEP_CLAIMED),
             allow_pickle=configuration.get(options.ALLOW_PICKLE),
             allow_non_restored=configuration.get(options.ALLOW_NON_RESTORED),
             savepoint_dir=_location(configuration.get(options.SAVEPOINT_DIR)),

@@ -152,16 +152,17 @@ class CheckpointCoordinator:
         snapshot = self._opened(self._config.start_from)
         if self._is_own(snapshot.directory):
             manifest = storage.load(snapshot.manifest.checkpoint)
-            if not self._config.claim:
+            if not self._config.claim or self._config.keep_claimed:
                 self._kept = storage.pin()
             return Origin(manifest, storage.deltas(manifest), allow_non_restored=allowed)
         if self._config.claim:
-            self._claimed = ClaimedSnapshot.take(snapshot, self._run_id)
+            keep = self._config.keep_claimed
+            self._claimed = ClaimedSnapshot.take(snapshot, self._run_id, keep)
         return Origin(
             snapshot.manifest,
             snapshot.deltas.by_subtask(),
             snapshot.directory,
-            forked=not self._config.claim,
+            forked=self._claimed is None,
             allow_non_restored=allowed,
             committed=exists(f"{snapshot.path}/{COMMITTED}"),
         )

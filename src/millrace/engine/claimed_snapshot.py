@@ -10,9 +10,10 @@ import logging
 
 from millrace.common.errors import CheckpointError
 from millrace.engine.lease import Lease
+from millrace.filesystem.registry import exists
 from millrace.state.checkpoint.delta_set import DeltaSet, read_delta_set
-from millrace.state.checkpoint.directory import complete_checkpoints, remove_checkpoint
-from millrace.state.checkpoint.files import delete_quietly
+from millrace.state.checkpoint.directory import CLAIMED, complete_checkpoints, remove_checkpoint
+from millrace.state.checkpoint.files import delete_quietly, write_file
 from millrace.state.checkpoint.manifest import read_manifest
 from millrace.state.checkpoint.savepoints import dispose_savepoint
 from millrace.state.checkpoint.segment_ledger import SegmentLedger
@@ -25,29 +26,46 @@ class ClaimedSnapshot:
     """Claimed savepoint, or claimed checkpoint of another job. In the second case, this job also
     holds the lease of the other job's directory until the end."""
 
-    def __init__(self, snapshot: Snapshot, lease: Lease | None) -> None:
+    def __init__(self, snapshot: Snapshot, lease: Lease | None, keep: bool = False) -> None:
         self._snapshot = snapshot
         self._lease = lease
+        self._keep = keep
 
     @staticmethod
-    def take(snapshot: Snapshot, run_id: str) -> ClaimedSnapshot:
-        """Claim the snapshot.
+    def take(snapshot: Snapshot, run_id: str, keep: bool = False) -> ClaimedSnapshot | None:
+        """Claim the snapshot; None if another job has claimed it, and kept it.
+
+        Args:
+            keep: whether `dispose` notes that the snapshot is claimed, instead of deleting it.
 
         Raises:
             LeaseError: it is a checkpoint of a job that is running.
         """
         lease = None if snapshot.is_savepoint else Lease.acquire(snapshot.directory, run_id)
-        return ClaimedSnapshot(snapshot, lease)
+        claimed = ClaimedSnapshot(snapshot, lease, keep)
+        if keep and exists(f"{snapshot.path}/{CLAIMED}"):
+            claimed.release()
+            return None
+        return claimed
 
     def dispose(self) -> None:
-        """Delete the files that no other checkpoint needs. A failure only wastes disk space."""
+        """Delete the files that no other checkpoint needs. A failure only wastes disk space.
+
+        A snapshot that is kept gets a note, before the job commits what was pending in it.
+        """
         try:
-            if self._snapshot.is_savepoint:
+            if self._keep:
+                write_file(f"{self._snapshot.path}/{CLAIMED}", ())
+            elif self._snapshot.is_savepoint:
                 dispose_savepoint(self._snapshot.path)
             else:
                 self._dispose_checkpoint()
         except (OSError, CheckpointError) as error:
-            log.warning("the claimed %s was not deleted: %s", self._snapshot.name, error)
+            log.warning(
+                "the claimed %s was not deleted, or not noted as claimed: %s",
+                self._snapshot.name,
+                error,
+            )
         finally:
             self.release()
 

@@ -34,6 +34,8 @@ class JobConfig:
     claim: bool = False
     """Whether the job claims the snapshot that it starts from, and deletes it when it is no
     longer needed."""
+    keep_claimed: bool = False
+    """Whether a claimed snapshot is not deleted; later jobs cannot claim it."""
     allow_non_restored: bool = False
     """Whether state of operators that the job does not have may be left behind."""
     allow_pickle: bool = False

@@ -47,7 +47,14 @@ def test_from_the_last_checkpoint(api, job_server, submitted) -> None:
     answer = api.post(PATH, json={"start": "checkpoint"}).json()
     assert answer == {"jobid": RUNNING, "snapshot": str(directory / "chk-12")}
     [submission] = submitted
-    assert submission.options == ("--conf=a.b=1", f"--from-savepoint={directory / 'chk-12'}")
+    assert submission.options == (
+        "--conf=a.b=1",
+        f"--from-savepoint={directory / 'chk-12'}",
+        "--claim-mode",
+        "CLAIM",
+        "--conf=millrace.state-recovery.keep-claimed=true",
+        "--allow-pickle",
+    )
 
 
 def test_from_the_beginning(api, job_server, submitted) -> None:

@@ -128,6 +128,12 @@ CLAIM_MODE = known(
     "in it or pending in it is touched. `CLAIM`: it becomes the job's own, which commits what is "
     "pending in it and deletes it after the first checkpoint of its own.",
 )
+KEEP_CLAIMED = known(
+    ConfigOptions.key("millrace.state-recovery.keep-claimed").boolean_type().default_value(False),
+    "Whether a claimed snapshot stays. The job takes it over as its owner does, with what is "
+    "pending in it, but does not delete it; whoever starts from it later gets it as with "
+    "`NO_CLAIM`. A rerun of an ended job from its last checkpoint sets this.",
+)
 ALLOW_PICKLE = known(
     ConfigOptions.key("execution.state-recovery.allow-pickle").boolean_type().default_value(False),
     "Whether the job may start from a native snapshot that it has not written itself, and from "

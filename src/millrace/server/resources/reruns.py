@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from millrace.common.config.options import CLAIM_MODE, START_FROM
+from millrace.common.config.options import CLAIM_MODE, KEEP_CLAIMED, START_FROM
 from millrace.common.errors import CheckpointError
 from millrace.server.api_route import AccessRole, ApiError, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
@@ -26,8 +26,13 @@ _START = (
     f"{_CLAIM_MODE}=",
     f"--conf={START_FROM.key}=",
     f"--conf={CLAIM_MODE.key}=",
+    f"--conf={KEEP_CLAIMED.key}=",
 )
 """How options begin that say where a job starts from, and whether it owns that snapshot."""
+
+_TAKE_OVER = (_CLAIM_MODE, "CLAIM", f"--conf={KEEP_CLAIMED.key}=true")
+"""The ended job can no longer commit what is pending in its last checkpoint; its first rerun
+does."""
 
 
 class RerunRequest(msgspec.Struct, frozen=True):
@@ -66,12 +71,15 @@ def rerun_submission(job: ObservedJob, snapshot: str | None) -> Submission:
     """The submission of a job, to be run once more.
 
     Args:
-        snapshot: checkpoint or savepoint from which it continues; None for the one of the job's
-            submission, if there is one.
+        snapshot: checkpoint of that job, which the server itself has found, from which the new
+            job continues; None for the savepoint of the job's submission, if there is one.
     """
     options = job.job.submission.options
     if snapshot is not None:
-        options = (*_without_start(options), _FROM_SNAPSHOT + snapshot)
+        options = (*_without_start(options), _FROM_SNAPSHOT + snapshot, *_TAKE_OVER)
+        if job.directory is not None and os.path.dirname(snapshot) == str(job.directory):
+            # native, but written by a job of this server
+            options = (*options, "--allow-pickle")
     return replace(job.job.submission, name=job.name, options=options)
 
 

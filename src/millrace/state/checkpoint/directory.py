@@ -16,6 +16,7 @@ from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.files import StrPath, delete_quietly, reason_of
 
 __all__ = [
+    "CLAIMED",
     "COMMITTED",
     "METADATA",
     "SHARED",
@@ -32,6 +33,8 @@ __all__ = [
 SHARED = "shared"
 METADATA = "_metadata"
 COMMITTED = "_committed"
+CLAIMED = "_claimed"
+"""Note in a checkpoint that another job has taken over, and that stays all the same."""
 """Name of an empty file beside ``_metadata``, which says that the sinks have committed all
 pending committables of the checkpoint."""
 
@@ -103,7 +106,7 @@ def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
     except OSError:
         return False
     crash_point("collect-metadata")
-    delete_quietly(committed)
+    delete_quietly(committed, os.path.join(checkpoint_dir(job_dir, number), CLAIMED))
     if files.has_directories:
         with contextlib.suppress(OSError):
             files.delete_directory(checkpoint_dir(job_dir, number))
