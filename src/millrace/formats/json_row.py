@@ -94,6 +94,13 @@ class JsonRowSerializationSchema(SerializationSchema[Row]):
             return JsonRowSerializationSchema(_row_type(self._type_info, "with_type_info"))
 
 
+_REMEDY = "skip such messages with ignore_parse_errors(), or by the source's error policy"
+_REMEDY_OF_TABLES = (
+    "'json.ignore-parse-errors' = 'true' in WITH of the table skips such messages, and makes "
+    "fields of a wrong type NULL"
+)
+
+
 class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQueryable):
     """Reads JSON objects as rows of a type: its fields by name, without other fields.
 
@@ -157,11 +164,14 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             column = self._wrong_field(parse_json(message))
         reason = str(error) if column is None else f"field {column!r}: {error}"
         reason = reason[:500]
+        kind, remedy = self._type_info.name, _REMEDY
+        if self._table is not None:
+            kind, remedy = str(self._table), _REMEDY_OF_TABLES
         return MalformedRecordError(
-            f"a message is no JSON of type {self._type_info.name}: {reason}; skip such messages "
-            "with ignore_parse_errors(), or by the source's error policy",
+            f"a message is no JSON of type {kind}: {reason}; {remedy}",
             bytes(message),
             column=column,
+            tells_remedy=self._table is not None,
         )
 
     def _wrong_field(self, value: Any) -> str | None:

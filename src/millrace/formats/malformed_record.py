@@ -20,6 +20,7 @@ class MalformedRecordError(SerializationError):
         offset: position of the record: a byte of the (decompressed) file, a row of a Parquet file.
         line: line in which the record begins, from 1; None in formats without lines.
         column: a character of the line, counted from 1, or the name of a column.
+        tells_remedy: whether the reason says all that helps, so that a source adds nothing.
     """
 
     def __init__(
@@ -29,13 +30,15 @@ class MalformedRecordError(SerializationError):
         offset: int | None = None,
         line: int | None = None,
         column: int | str | None = None,
+        tells_remedy: bool = False,
     ) -> None:
-        super().__init__(reason, raw, offset, line, column)
+        super().__init__(reason, raw, offset, line, column, tells_remedy)
         self.reason = reason
         self.raw = raw
         self.offset = offset
         self.line = line
         self.column = column
+        self.tells_remedy = tells_remedy
 
     def __str__(self) -> str:
         column = None if self.column is None else f"column {self.column!r}"

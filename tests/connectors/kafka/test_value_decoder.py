@@ -11,11 +11,13 @@ from millrace.common.error_policy import ErrorPolicy
 from millrace.common.serialization import DeserializationSchema
 from millrace.common.source import ReaderContext
 from millrace.common.types.batch import Batch, RowBatch
+from millrace.common.types.logical.logical_type import BigIntType, RowType
 from millrace.common.types.typeinfo import Types
 from millrace.connectors.errors import ConnectorError
 from millrace.connectors.kafka.record_deserializer import ValueOnlyDeserializationSchema
 from millrace.connectors.kafka.value_decoder import ValueDecoder
 from millrace.formats.changes import DebeziumJsonDeserializationSchema
+from millrace.formats.json_row import JsonRowDeserializationSchema
 
 
 class Message:
@@ -113,3 +115,17 @@ def test_too_few_records_are_the_schema_s_fault() -> None:
         decoder = ValueDecoder(schema, ErrorPolicy.skip(), context, "t-0")
         with pytest.raises(ConnectorError, match="records for . messages of t-0"):
             list(decoder.decode(messages))
+
+
+def test_the_error_of_a_table_names_its_option_and_type_and_no_method() -> None:
+    row_type = Types.ROW_NAMED(["n"], [Types.LONG()])
+    builder = JsonRowDeserializationSchema.builder().type_info(row_type)
+    json = builder.table(RowType.of(("n", BigIntType()))).build()
+    context = ReaderContext(0, 1, lambda: 0)
+    decoder = ValueDecoder(ValueOnlyDeserializationSchema(json), ErrorPolicy.fail(), context, "t-0")
+    messages: Sequence[Any] = [Message(b'{"n": "x"}')]
+    with pytest.raises(ConnectorError, match="'json.ignore-parse-errors' = 'true'") as raised:
+        list(decoder.decode(messages))
+    assert "ROW<`n` BIGINT>" in str(raised.value)
+    assert "set_error_policy" not in str(raised.value)
+    assert "ignore_parse_errors()" not in str(raised.value)

@@ -57,6 +57,6 @@ def _partitions(name: str, consumer: Any) -> list[KafkaTopicPartition]:
     if topic.error.code() == import_confluent_kafka().KafkaError.UNKNOWN_TOPIC_OR_PART:
         raise KafkaError(
             f"there is no topic '{name}': create it first, or subscribe to topics that may come "
-            "later with set_topic_pattern()"
+            "later with set_topic_pattern() of the source, or 'topic-pattern' of a table"
         )
     raise KafkaError(f"topic '{name}' cannot be read: {topic.error.str()}")

@@ -21,6 +21,9 @@ from millrace.formats.malformed_record import MalformedRecordError, as_malformed
 __all__ = ["ValueDecoder"]
 
 
+_REMEDY = "to skip such records, use set_error_policy(ErrorPolicy.skip()) or side_output()"
+
+
 class ValueDecoder:
     """Reads the messages of one partition with their timestamps.
 
@@ -58,10 +61,10 @@ class ValueDecoder:
     def _give_up(self, message: Any, error: Exception) -> None:
         found, raw = as_malformed(error), message.value() or b""
         if self._malformed is None:
+            remedy = "" if found.tells_remedy else f"; {_REMEDY}"
             raise KafkaError(
                 f"the record at offset {message.offset()} of {self._place} cannot be read: "
-                f"{found.reason}: {shown_bytes(raw)}; to skip such records, use "
-                "set_error_policy(ErrorPolicy.skip()) or side_output()"
+                f"{found.reason}: {shown_bytes(raw)}{remedy}"
             ) from error
         place = message.offset(), None, found.column
         self._malformed.take(MalformedRecordError(found.reason, raw, *place))

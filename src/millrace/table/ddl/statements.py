@@ -79,7 +79,11 @@ _REASONS: dict[type[Statement], tuple[str, str]] = {
     sql.RemoveJar: ("REMOVE JAR", _NO_JARS),
     sql.CallProcedure: ("CALL", "no catalog here has procedures"),
     sql.AlterCatalog: ("ALTER CATALOG", "DROP CATALOG and CREATE it with other options"),
-    sql.StopJob: ("STOP JOB", "use the JobClient of the TableResult, or millrace stop"),
+    sql.StopJob: (
+        "STOP JOB",
+        "use the JobClient of the TableResult; or set 'execution.checkpointing.dir' before the "
+        "INSERT, and use millrace stop --checkpoint-dir DIR JOB",
+    ),
 }
 """Why, and what to do instead, of statements that are read and not carried out."""
 
