@@ -113,6 +113,7 @@ def test_keys_of_flink_without_effect_are_told_apart(tmp_path: Path) -> None:
         ("- parallelism.default\n", "must have keys and values"),
         ("parallelism.default: [1\n", "is not YAML"),
         ("pipeline: &p\n  name: *p\n", "nested too deeply"),
+        ("pipeline: &a {name: x}\n<<: *a\n", "line 2: YAML's merge key '<<' is not supported"),
         ("metrics.reporters: [[a]]\n", "line 1: an item is a text or a number"),
     ],
 )

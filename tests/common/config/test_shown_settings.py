@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.common.config.shown_settings import shown_settings, shown_value
+from millrace.common.config.shown_settings import HIDDEN, shown_settings, shown_value
 
 
 def test_what_is_secret() -> None:
@@ -27,3 +27,8 @@ def test_what_is_secret() -> None:
 def test_secrets_in_urls(value: str, shown: str) -> None:
     assert shown_settings({"spark.remote": value}) == {"spark.remote": shown}
     assert shown_value(value) == shown
+
+
+def test_a_sas_of_azure_is_hidden() -> None:
+    key = "spark.hadoop.fs.azure.sas.box.account.blob.core.windows.net"
+    assert shown_settings({key: "sig"}) == {key: HIDDEN}

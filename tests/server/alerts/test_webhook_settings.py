@@ -43,6 +43,7 @@ def test_two_webhooks() -> None:
         ({"ops.url": "ftp://x/"}, "ops.url must be an address"),
         ({"ops.url": "http://x/", "ops.kinds": "[lag]"}, "has 'lag', but the kinds are job-failed"),
         ({".url": "http://x/"}, "has no name of a webhook"),
+        ({"ops.url": "http://x:99999/"}, "ops.url must be an address"),
         ({"ops.url": "http://x/", "ops.attempts": "0"}, "at least 1"),
     ],
 )

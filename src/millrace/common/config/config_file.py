@@ -144,6 +144,8 @@ def _flat(
         line = key_node.start_mark.line + 1
         if key_node.id != "scalar":
             raise ConfigurationError(f"{path}, line {line}: a key is a text")
+        if key_node.value == "<<":
+            raise ConfigurationError(f"{path}, line {line}: YAML's merge key '<<' is not supported")
         key = prefix + key_node.value
         option = OPTIONS.get(named_here(key))
         if node.id == "mapping" and (option is None or option.type_name != "map"):

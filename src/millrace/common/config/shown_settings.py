@@ -21,6 +21,7 @@ SECRET = (
     "access-key",
     "access.key",
     "account.key",
+    "azure.sas",
     "jaas.config",
     "http-headers",
     "alerts.webhook",

@@ -63,8 +63,7 @@ def _webhook(configuration: Configuration, name: str) -> WebhookSettings:
     key = ConfigOptions.key
     prefix = f"{WEBHOOK_PREFIX}{name}."
     url = configuration.get(_url(prefix))
-    parts = urlsplit(url or "")
-    if url is None or parts.scheme not in ("http", "https") or not parts.hostname:
+    if url is None or not _is_address(url):
         raise ConfigurationError(f"{prefix}url must be an address such as https://host/path")
     seconds = key(f"{prefix}timeout").duration_type().default_value(Duration.of_seconds(10))
     attempts = key(f"{prefix}attempts").int_type().default_value(8).at_least(1)
@@ -76,6 +75,14 @@ def _webhook(configuration: Configuration, name: str) -> WebhookSettings:
         timeout=configuration.get(seconds.at_least(1)).to_millis() / 1_000,
         attempts=configuration.get(attempts),
     )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # ports end at 65535
+        return False
 
 
 def _url(prefix: str) -> ConfigOption[Any]:
