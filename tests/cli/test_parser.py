@@ -19,6 +19,11 @@ from millrace.cli.main import main
         (["run", "--claim-mode", "CLAM", "job.py"], "did you mean 'CLAIM'?"),
         (["list", "--jsn"], "there is no option --jsn; did you mean '--json'?"),
         (["savepoint", "show"], "is missing"),
+        (
+            ["sql", "own.sql"],
+            "one argument too many; to run a file, write '-f own.sql'",
+        ),
+        (["list", "jobs"], "'jobs' is one argument too many"),
         ([], "COMMAND is missing"),
     ],
 )

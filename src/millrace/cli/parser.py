@@ -101,7 +101,11 @@ class HelpfulParser(argparse.ArgumentParser):
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Exit with a message about words that are no arguments of this parser."""
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
-        self.error(f"there is no option {word}{_nearest(word.partition('=')[0], self._options)}")
+        if word.startswith("-"):
+            near = _nearest(word.partition("=")[0], self._options)
+            self.error(f"there is no option {word}{near}")
+        hint = f"; to run a file, write '-f {word}'" if "--file" in self._options else ""
+        self.error(f"{word!r} is one argument too many{hint}")
 
     def error(self, message: str) -> NoReturn:
         """Exit with a message and the exit code for wrong usage."""
