@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.errors import JobExecutionError
+from millrace.spark.stateful_plan import keeps_state
 
 __all__ = ["QueryPosition"]
 
@@ -43,12 +44,7 @@ class QueryPosition:
             within = os.path.relpath(parent, directory)
             top = within.split(os.sep)[0]
             if top == "state":
-                raise JobDefinitionError(
-                    "from_spark() got a streaming DataFrame that keeps state in Spark (it "
-                    "aggregates, joins streams or drops duplicates), which this job's checkpoints "
-                    "cannot hold; pass what is before that, and do the rest in the job: key_by(), "
-                    "windows, join()"
-                )
+                raise keeps_state("aggregates, joins streams or drops duplicates")
             if top not in _LOGS:
                 files.update(_read(directory, within, names))
         for number in range(max(0, batch - 1), batch + 1):  # Spark looks at the last two

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import cloudpickle
 import pytest
+from pyspark.sql import functions as F
 
 from millrace.common import Configuration, Duration, Encoder, Row, Types, WatermarkStrategy
 from millrace.common.errors import JobDefinitionError
@@ -139,11 +141,27 @@ def test_the_query_fails(spark: Any, make_env: Callable[..., Any]) -> None:
         env.execute("broken")
 
 
-def test_state_belongs_to_the_job(spark: Any, make_env: Callable[..., Any]) -> None:
-    env = make_env()
-    env.from_spark(ticks(spark).dropDuplicates(["value"])).print()
-    with pytest.raises(Exception, match="keeps state in Spark"):
-        env.execute("stateful")
+def stateful() -> Iterator[tuple[str, Callable[[Any], Any], str]]:
+    yield "duplicates", lambda rows: rows.dropDuplicates(["value"]), "drops duplicates"
+    yield "distinct", lambda rows: rows.distinct(), "drops duplicates"
+    yield "groups", lambda rows: rows.groupBy("value").count(), "aggregates"
+    yield "limit", lambda rows: rows.limit(3), "has a limit"
+    yield "join", lambda rows: rows.join(rows.withColumnRenamed("timestamp", "t"), "value"), "joins"
+
+
+@pytest.mark.parametrize(("state", "text"), [pytest.param(*c[1:], id=c[0]) for c in stateful()])
+def test_state_belongs_to_the_job(
+    spark: Any, make_env: Callable[..., Any], state: Callable[[Any], Any], text: str
+) -> None:
+    """Refused where the program reads the DataFrame, before anything runs."""
+    with pytest.raises(JobDefinitionError, match=rf"keeps state in Spark \(it {text}"):
+        make_env().from_spark(state(ticks(spark)))
+
+
+def test_a_bounded_side_may_aggregate(spark: Any, make_env: Callable[..., Any]) -> None:
+    """A stream that is joined with a table keeps no state, whatever the table is made of."""
+    table = spark.range(9).groupBy((F.col("id") % 3).alias("value")).count()
+    assert make_env().from_spark(ticks(spark).join(table, "value"))
 
 
 def test_cancelled(spark: Any, make_env: Callable[..., Any]) -> None:
@@ -160,9 +178,20 @@ def test_cancelled(spark: Any, make_env: Callable[..., Any]) -> None:
     assert not spark.streams.active
 
 
+def read_with_trigger(trigger: dict[str, Any], env: Any, spark: Any) -> object:
+    return env.from_spark(ticks(spark), trigger=trigger)
+
+
 def refused() -> Iterator[tuple[str, Callable[[Any, Any], object], str]]:
     yield "no DataFrame", lambda env, spark: env.from_spark([1], repeatable=True), "a DataFrame of"
     yield "trigger", lambda env, spark: env.from_spark(spark.range(1), trigger={}), "is bounded"
+    for trigger, text in (
+        ({"procesingTime": "1 second"}, "'procesingTime'.* did you mean 'processingTime'?"),
+        ({"every": "1 second"}, "'every'.* write 'processingTime' or 'availableNow'"),
+        ({"continuous": "1 second"}, "cannot use the trigger 'continuous'"),
+        ({"processingTime": "1 second", "availableNow": True}, "takes one trigger"),
+    ):
+        yield str(trigger), partial(read_with_trigger, trigger), text
     yield "stream", lambda env, spark: env.from_spark(ticks(spark), repeatable=True), "bounded Data"
 
 

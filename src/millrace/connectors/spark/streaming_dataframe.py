@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from millrace.common.errors import JobDefinitionError
 from millrace.common.source import BatchDelivery, Boundedness, Lane, ReaderContext, Source
 from millrace.common.types.row import Row
 from millrace.connectors.spark.delivered_reader import DeliveredReader
@@ -20,6 +22,13 @@ _Position = tuple[int, dict[str, bytes]] | None
 """The fields of a `millrace.spark.query_position.QueryPosition`: plain data for checkpoints."""
 _LOOK_EVERY = 20
 """Milliseconds between looks whether Spark has a micro-batch: a variable of this process."""
+_TRIGGERS = ("processingTime", "availableNow")
+_OTHER_TRIGGERS = {
+    "once": 'write {"availableNow": True}',
+    "continuous": "it has no micro-batches, which the job's checkpoints need",
+    "realTime": "its micro-batches are as long as a checkpoint interval of Spark; for low latency "
+    "shorten the job's own interval",
+}
 
 
 class StreamingDataFrameSource(Source[Any]):
@@ -37,7 +46,8 @@ class StreamingDataFrameSource(Source[Any]):
         record_type: the type of a record for those who want them one by one, ``Row`` or ``dict``.
 
     Raises:
-        JobDefinitionError: Arrow has no type for a column.
+        JobDefinitionError: Arrow has no type for a column, the DataFrame keeps state in Spark, or
+            the trigger is none that can be used.
     """
 
     def __init__(
@@ -47,10 +57,12 @@ class StreamingDataFrameSource(Source[Any]):
         record_type: type[Any] = Row,
     ) -> None:
         from millrace.spark.feeds import arrow_schema
+        from millrace.spark.stateful_plan import check_stateless
 
         self._dataframe = dataframe
-        self._trigger = dict(trigger or {})
+        self._trigger = _checked_trigger(trigger or {})
         self._schema = arrow_schema(dataframe)
+        check_stateless(dataframe)
         self._form = form_of(record_type)
 
     @property
@@ -74,6 +86,30 @@ class StreamingDataFrameSource(Source[Any]):
 
     def create_reader(self, context: ReaderContext) -> DeliveredReader:
         return DeliveredReader(self._schema, self._form, context)
+
+
+def _checked_trigger(trigger: Mapping[str, Any]) -> dict[str, Any]:
+    """The trigger's arguments.
+
+    Raises:
+        JobDefinitionError: one has no such name, or cannot be used here.
+    """
+    for name in trigger:
+        if name in _TRIGGERS:
+            continue
+        advice = _OTHER_TRIGGERS.get(name)
+        if advice is not None:
+            raise JobDefinitionError(f"from_spark() cannot use the trigger {name!r}: {advice}")
+        near = get_close_matches(str(name), _TRIGGERS, 1)
+        hint = (
+            f"did you mean {near[0]!r}?" if near else f"write {' or '.join(map(repr, _TRIGGERS))}"
+        )
+        raise JobDefinitionError(
+            f"from_spark() got the trigger {name!r}, which Spark lacks; {hint}"
+        )
+    if len(trigger) > 1:
+        raise JobDefinitionError(f"from_spark() takes one trigger, got {', '.join(trigger)}")
+    return dict(trigger)
 
 
 class StreamingEnumerator(LaneEnumerator):
