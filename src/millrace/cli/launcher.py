@@ -70,7 +70,7 @@ class CommandLineLauncher(JobLauncher):
         directory = configuration.get(options.CHECKPOINTING_DIR)
         if directory is not None:
             start = configuration.get(options.START_FROM)
-            resume = self.resume or configuration.get(options.AVAILABLE_NOW)
+            resume = self._resumes(configuration)
             job_dir = os.path.join(resolved(directory), job_id_of(name))
             if asked not in (None, directory) and start is None:
                 self._look_for_former_layout(f"{resolved(asked)}/{job_id_of(name)}", job_dir)

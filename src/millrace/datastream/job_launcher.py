@@ -263,6 +263,11 @@ class JobLauncher:
 
         return replan
 
+    def _resumes(self, configuration: Configuration) -> bool:
+        """Whether a job goes on from its newest checkpoint, if it has one."""
+        asked = configuration.get(options.RESUME) or configuration.get(options.AVAILABLE_NOW)
+        return self.resume or asked
+
     def _job_config(
         self, configuration: Configuration, restart: RestartStrategyConfiguration, batch: bool
     ) -> JobConfig:
@@ -279,7 +284,7 @@ class JobLauncher:
             retained_checkpoints=configuration.get(options.CHECKPOINTING_NUM_RETAINED),
             retention=CheckpointConfig(configuration).get_externalized_checkpoint_retention(),
             tolerable_failed_checkpoints=configuration.get(options.TOLERABLE_FAILED_CHECKPOINTS),
-            resume=self.resume or configuration.get(options.AVAILABLE_NOW),
+            resume=self._resumes(configuration),
             resume_from=configuration.get(options.RESUME_FROM),
             start_from=_location(configuration.get(options.START_FROM)),
             claim=configuration.get(options.CLAIM_MODE) == "CLAIM",

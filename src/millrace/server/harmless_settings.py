@@ -54,6 +54,7 @@ _KEYS = frozenset(
         "millrace.available-now",
         "millrace.checkpoint.resume-from",
         "millrace.executor",
+        "millrace.resume",
         "millrace.source.poll-interval",
         "millrace.spark.tasks",
         "millrace.state.inline-limit",

@@ -110,9 +110,15 @@ TOLERABLE_FAILED_CHECKPOINTS = known(
     .at_least(0),
     "How many checkpoints in a row may fail before the job does.",
 )
+RESUME = known(
+    ConfigOptions.key("millrace.resume").boolean_type().default_value(False),
+    "Whether a run goes on from the newest checkpoint of the job's name in the checkpoint "
+    "directory; without one, it starts afresh (`millrace run --resume`).",
+)
 RESUME_FROM = known(
     ConfigOptions.key("millrace.checkpoint.resume-from").int_type().no_default_value().at_least(1),
-    "Number of the checkpoint that a run with `--resume` goes on from. Unset: the newest.",
+    "Number of the checkpoint that a run with `--resume` or `millrace.resume` goes on from. "
+    "Unset: the newest.",
 )
 START_FROM = known(
     ConfigOptions.key("execution.state-recovery.path").string_type().no_default_value(),
