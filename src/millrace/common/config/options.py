@@ -137,7 +137,7 @@ CLAIM_MODE = known(
 KEEP_CLAIMED = known(
     ConfigOptions.key("millrace.state-recovery.keep-claimed").boolean_type().default_value(False),
     "Whether a claimed snapshot stays. The job takes it over as its owner does, with what is "
-    "pending in it, but does not delete it; whoever starts from it later gets it as with "
+    "pending in it, but does not delete it; a job that starts from it later gets it as with "
     "`NO_CLAIM`. A rerun of an ended job from its last checkpoint sets this.",
 )
 ALLOW_PICKLE = known(
