@@ -57,6 +57,7 @@ _KEYS = frozenset(
         "millrace.resume",
         "millrace.source.poll-interval",
         "millrace.spark.tasks",
+        "millrace.state-recovery.keep-claimed",
         "millrace.state.inline-limit",
         "millrace.state.memory-cap",
         "millrace.state.rocksdb.cache-size",
