@@ -205,8 +205,8 @@ def test_columns_of_a_table_are_those_of_the_rows_one_by_one(
         except (JobExecutionError, SerializationError) as error:
             return str(error)
 
-    one, table = schema(**lenient), schema(**lenient, table=COLUMNS)
-    alone = outcome(lambda: RowBatch([one.deserialize(message) for message in messages]))
+    table = schema(**lenient, table=COLUMNS)  # both: a message names the types of SQL
+    alone = outcome(lambda: RowBatch([table.deserialize(message) for message in messages]))
     assert outcome(lambda: table.deserialize_batch(messages)) == alone
 
 

@@ -35,7 +35,7 @@ def test_two_jobs_do_not_get_the_same_slots(monkeypatch: pytest.MonkeyPatch) -> 
     four = Application(4, monkeypatch)
     first = chosen_holder(four.context, 2)
     assert first.choice.kind is ExecutorKind.RESIDENT
-    half = chosen_holder(four.context, 2)  # before a task of the first runs
+    half = chosen_holder(four.context, 1)  # before a task of the first runs
     assert (half.choice.kind, half.tasks) == (ExecutorKind.RESIDENT, 1)
     second = chosen_holder(four.context, 2)
     assert second.choice.kind is ExecutorKind.EPOCHS

@@ -40,6 +40,7 @@ def main(directory: Path, count: int, master: str, pause_ms: int, *settings: str
     options = pipeline.small_epochs(directory / "checkpoints", records=60).to_dict()
     if pairs["millrace.executor"] == "auto":  # which takes these options as a wish for epochs
         options = {key: options[key] for key in options if not key.startswith("millrace.epoch.")}
+        options["millrace.spark.tasks"] = "1"  # of two slots, one stays free
     configuration = Configuration({**options, "spark.master": master, **pairs})
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)

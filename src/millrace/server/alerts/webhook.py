@@ -40,7 +40,7 @@ def signature_of(secret: str, timestamp: str, body: bytes) -> str:
 
     Example:
         >>> signature_of("key", "1", b"{}")[:15]
-        'sha256=43f8d90d'
+        'sha256=1ba6b817'
     """
     digest = hmac.new(secret.encode(), f"{timestamp}.".encode() + body, hashlib.sha256)
     return f"sha256={digest.hexdigest()}"
