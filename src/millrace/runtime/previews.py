@@ -14,7 +14,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
-from reprlib import Repr
 from threading import Lock
 from typing import Any
 
@@ -22,10 +21,11 @@ import msgspec
 
 from millrace.common.errors import CheckpointError
 from millrace.common.printable_text import printable
-from millrace.common.typed_json import decode_json
 from millrace.common.types.batch import Batch
+from millrace.common.types.short_values import ShortRepr
 from millrace.runtime.output import Output
-from millrace.state.checkpoint.files import delete_quietly, write_file
+from millrace.runtime.report_files import read_report, reports_with, write_report
+from millrace.state.checkpoint.files import delete_quietly
 
 __all__ = [
     "MOST_OPERATORS",
@@ -155,8 +155,7 @@ class Previews:
         if now.keys() != before.keys() or any(preview.is_new for preview in now.values()):
             records = {operator: preview.taken() for (_, operator), preview in now.items()}
             with suppress(CheckpointError, OSError):
-                content = msgspec.json.encode(WorkerPreview(records))
-                write_file(_path(reports, file_name), (content,), durable=False)
+                write_report(_path(reports, file_name), WorkerPreview(records))
 
     def forget(self, reports: str, file_name: str) -> None:
         """Take no more records of a job, and delete those that this worker has written."""
@@ -214,7 +213,7 @@ def _first_run(run_id: str) -> str:
     return run_id.partition(".")[0]
 
 
-class _ShortRepr(Repr):
+class _RecordRepr(ShortRepr):
     """``repr`` of one record. It looks at so many values at most, whatever the record contains."""
 
     def __init__(self) -> None:
@@ -250,7 +249,7 @@ class _ShortRepr(Repr):
 
 def _text(value: object) -> str:
     try:
-        text = _ShortRepr().repr(value)[:LONGEST]
+        text = _RecordRepr().repr(value)[:LONGEST]
     except Exception as error:  # a record's own repr; the error's own text may fail, too
         text = f"<{type(value).__name__}, whose repr fails: {type(error).__name__}>"[:LONGEST]
     return printable(text)
@@ -261,27 +260,17 @@ def request_preview(reports: str, request: PreviewRequest) -> None:
 
     Raises:
         CheckpointError: the file cannot be written.
+        OSError: the directory of reports cannot be made.
     """
-    with suppress(FileExistsError):
-        os.mkdir(reports, 0o700)
-    write_file(os.path.join(reports, REQUEST), (msgspec.json.encode(request),), durable=False)
+    write_report(os.path.join(reports, REQUEST), request)
 
 
 def preview_request(reports: str) -> PreviewRequest | None:
     """The newest request in a directory of reports; None if there is none."""
-    try:
-        with open(os.path.join(reports, REQUEST), "rb") as file:
-            return decode_json(file.read(_MOST_BYTES), PreviewRequest)
-    except (OSError, msgspec.MsgspecError, ValueError):
-        return None
+    return read_report(os.path.join(reports, REQUEST), PreviewRequest, _MOST_BYTES)
 
 
 def records_in(reports: str, operator: str) -> Iterator[PreviewedRecord]:
     """The records of an operator that workers have written."""
-    with suppress(OSError):
-        for name in sorted(os.listdir(reports)):
-            if name.endswith(SUFFIX):
-                with suppress(OSError, msgspec.MsgspecError, ValueError, RecursionError):
-                    with open(os.path.join(reports, name), "rb") as file:
-                        preview = decode_json(file.read(_MOST_BYTES), WorkerPreview)
-                    yield from preview.records.get(operator, ())
+    for preview in reports_with(reports, SUFFIX, WorkerPreview, _MOST_BYTES):
+        yield from preview.records.get(operator, ())

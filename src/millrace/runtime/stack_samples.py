@@ -23,8 +23,7 @@ import msgspec
 
 from millrace.common.errors import CheckpointError
 from millrace.common.printable_text import printable
-from millrace.common.typed_json import decode_json
-from millrace.state.checkpoint.files import write_file
+from millrace.runtime.report_files import read_report, reports_with, write_report
 
 __all__ = [
     "REQUEST",
@@ -142,7 +141,7 @@ class StackSampler:
         def run() -> None:
             with suppress(CheckpointError, OSError):  # the reader sees that no file comes
                 self.run()
-                write_file(path, (msgspec.json.encode(self.result()),), durable=False)
+                write_report(path, self.result())
 
         Thread(target=run, name="millrace-samples", daemon=True).start()
 
@@ -250,28 +249,18 @@ def write_request(reports: str, request: SampleRequest) -> None:
 
     Raises:
         CheckpointError: the file cannot be written.
+        OSError: the directory of reports cannot be made.
     """
-    with suppress(FileExistsError):
-        os.mkdir(reports, 0o700)
-    write_file(os.path.join(reports, REQUEST), (msgspec.json.encode(request),), durable=False)
+    write_report(os.path.join(reports, REQUEST), request)
 
 
 def read_request(reports: str) -> SampleRequest | None:
     """The newest request in a directory of reports; None if there is none."""
-    try:
-        with open(os.path.join(reports, REQUEST), "rb") as file:
-            return decode_json(file.read(_MOST_BYTES), SampleRequest)
-    except (OSError, msgspec.MsgspecError, ValueError):
-        return None
+    return read_report(os.path.join(reports, REQUEST), SampleRequest, _MOST_BYTES)
 
 
 def samples_in(reports: str, request: SampleRequest) -> Iterator[WorkerSamples]:
     """The samples that workers have written for a request."""
-    with suppress(OSError):
-        for name in sorted(os.listdir(reports)):
-            if name.endswith(SUFFIX):
-                with suppress(OSError, msgspec.MsgspecError, ValueError, RecursionError):
-                    with open(os.path.join(reports, name), "rb") as file:
-                        samples = decode_json(file.read(_MOST_BYTES), WorkerSamples)
-                    if samples.id == request.id:
-                        yield samples
+    for samples in reports_with(reports, SUFFIX, WorkerSamples, _MOST_BYTES):
+        if samples.id == request.id:
+            yield samples

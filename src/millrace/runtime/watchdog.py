@@ -27,20 +27,20 @@ import msgspec
 
 from millrace.common.errors import CheckpointError
 from millrace.common.printable_text import printable
-from millrace.common.typed_json import decode_json
 from millrace.filesystem.location import is_local
 from millrace.runtime.failure import operator_of
 from millrace.runtime.previews import REQUEST as PREVIEW_REQUEST
 from millrace.runtime.previews import SUFFIX as PREVIEW
 from millrace.runtime.previews import previews
 from millrace.runtime.reading_end import SUFFIX as READING_END
+from millrace.runtime.report_files import read_report, write_report
 from millrace.runtime.stack_dump import SUFFIX, DumpedSubtask, StackDumps, read_dump
 from millrace.runtime.stack_samples import REQUEST as SAMPLES_REQUEST
 from millrace.runtime.stack_samples import SUFFIX as SAMPLES
 from millrace.runtime.stack_samples import SampledPlace, StackSampler, read_request
 from millrace.runtime.turn_record import SUFFIX as TURN
 from millrace.runtime.turn_record import read_turn
-from millrace.state.checkpoint.files import delete_quietly, write_file
+from millrace.state.checkpoint.files import delete_quietly
 
 __all__ = [
     "FIRST",
@@ -290,10 +290,8 @@ class Watchdog:
             stack=stack_of(frame),
         )
         path = self._path(watched.job_dir, thread)
-        with suppress(FileExistsError):
-            os.mkdir(os.path.dirname(path), 0o700)
         watched.is_reported = True
-        write_file(path, (msgspec.json.encode(report),), durable=False)
+        write_report(path, report)
         if self._watched.get(thread) is not watched:
             delete_quietly(path)
 
@@ -385,8 +383,4 @@ def _read_dump(path: str) -> SubtaskReport | None:
 
 
 def _read(path: str) -> SubtaskReport | None:
-    try:
-        with open(path, "rb") as file:
-            return decode_json(file.read(_MAX_BYTES), SubtaskReport)
-    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
-        return None  # it has just been removed, or was not written by a worker
+    return read_report(path, SubtaskReport, _MAX_BYTES)

@@ -26,6 +26,7 @@ from millrace.table_runtime.columns import schema_of
 from millrace.table_runtime.group_accumulators import signs_of
 from millrace.table_runtime.ranking import equal_pairs
 from millrace.table_runtime.state_columns import logged_rows
+from millrace.table_runtime.unseen_keys import after_last_addition, divided
 
 __all__ = ["ChangelogNormalizeOperator", "ChangelogNormalizeSpec"]
 
@@ -95,10 +96,9 @@ class ChangelogNormalizeOperator(Operator):
         if signs is not None and self._spec.repeatable:
             later = self._last_deletions(slots, signs)
             if later.any():
-                first = ~later
-                self._change(data.filter(pa.array(first)), slots[first], signs[first])
+                before, (data, slots, signs) = divided((data, slots, signs), later)
+                self._change(*before)
                 self.flush()
-                data, slots, signs = data.filter(pa.array(later)), slots[later], signs[later]
         self._change(data, slots, signs)
 
     def _last_deletions(
@@ -112,14 +112,7 @@ class ChangelogNormalizeOperator(Operator):
         held = gone.take(self._log.rows_of(gone)[1])
         came = np.concatenate([held, slots[signs > 0]])
         unseen = gone[np.isin(gone, came) & ~np.isin(gone, seen)]
-        found = np.flatnonzero(np.isin(slots, unseen))
-        places = np.searchsorted(unseen, slots[found])
-        last_row = np.full(unseen.size, -1)
-        rows = signs[found] > 0
-        np.maximum.at(last_row, places[rows], found[rows])
-        later = np.zeros(slots.size, np.bool_)
-        later[found] = found > last_row.take(places)
-        return later
+        return after_last_addition(slots, signs, unseen)
 
     def _change(
         self, data: pa.RecordBatch, slots: Positions, signs: npt.NDArray[np.int8] | None

@@ -32,7 +32,7 @@ from millrace.table_runtime.end_of_input import AT_ONCE, EndOfInput
 from millrace.table_runtime.function_contexts import function_context
 from millrace.table_runtime.group_accumulators import GroupAccumulators, signs_of
 from millrace.table_runtime.state_columns import values_by_key
-from millrace.table_runtime.unseen_keys import last_retractions
+from millrace.table_runtime.unseen_keys import divided, last_retractions
 
 __all__ = ["GroupAggregateOperator", "GroupAggregateSpec"]
 
@@ -137,10 +137,9 @@ class GroupAggregateOperator(EndOfInput):
             counts = self._table.column(_ROWS)
             later = last_retractions(slots, signs, counts, self._table.space.live_at_mark)
             if later is not None:
-                first = ~later
-                self._change(data.filter(pa.array(first)), slots[first], signs[first])
+                before, (data, slots, signs) = divided((data, slots, signs), later)
+                self._change(*before)
                 self.flush()
-                data, slots, signs = data.filter(pa.array(later)), slots[later], signs[later]
         self._change(data, slots, signs)
 
     def _change(

@@ -11,12 +11,15 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from millrace.state.columns.hash_index import Positions, distinct
 
-__all__ = ["last_retractions"]
+__all__ = ["Changes", "after_last_addition", "divided", "last_retractions"]
 
 Flags = npt.NDArray[np.bool_]
+Changes = tuple[pa.RecordBatch, Positions, npt.NDArray[np.int8]]
+"""Rows, the slots of their keys, and their signs: -1 for retractions, else 1."""
 
 
 def last_retractions(
@@ -47,8 +50,31 @@ def last_retractions(
     unseen[unseen] = ~seen(retracted[unseen])
     if not unseen.any():
         return None
-    last_added = np.full(retracted.size, -1)
-    np.maximum.at(last_added, owners[added], added)
-    of_unseen = (owners >= 0) & unseen.take(np.maximum(owners, 0))
-    later: Flags = of_unseen & (np.arange(slots.size) > last_added.take(np.maximum(owners, 0)))
+    return after_last_addition(slots, signs, retracted[unseen])
+
+
+def after_last_addition(slots: Positions, signs: npt.NDArray[np.int8], unseen: Positions) -> Flags:
+    """Flags of the rows of some keys that come after the key's last addition in the batch.
+
+    Args:
+        slots: slot of each row's key.
+        signs: -1 for retractions, else 1.
+        unseen: distinct slots of the keys, in ascending order.
+    """
+    rows = np.flatnonzero(np.isin(slots, unseen))
+    keys = np.searchsorted(unseen, slots[rows])
+    last_added = np.full(unseen.size, -1)
+    added = signs[rows] > 0
+    np.maximum.at(last_added, keys[added], rows[added])
+    later = np.zeros(slots.size, np.bool_)
+    later[rows] = rows > last_added.take(keys)
     return later
+
+
+def divided(changes: Changes, later: Flags) -> tuple[Changes, Changes]:
+    """Changes before a flush, and those after it."""
+    data, slots, signs = changes
+    before, after = (
+        (data.filter(pa.array(rows)), slots[rows], signs[rows]) for rows in (~later, later)
+    )
+    return before, after

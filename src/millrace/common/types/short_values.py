@@ -1,4 +1,4 @@
-"""Short texts of values of state."""
+"""Short texts of values of state and of records."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from millrace.common.time.local_time import time_text
 from millrace.common.types.json_values import MAX_BITS
 from millrace.common.window.time_window import TimeWindow
 
-__all__ = ["shown"]
+__all__ = ["ShortRepr", "shown"]
 
 
-class _Repr(reprlib.Repr):
+class ShortRepr(reprlib.Repr):
     """Short ``repr`` that also handles integers too long for Python to print."""
 
     def repr_int(self, x: int, level: int) -> str:
@@ -21,7 +21,7 @@ class _Repr(reprlib.Repr):
         return text if len(text) <= self.maxlong else f"{text[:half]}...{text[-half:]}"
 
 
-_REPR = _Repr()
+_REPR = ShortRepr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
 _REPR.maxtuple = _REPR.maxlist = _REPR.maxdict = _REPR.maxset = 6
 
