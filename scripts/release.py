@@ -20,6 +20,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ from release_parts import (
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
+WHEELS = ROOT / "build" / "release"
+CONSTRAINTS = ROOT / "constraints.txt"
 TWINE = "twine>=6.1"
 CYCLONEDX = "cyclonedx-bom>=7"
 NOT_RELEASED = ("dev",)
@@ -103,6 +106,16 @@ def run(command: Sequence[str | Path], directory: Path, **environment: str) -> s
     return done.stdout
 
 
+@cache
+def pyspark_wheels() -> Path:
+    """A directory with a wheel of PySpark, which has only a source distribution: without it, each
+    environment would build PySpark anew, and leave a gigabyte in the cache."""
+    WHEELS.mkdir(parents=True, exist_ok=True)
+    options = ["--no-deps", "--wheel-dir", str(WHEELS), "--constraint", str(CONSTRAINTS)]
+    run([sys.executable, "-m", "pip", "wheel", "--quiet", *options, "pyspark"], ROOT)
+    return WHEELS
+
+
 class Environment:
     """A virtual environment with the wheel and some extras, and an empty directory."""
 
@@ -121,7 +134,9 @@ class Environment:
             "--python",
             self.bin / "python",
             "--constraint",
-            ROOT / "constraints.txt",
+            CONSTRAINTS,
+            "--find-links",
+            pyspark_wheels(),
         ]
         run([*command, *options, *wanted], self.work)
 
@@ -292,10 +307,14 @@ def check_server(made: Environment) -> None:
     try:
         [url] = _await(lambda: re.findall(r"server is at (\S+)", log.read_text()), "the server")
         id = made.millrace("run", "--server", url, "-d", job).split()[-1]
-        _await(lambda: "RUNNING" in made.millrace("list", "--server", url), "the job")
+
+        def has(state: str) -> bool:
+            return f'"{state}"' in made.millrace("list", "--server", url, "--json")
+
+        _await(lambda: has("RUNNING"), "the job")
         time.sleep(2)
         stopped = made.millrace("stop", "--server", url, id)
-        _await(lambda: "FINISHED" in made.millrace("list", "--server", url), f"the end: {stopped}")
+        _await(lambda: has("FINISHED"), f"the end: {stopped}")
     finally:
         server.terminate()
         server.wait(60)
@@ -351,6 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_extra_is_added(wheel)
         check_extras(wheel, [extra for extra in chosen if extra])
         with environment(wheel, *(extra for extra in every if extra != "demo")) as made:
+            made.install("flink-statefun")  # the SDK of one of the programs
             check_page(made, ROOT / "docs/index.md")
             say("the first page is well")
             write_components(made, number)
