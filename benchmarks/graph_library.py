@@ -24,7 +24,7 @@ LEAST_RATIO = 1.0
 LEAST_MEAN = 2.0
 MOST_MEMORY = 6.0
 RUNS = 2
-"""Of each algorithm in its process; the second one counts."""
+"""Runs of each algorithm in its process; the second one counts."""
 TIMEOUT = 500.0
 """Seconds for all runs of an algorithm. A side that exceeds it needs at least its share for one."""
 _TOO_LONG = f"took more than {TIMEOUT:.0f} s"

@@ -47,7 +47,7 @@ def measure(quick: bool) -> Data:
 
 
 def _killed(group: Any, registry: str, kills: int) -> Data:
-    """Of a process, with its standby on the same machine or another, and of a whole machine."""
+    """Kills of a process whose standby is on its machine or another, and of a whole machine."""
     from server_group import OTHER_MACHINE, await_that
 
     places = {STANDBY_BESIDE: (), STANDBY_ELSEWHERE: OTHER_MACHINE, WITH_ITS_JOBS: ()}

@@ -13,7 +13,7 @@ BARS: dict[str, tuple[str, dict[float, float]]] = {
     "top-n": ("SQL, filter into a window Top-N: time after the end of a window", {0.99: 30}),
     "group-by": ("SQL, GROUP BY: input to changelog", {0.5: 10, 0.99: 30}),
 }
-"""Of each query its name, and most milliseconds of each share of the rows."""
+"""Names of queries, with the most milliseconds for each share of the rows."""
 NAMES = {0.5: "p50", 0.99: "p99", 0.999: "p99.9"}
 
 

@@ -51,7 +51,7 @@ class Expected:
     arguments: tuple[str, ...] = ()
     all_of_them: bool = True
     results: str = ""
-    """Of a program whose results are random, what each is."""
+    """Pattern of each result of a program whose results are random."""
     count: int = 0
     """How many of these there are."""
 

@@ -33,7 +33,7 @@ COLUMNS = 60
 PAGES_PER_PROCESS = 4
 EXECUTORS = ("epochs", "resident")
 Results = dict[str, tuple[list[Any] | None, str]]
-"""Of each program by its path: what it gave, and the error that ended it."""
+"""The rows and the error of each program, by its path."""
 
 
 def on_pyflink(programs: list[RelationalProgram]) -> Results:

@@ -4,7 +4,8 @@ Run by ``make lint``; exits 1 if a rule is broken. With paths as arguments it ch
 
 Rules:
     opening   a docstring does not begin with "Of", "What", "Who", "How" or another word that puts
-              the thing it names last
+              the thing it names last; the text below a constant or field
+              does not begin with "Of" either
     who       "who" and "whom" speak of people; "whoever" and "whose ... whose" are not used
     archaic   no "thereof", "wherein", "whereupon" and the like
     chains    no two of "which", "that" and "what" side by side, and no "some of which"
@@ -19,6 +20,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from check_house import Finding
@@ -69,11 +71,30 @@ def check_module(path: Path, text: str) -> Iterator[Finding]:
                 yield Finding(path, node.lineno, message)
         if not isinstance(node, kinds):
             continue
+        for statement in attribute_docstrings(node.body):
+            if value_of(statement).startswith("Of "):
+                yield Finding(path, statement.lineno, 'begins with "Of": name the thing first')
         docstring = ast.get_docstring(node)
         if docstring is None:
             continue
         for message in [*broken_first_line(docstring), *broken_words(prose_of(docstring))]:
             yield Finding(path, node.body[0].lineno, message)
+
+
+def attribute_docstrings(body: list[ast.stmt]) -> Iterator[ast.Expr]:
+    """Texts that stand below an assignment and describe its name."""
+    for before, statement in pairwise(body):
+        if isinstance(before, ast.Assign | ast.AnnAssign) and value_of(statement):
+            assert isinstance(statement, ast.Expr)
+            yield statement
+
+
+def value_of(statement: ast.stmt) -> str:
+    """The text that a statement consists of, empty for any other statement."""
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        value = statement.value.value
+        return value if isinstance(value, str) else ""
+    return ""
 
 
 def check_page(path: Path, text: str) -> Iterator[Finding]:

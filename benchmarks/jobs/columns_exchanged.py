@@ -36,7 +36,7 @@ from millrace.datastream import StreamExecutionEnvironment
 BATCH = 65_536
 KEYS = 1_000_000
 ROWS = 2_000_000
-"""Of a split in an epoch."""
+"""Rows of a split in an epoch."""
 WARM_UP = 3
 """Epochs before the clock starts."""
 

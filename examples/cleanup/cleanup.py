@@ -56,7 +56,7 @@ COLUMNS = {
     "file": Types.STRING(),
     "offset": Types.LONG(),
 }
-"""Of the Parquet files; day and country are in the names of their directories."""
+"""Columns of the Parquet files; day and country are in the names of their directories."""
 
 
 def clean_orders(

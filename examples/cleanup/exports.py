@@ -13,7 +13,7 @@ from random import Random
 HEADER = b"order,at,country,article,amount,note\n"
 FILES = 4
 ORDERS = 60
-"""Of a file, with what is wrong among them."""
+"""Orders of a file, wrong ones among them."""
 COUNTRIES = ("BE", "DE", "FR", "NL")
 ARTICLES = ("pen", "lamp", "chair")
 NOTES = ("", "gift", '"call first, then ring twice"', '"it says ""fragile"" on it"', "fête")

@@ -37,7 +37,7 @@ class Count(KeyedProcessFunction):
 
 
 def catalog(directory: Path) -> dict[str, str]:
-    """Of the Iceberg tables."""
+    """Properties of the catalog of the Iceberg tables."""
     (directory / "warehouse").mkdir(exist_ok=True)
     return {
         "name": "tests",

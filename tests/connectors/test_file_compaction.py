@@ -222,7 +222,7 @@ def test_a_damaged_piece_is_found(sink_harness, output) -> None:
 
 
 class Whole(BulkWriterFactory[Any]):
-    """Of a user who does not say how files are joined."""
+    """A user's factory that does not say how files are joined."""
 
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
         raise NotImplementedError

@@ -19,7 +19,7 @@ import pyspark
 PATIENCE = 900.0
 """Seconds that anything may take on a busy machine."""
 ADDRESSES = ("192.0.2.1", "192.0.2.2")
-"""Of the block that is reserved for documentation and tests."""
+"""Addresses of the block that is reserved for documentation and tests."""
 SPARK_HOME = Path(pyspark.__file__).parent
 
 

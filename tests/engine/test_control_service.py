@@ -172,7 +172,7 @@ def test_stop_without_savepoint_and_cancel_are_done_when_the_job_has_ended(
 def test_who_sits_before_the_job_is_told(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of what goes on it is enough to have a note in the log."""
+    """A request that comes too late only leaves a note in the log."""
     running.ask("status").result(PATIENCE)
     running.job.finish(JobStatus.CANCELED)
     running.ask("cancel").result(PATIENCE)

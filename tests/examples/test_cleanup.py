@@ -126,7 +126,7 @@ def parsed(place: Place, line: bytes) -> dict[str, str] | None:
 
 @cache
 def rows_in(part: Path) -> int:
-    """Of a Parquet file: those that can be seen never change."""
+    """Number of rows of a Parquet file: files that can be seen never change."""
     return int(pyarrow.parquet.read_metadata(part).num_rows)
 
 

@@ -51,7 +51,7 @@ from millrace.expressions.resolved import (
 from millrace.expressions.session_settings import SessionSettings
 
 SECONDS = 1.0
-"""Of processor time that a call may take."""
+"""Processor time that a call may take."""
 ROWS = (0, 1, 2, 7)
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu")
 

@@ -171,7 +171,7 @@ def test_csv_files_are_not_cut(tmp_path: Path) -> None:
 
 
 def test_arrays_without_a_separator_are_one_element() -> None:
-    """Of all array columns so far, or of one."""
+    """A separator counts for all array columns so far, or for one."""
     builder = CsvSchema.builder().add_array_column("a").add_array_column("b", "|")
     assert len(builder) == 2
     one = builder.remove_array_element_separator(0).build()

@@ -119,7 +119,7 @@ def test_broken_messages(message: bytes) -> None:
 
 
 def test_refusals() -> None:
-    """Of types and characters, and of rows that do not fit."""
+    """Types, characters and rows that do not fit are refused."""
     with pytest.raises(JobDefinitionError, match="needs their type"):
         writer(None)
     with pytest.raises(JobDefinitionError, match="one character"):

@@ -172,7 +172,7 @@ class Mean(AggregateFunction):
 
 
 def test_reducing_and_aggregating_state(serve) -> None:
-    """Of an aggregating state the accumulator travels; the client's descriptor knows the rest."""
+    """The accumulator of an aggregating state travels; the client's descriptor knows the rest."""
     from millrace.rest.immutable_states import immutable_state
 
     mean = AggregatingStateDescriptor("mean", Mean(), Types.TUPLE([Types.LONG(), Types.LONG()]))

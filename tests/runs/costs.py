@@ -50,7 +50,7 @@ class ProcessTree:
     """Those that lived when it was looked last."""
     _orphans: dict[psutil.Process, float] = field(default_factory=dict)
     _lost_s: float = 0.0
-    """Of orphans that have ended."""
+    """Processor time of orphans that have ended."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def processor_s(self) -> float:

@@ -94,7 +94,7 @@ def test_kinds_of_rows_and_their_names_stay() -> None:
 
 @pytest.mark.parametrize("greatest", [True, False])
 def test_ties(greatest) -> None:
-    """Of equals the first is kept, also of numbers of other types."""
+    """The first of equal values is kept, also among numbers of other types."""
     first, second = ("a", 1), ("b", 1.0)
     assert ExtremeBy(1, greatest)(first, second) is first
     assert Extreme(1, greatest)(first, second) is first

@@ -178,7 +178,7 @@ def restored(
 @settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(1, 5), st.integers(1, 5), st.booleans(), st.integers(1, 3))
 def test_every_mode_against_the_model(data, before, after, forked, epochs) -> None:
-    """Of any parallelism to any other, of one delta or several; twice in a row."""
+    """From any parallelism to any other, with one delta or several; twice in a row."""
     contents = data.draw(st.lists(CONTENT, min_size=before, max_size=before))
     rules = data.draw(st.dictionaries(st.sampled_from("pqr"), st.integers(), max_size=2))
     splits = data.draw(st.lists(st.sets(st.sampled_from("stuvw")), min_size=after, max_size=after))

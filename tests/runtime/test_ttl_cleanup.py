@@ -182,7 +182,7 @@ def test_tables_on_disk_are_gone_through(kind: str) -> None:
 
 
 def test_the_disk_is_cleaned_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of values, elements and entries that nobody asks for."""
+    """Values, elements and entries go that nobody asks for."""
     stores: list[SortedStore] = []
 
     def opened() -> SortedStore:

@@ -97,7 +97,7 @@ class Servers:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of a new registry, in SQLite and in PostgreSQL."""
+    """Address of a new registry, in SQLite and in PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/server/registry.db"
     server = request.getfixturevalue("postgresql")

@@ -148,7 +148,7 @@ class RunningServer(AnsweringServer):
 
     @property
     def pid(self) -> int:
-        """Of the server itself, not of what it is wrapped in."""
+        """Process id of the server itself, not of its wrapper."""
         pid = self.process.pid
         if self._wrapped:
             pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])

@@ -43,7 +43,7 @@ class CapturedDatabase:
         return self.sql.execute(query).fetchall()
 
     def builder(self, *tables: str) -> PostgresCdcSourceBuilder[Any]:
-        """Of a source of some tables."""
+        """Builder of a source of some tables."""
         return (
             PostgresCdcSource.builder()
             .hostname("127.0.0.1")

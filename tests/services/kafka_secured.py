@@ -22,7 +22,7 @@ class SecuredKafkaBroker(KafkaBroker):
 
     @property
     def certificate(self) -> Path:
-        """Of the authority that clients are to trust."""
+        """Certificate of the authority that clients are to trust."""
         return self.directory / "broker.crt"
 
     def start(self) -> None:

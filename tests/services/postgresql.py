@@ -46,7 +46,7 @@ class PostgreSQL(SqlServer):
         }
 
     def url(self, database: str = "postgres") -> str:
-        """Of a database, with user and password."""
+        """Address of a database, with user and password."""
         return f"postgresql://{self.user}:{self.password}@127.0.0.1:{self.port}/{database}"
 
     def client(self, statement: str, database: str) -> tuple[list[str | Path], dict[str, str]]:

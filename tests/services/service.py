@@ -56,7 +56,7 @@ class Service(ABC):
     stop_seconds: ClassVar[float] = 10
     """How long it may take to end properly before it is killed; its data is thrown away."""
     port = 0
-    """Of a server that has one; known once it is started."""
+    """Port of a server that has one; known once it is started."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

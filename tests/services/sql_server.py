@@ -22,7 +22,7 @@ class SqlServer(Service):
     main_database: ClassVar[str]
     """That is always there."""
     create_options: ClassVar[str] = ""
-    """Of a test's database."""
+    """Options of CREATE DATABASE for a test's database."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory)

@@ -48,7 +48,7 @@ def test_queries_of_damaged_savepoints(
 
 
 def queries(directory: Path, chance: random.Random) -> list[str]:
-    """Of one view, if there are any."""
+    """Queries of one view, if there are any."""
     try:
         manifest = json.loads((directory / "_metadata").read_bytes())
         state = chance.choice(manifest["states"])

@@ -11,7 +11,7 @@ from millrace.state.state_delta import StateDelta
 
 
 def plan(directory: Path, size: int) -> EpochPlan:
-    """Of two stages with five subtasks; ``size`` bytes that cannot be compressed for each."""
+    """Plan of two stages with five subtasks; ``size`` bytes that cannot be compressed for each."""
     import random
 
     noise = random.Random(1)

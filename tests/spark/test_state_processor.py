@@ -183,7 +183,7 @@ def test_a_reader_function(savepoint: SavepointReader) -> None:
 
 
 def test_timers(savepoint: SavepointReader) -> None:
-    """Of all keys, with their time domain."""
+    """Timers of all keys, with their time domain."""
     timers = savepoint.read_timers("accounts").select("key", "timestamp", "time_domain")
     assert rows(timers) == [
         ("ann", 2_000, "EVENT_TIME"), ("ann", 3_000, "EVENT_TIME"), ("ann", 5_000, "EVENT_TIME"),

@@ -270,7 +270,7 @@ def test_mistakes_are_told_with_place_and_advice(text: str, column: int, reason:
 
 
 def test_errors_show_their_line() -> None:
-    """Of several lines the one with the mistake."""
+    """Only the line with the mistake is shown."""
     with pytest.raises(SqlParserError) as refused:
         parse("SELECT 1;\n\nSELECT a\n  FORM t\n")
     assert str(refused.value) == (

@@ -59,7 +59,7 @@ Records = list[tuple[str, int]]
 def snapshot(
     directory: Path, records: Records, parallelism: int = 1, max_parallelism: int = 128
 ) -> SnapshotReader:
-    """Of a job that has added up ``records``."""
+    """Snapshot of a job that has added up ``records``."""
     configuration = Configuration({"pipeline.max-parallelism": max_parallelism})
     with MiniJob(parallelism, checkpoint_dir=str(directory), configuration=configuration) as job:
         source = job.source("numbers")

@@ -19,7 +19,7 @@ from millrace.state.table_id import TableId
 from millrace.testing import MiniJob
 
 UIDS = ("a", "a/b", "a/@window")
-"""Of operators whose states have the same names."""
+"""Uids of operators whose states have the same names."""
 
 
 class Counter(KeyedProcessFunction):

@@ -38,7 +38,7 @@ COLUMNS = {
     "ts": "TIMESTAMP(3)",
 }
 DIM_COLUMNS = {"k": "INT", "s": "STRING", "v": "BIGINT", "d": "DECIMAL(10, 2)", "b": "BOOLEAN"}
-"""Of the table that is looked up."""
+"""Columns of the table that is looked up."""
 START = datetime(2024, 2, 28, 23, 59, 50)
 
 

@@ -67,7 +67,7 @@ def run(
 
 @pytest.fixture(scope="module")
 def savepoint(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[Any, Any]]:
-    """Of the query in the middle of its tables, with its result until then."""
+    """Savepoint of the query in the middle of its tables, with its result until then."""
     table: dict[Any, Any] = {}
     return run(QUERY, table, directory=tmp_path_factory.mktemp("savepoints")), table
 

@@ -180,7 +180,7 @@ def shared_environment() -> TableEnvironment:
 
 @cache
 def uids(query: str) -> frozenset[str]:
-    """Of the operators of a query that have state."""
+    """Uids of the operators of a query that have state."""
     t_env = shared_environment()
     pending: list[Transformation] = t_env._session.transformations(
         [CollectSink(t_env.sql_query(query).node)]
@@ -240,7 +240,7 @@ def applied(query: str, start_from: str | None = None, directory: str | None = N
 
 @pytest.fixture(scope="module")
 def savepoints(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Of a query in the middle of its tables, with what it has given until then."""
+    """Savepoint of a query in the middle of its tables, with its rows until then."""
     directory = str(tmp_path_factory.mktemp("savepoints"))
 
     @cache

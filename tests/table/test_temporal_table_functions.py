@@ -132,7 +132,7 @@ def rows(table: Table) -> Counter[tuple[Any, ...]]:
 
 
 def expected(orders: list[Order], rates: list[Rate]) -> Counter[tuple[Any, ...]]:
-    """Of each order the last rate of its currency that is not after it; of equal times the one
+    """Each order with the last rate of its currency that is not after it; of equal times the one
     that comes later."""
     found: Counter[tuple[Any, ...]] = Counter()
     for number, currency, time in orders:

@@ -46,7 +46,7 @@ DUCK_CUMULATE = """(SELECT *, time_bucket(INTERVAL 20 SECOND, ts) AS window_star
     FROM t, range(1, 5) AS h(n)
     WHERE ts < time_bucket(INTERVAL 20 SECOND, ts) + n * INTERVAL 5 SECOND)"""
 FEW = "MOD(i, 11) IN (0, 1, 3)"
-"""Of these rows no two have the same time."""
+"""Condition for rows no two of which have the same time."""
 
 
 @dataclass(frozen=True)

@@ -210,7 +210,7 @@ def test_a_row_that_is_taken_back_after_it_expired_and_comes_again_is_kept() -> 
 def test_changes_of_a_table_whose_rows_expire_change_all_rows_they_are_joined_with(
     kind: str, data: st.DataObject
 ) -> None:
-    """Of a table with a row per key, which may be taken back or updated after it has expired."""
+    """The table has a row per key, which may be taken back or updated after it has expired."""
     spec = replace(spec_of(kind, True, False), state_ttl=(0, 100))
     subtask = Subtask(partial(StreamingJoinOperator, spec, SessionSettings()))
     shown: dict[Row, Row | None] = {}

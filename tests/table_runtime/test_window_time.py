@@ -21,7 +21,7 @@ CHANGES = [
     datetime(2021, 4, 3, 15, tzinfo=UTC),
     datetime(2021, 10, 2, 15, 30, tzinfo=UTC),
 ]
-"""Of the clocks of these zones."""
+"""Times around changes of the clocks of these zones."""
 
 
 def ms(time: datetime) -> int:

@@ -27,7 +27,7 @@ def begin(name: str = "a", **skip: Any) -> Pattern:
 
 
 def verdicts(told: Trace, number: int) -> list[tuple[str, Verdict]]:
-    """Of what had begun before."""
+    """Verdicts on attempts that had begun before."""
     return [(a.target, a.verdict) for a in told.attempts(number) if a.taken]
 
 

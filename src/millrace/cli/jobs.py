@@ -22,8 +22,8 @@ __all__ = ["Job", "KeptCheckpoint", "find_job", "jobs_in"]
 
 _ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
 _FILES = ("lease.json", RECORD)
-"""Of which every job that ever ran has one in its directory; the second alone if its checkpoints
-are in an object store."""
+"""Files of a job that ran: its directory has at least one of them, and only the second if the
+checkpoints are in an object store."""
 _STATES = {
     JobStatus.RUNNING.name: "killed",
     JobStatus.FINISHED.name: "finished",

@@ -71,7 +71,7 @@ class CopyComplete(NamedTuple):
 
     checkpoint: int
     snapshot_id: str = ""
-    """Of that checkpoint."""
+    """Id of that checkpoint's snapshot."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class StatePosition:
 
     checkpoint: int
     snapshot_id: str
-    """Of that checkpoint."""
+    """Id of that checkpoint's snapshot."""
     complete: bool
     """Whether all updates up to that checkpoint have been read."""
 

@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["MAX_DEPTH", "json_document", "parsed_document", "quoted", "well_formed"]
 
 MAX_DEPTH = 1_000
-"""Of objects and arrays in each other; Jackson's ``StreamReadConstraints``."""
+"""Deepest nesting of objects and arrays; Jackson's ``StreamReadConstraints``."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _ESCAPE = re.compile(r"\\(?:\\|u00[01][0-9a-f])")

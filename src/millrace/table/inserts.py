@@ -175,4 +175,4 @@ def _misfit(node: RelNode, table: ResolvedTable, why: str) -> CatalogError:
 
 
 LITERAL = VarCharType(nullable=False)
-"""Of the values of static partitions, which are cast to their column's type."""
+"""Type of the values of static partitions, which are cast to their column's type."""

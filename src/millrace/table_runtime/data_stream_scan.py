@@ -22,7 +22,7 @@ from millrace.table_runtime.table_source import strategy_of_watermarks, watermar
 __all__ = ["DataStreamScanOperator"]
 
 Evaluate = Callable[[Any], Any]
-"""Of a record batch, a column."""
+"""Computes a column of a record batch."""
 
 
 class DataStreamScanOperator(TimestampsOperator):

@@ -72,7 +72,7 @@ class RowColumns:
         self.instant: int | None = None
         """Time of NOW and similar functions, in ms since 1970."""
         self.types: list[pa.DataType] = [pa.int64()]
-        """Of what a row's tuple has."""
+        """Types of the values in a row's tuple."""
 
     def place(self, expression: ResolvedExpression) -> int:
         """Position of an expression's value in a row's tuple."""

@@ -23,7 +23,7 @@ from millrace.table_runtime.columns import ColumnConversion
 __all__ = ["TableSourceOperator", "strategy_of_watermarks", "watermark_times"]
 
 Evaluate = Callable[[Any], Any]
-"""Of a record batch, a column."""
+"""Computes a column of a record batch."""
 _COLUMN_BATCH = 8
 """Factor by which columnar batches have more records than batches of rows. Calling a kernel of
 Arrow costs as much as some thousand values in it."""

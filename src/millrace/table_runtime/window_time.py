@@ -107,7 +107,7 @@ class WindowTime:
 
 
 EVENT_TIME = WindowTime()
-"""Of windows over TIMESTAMP."""
+"""Times of windows over TIMESTAMP."""
 
 
 def _numbers(stamps: pa.Array) -> Times:

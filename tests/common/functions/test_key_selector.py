@@ -52,13 +52,13 @@ def keys(selector: Any, record: Any) -> list[Any]:
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
 def test_by_field_name(record: Any) -> None:
-    """Of rows, dicts, mappings, named tuples and objects."""
+    """Keys of rows, dicts, mappings, named tuples and objects."""
     assert keys("x", record) == ["a"] * 4
 
 
 @pytest.mark.parametrize("record", POSITIONAL, ids=lambda record: type(record).__name__)
 def test_by_position(record: Any) -> None:
-    """Of whatever has positions."""
+    """Keys of everything that has positions."""
     assert keys(0, record) == ["a"] * 4
     assert keys(-1, record) == [1] * 4
 

@@ -139,7 +139,7 @@ def test_serializers_of_users() -> None:
 
 
 def test_decimals_are_made_of_text_only() -> None:
-    """Of a long whole number, it would take ages."""
+    """Making one of a long whole number would take ages."""
     read = from_plain(Types.BIG_DEC())
     assert read is not None
     with pytest.raises(SerializationError, match="not text"):

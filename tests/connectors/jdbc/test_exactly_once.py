@@ -102,7 +102,7 @@ def test_drivers_and_workers_are_killed_on_spark(pipeline: Make) -> None:
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(3))
 def test_twenty_deaths(seed: int, postgresql: PostgreSQL, pipeline: Make) -> None:
-    """Of the driver at chosen places and at any time, in turn with restarts of the server."""
+    """The driver dies at chosen places and at any time, in turn with restarts of the server."""
     rng, job = random.Random(seed), pipeline(12_000)
     for death in range(20):
         if death % 3 == 0:
@@ -121,7 +121,7 @@ def test_twenty_deaths(seed: int, postgresql: PostgreSQL, pipeline: Make) -> Non
 @pytest.mark.torture
 @pytest.mark.spark
 def test_twenty_deaths_on_spark(postgresql: PostgreSQL, pipeline: Make) -> None:
-    """Of workers, of the server, and of the driver. Twenty starts of Spark are most of its time:
+    """Workers, the server and the driver die. Twenty starts of Spark are most of its time:
     ten seconds each, a minute on a busy machine."""
     rng, job = random.Random(5), pipeline(8_000, "spark")
     job.patience_s = 900  # new workers import all they need, while everything else starts, too

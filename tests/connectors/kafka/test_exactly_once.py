@@ -148,7 +148,7 @@ def test_twenty_deaths_around_the_switch(pipeline: Make) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("history", [0, 5_000])
 def test_twenty_deaths_on_spark(pipeline: Make, history: int) -> None:
-    """Of the driver, in turn with those of workers."""
+    """The driver dies, in turn with workers."""
     rng, job = random.Random(5), pipeline(20_000, "spark", history)
     for death in range(20):
         driver = job.start()

@@ -126,7 +126,7 @@ def test_the_broker_is_restarted_below_a_running_job(pipeline: Make) -> None:
 
 
 def test_it_goes_on_from_savepoints_with_other_parallelisms(topics: Any, tmp_path: Path) -> None:
-    """Of 2, 4 and 1 subtasks, each from where the one before was stopped."""
+    """With 2, 4 and 1 subtasks, each run from where the one before was stopped."""
     job = Pipeline(topics, tmp_path, 3_000, "local", together=False)
     places = (job.server.url, job.server.admin_url, job.source.name, job.sink.name)
     savepoint = None
@@ -170,7 +170,7 @@ def test_drivers_and_workers_are_killed_on_spark_and_it_is_rescaled(pipeline: Ma
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(3))
 def test_twenty_deaths(seed: int, pipeline: Make) -> None:
-    """Of the driver at chosen places and at any time, in turn with restarts of the broker."""
+    """The driver dies at chosen places and at any time, in turn with restarts of the broker."""
     rng, job = random.Random(seed), pipeline(20_000, together=seed == 1)
     for death in range(20):
         if death % 5 != 4:
@@ -188,7 +188,7 @@ def test_twenty_deaths(seed: int, pipeline: Make) -> None:
 @pytest.mark.torture
 @pytest.mark.spark
 def test_twenty_deaths_on_spark(pipeline: Make) -> None:
-    """Of the driver, in turn with those of workers and of the broker, at 2 and 4 subtasks."""
+    """The driver dies, in turn with workers and the broker, at 2 and 4 subtasks."""
     rng, job = random.Random(5), pipeline(20_000, "spark")
     for death in range(20):
         job.parallelism = 2 if death < 10 else 4

@@ -73,7 +73,7 @@ def test_every_kind_of_mapper_on_the_server(redis_server: RedisServer, redis: An
 def test_changes_leave_the_table_that_they_describe(
     redis_server: RedisServer, redis: Any, changes: list[tuple[RowKind, str, int]]
 ) -> None:
-    """Of each key what was written last, if it was not deleted; sums count both sides."""
+    """Each key has what was written last, if it was not deleted; sums count both sides."""
     redis.flushdb()
     table: dict[str, str] = {}
     total = 0

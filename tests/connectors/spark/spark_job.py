@@ -14,7 +14,7 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.filesystem.crash_points import crash_point
 
 ROWS = 100
-"""Of a micro-batch."""
+"""Rows of a micro-batch."""
 
 
 def main(root: str, batches: int) -> None:

@@ -75,7 +75,7 @@ def test_the_end_of_a_run() -> None:
 
 @pytest.fixture
 def enumerator(monkeypatch: pytest.MonkeyPatch) -> DataFrameEnumerator:
-    """Of a DataFrame with 20 partitions."""
+    """Enumerator of a DataFrame with 20 partitions."""
     from millrace.spark import feeds
 
     monkeypatch.setattr(feeds, "partitions_of", lambda dataframe: ("rdd", 20))

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.spark
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 ROWS = 50
-"""Of a micro-batch."""
+"""Rows of a micro-batch."""
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ class Case:
         return f"swapped with {other.name}"
 
     def field(self, path: Path) -> str:
-        """Of JSON, at some depth; checksums are made right."""
+        """Change a field of JSON, at some depth; checksums are made right."""
         try:
             tree = json.loads(path.read_bytes())
         except ValueError:
@@ -250,7 +250,7 @@ def outcome(command: list[str]) -> str:
 
 
 def peak() -> int:
-    """Of resident memory, in kilobytes."""
+    """Highest resident memory, in kilobytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 

@@ -98,7 +98,7 @@ class Case:
         return f"{file['rows']} rows of nulls in {file['path']}, {options}"
 
     def field(self) -> str:
-        """Of the manifest, at some depth."""
+        """Change a field of the manifest, at some depth."""
         place, holder = "", self.manifest
         while True:
             names = list(holder) if isinstance(holder, dict) else list(range(len(holder)))

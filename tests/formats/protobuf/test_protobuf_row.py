@@ -237,7 +237,7 @@ def test_without_the_library_one_sentence_says_what_to_install(
 
 
 def settings_class() -> Any:
-    """Of proto2, where fields have defaults of their own."""
+    """A class of proto2, where fields have defaults of their own."""
     file = FileDescriptorProto(name="settings.proto", package="mill", syntax="proto2")
     part = file.message_type.add(name="Part")
     part.field.add(name="x", number=1, type=Field.TYPE_INT32, label=1, default_value="7")

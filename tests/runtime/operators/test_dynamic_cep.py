@@ -559,7 +559,7 @@ def test_rescaled() -> None:
 
 
 def test_after_a_restore_time_ends_what_it_would_have_ended() -> None:
-    """Of keys that are not looked at, too, and neither sooner nor later."""
+    """Also for keys that are not looked at, and neither sooner nor later."""
     gap = then("a").followed_by("g").where(is_("g")).within(7, WithinType.PREVIOUS_AND_CURRENT)
     job = harness(
         AB, AC, Rule("ag", 1, gap), rule_to_json(Rule("az", 1, then("a", "z").within(30)))

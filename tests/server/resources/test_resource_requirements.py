@@ -17,7 +17,7 @@ from millrace.server.resources.resource_requirements import (
 )
 
 SOURCE, COUNT = vertex_id("source"), vertex_id("count")
-"""Of parallelism 2 and 1."""
+"""Vertices of parallelism 2 and 1."""
 PATH = f"/jobs/{RUNNING}/resource-requirements"
 
 

@@ -127,7 +127,7 @@ def test_another_file_under_the_name(job_dir: Path) -> None:
 
 
 def test_an_index_of_impossible_length_is_not_read(job_dir: Path) -> None:
-    """Of a sparse file, whose bytes would all be made."""
+    """The file is sparse: its bytes would all be made."""
     ref = write_two(job_dir)
     length = ref.index_offset + MAX_INDEX + 1000
     os.truncate(job_dir / ref.path, length)

@@ -56,7 +56,7 @@ class NewPoint(NamedTuple):
 
 
 def test_fields_come_go_move_and_widen() -> None:
-    """Of dataclasses."""
+    """Fields of dataclasses."""
     assert exactly(
         evolved(Types.of(Old), Types.of(New), Old("a", 3)), New(3.0, "a", [], Decimal("9.99"))
     )

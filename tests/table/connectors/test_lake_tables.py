@@ -27,7 +27,7 @@ ICEBERG = pytest.param("iceberg", marks=pytest.mark.connectors)
 
 @pytest.fixture(params=["delta", ICEBERG])
 def options(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of a connector and a place for its tables."""
+    """Options of a connector and a place for its tables."""
     if request.param == "delta":
         return f"'connector' = 'delta', 'table-path' = '{tmp_path}/TABLE'"
     return iceberg_options(tmp_path)

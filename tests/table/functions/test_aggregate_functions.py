@@ -185,7 +185,7 @@ CHANGES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-5, 5)), min_si
 @settings(max_examples=15, deadline=None)
 @given(pairs=CHANGES, epoch=st.integers(1, 8))
 def test_a_stream_with_retractions(pairs: list[tuple[str, int]], epoch: int) -> None:
-    """Of the newest value of each key: what is aggregated comes and goes."""
+    """Only the newest value of each key counts: what is aggregated comes and goes."""
     with run_local(epoch_records=epoch):
         t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
         t_env.create_temporary_view("t", t_env.from_elements(pairs, ["k", "v"]))

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 LARGEST = 2**53
-"""Of versions, times and positions: what every reader of JSON knows exactly."""
+"""Limit of versions, times and positions: every reader of JSON knows numbers up to it exactly."""
 
 Text = Annotated[str, Meta(min_length=1)]
 Positive = Annotated[int, Meta(ge=1, le=LARGEST)]

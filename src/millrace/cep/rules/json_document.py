@@ -28,7 +28,7 @@ __all__ = [
 MOST_LEVELS = 40
 """Deeper nesting is refused: nobody reads it, and Python's own limits are not far."""
 MOST_DIGITS = 100
-"""Of a constant; nobody counts further, and calculating with thousands of digits takes long."""
+"""Most digits of a constant: calculating with thousands of digits takes long."""
 KINDS = {
     "str": "text",
     "float": "a number",

@@ -32,7 +32,7 @@ from millrace.runtime.cep.pattern_model import (
 __all__ = ["read_pattern", "written_pattern"]
 
 MOST_OCCURRENCES = 1_000
-"""Of all parts together; each occurrence is a state of the automaton."""
+"""Limit for all parts together; each occurrence is a state of the automaton."""
 SKIPS = {skip.value: skip for skip in Skip}
 QUANTIFIED = ("times", "optional", "greedy", "inner", "until", "within")
 

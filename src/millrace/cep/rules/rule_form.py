@@ -22,9 +22,9 @@ from millrace.runtime.cep.pattern_rule import RuleAction, RuleChange
 __all__ = ["FORMAT", "read_rule", "rule_from_json", "rule_to_json"]
 
 FORMAT = 1
-"""Of the JSON; a higher one than a program knows is refused."""
+"""Version of the JSON; a higher one than a program knows is refused."""
 MOST_CHARACTERS = 1_000_000
-"""Of the JSON of a rule; it takes a second to compile so much of it, on each subtask."""
+"""Longest JSON of a rule; it takes a second to compile so much of it, on each subtask."""
 
 
 def rule_from_json(form: Any) -> Rule | RuleChange:

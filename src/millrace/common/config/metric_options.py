@@ -8,7 +8,7 @@ from millrace.common.config.options import known
 __all__ = ["REPORTER_PREFIX", "SCOPE_FORMATS"]
 
 REPORTER_PREFIX = "metrics.reporter."
-"""Of what is said about one reporter: ``metrics.reporter.<name>.<parameter>``."""
+"""Prefix of the options of one reporter: ``metrics.reporter.<name>.<parameter>``."""
 
 REPORTERS = known(
     ConfigOptions.key("metrics.reporters").list_type().default_value([]),

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 __all__ = ["RawCodec", "from_arrow", "to_arrow"]
 
 Convert = Callable[[Any], Any]
-"""Of a value that is not None."""
+"""Converts a value that is not None."""
 
 
 @dataclass(frozen=True, slots=True)

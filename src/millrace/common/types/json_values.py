@@ -65,7 +65,7 @@ __all__ = ["MAX_BITS", "TAGS", "dumps", "from_json", "json_text", "to_json", "un
 TAGS = frozenset({"bytes", "map", "float", "int"})
 MAX_DEPTH = 32
 MAX_BITS = 14_000
-"""Of an integer in decimal digits, which Python writes and reads up to 4,300 of."""
+"""Longest integer written in decimal digits: Python reads and writes up to 4,300 of them."""
 _TEXT = (Decimal, uuid.UUID)
 _ISO = (dt.date, dt.time)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["DeltaOptions", "require_no_conditions", "require_plain_columns"]
 
 _COMPUTED = ("delta.invariants", "delta.generationExpression", "delta.identity.start")
-"""Of columns whose values are not the writer's choice."""
+"""Properties of columns whose values the writer cannot choose."""
 
 
 class DeltaOptions:

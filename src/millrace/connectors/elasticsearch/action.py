@@ -125,7 +125,7 @@ def _plain(value: Any) -> Any:
 
 
 _TYPE = "_doc"
-"""Of documents whose emitter names none."""
+"""Type of documents whose emitter names none."""
 _SIGNS_OF_NONE = (b"null", b"NaN", b"Inf")
 """One of them is in a document that has no number where it should."""
 _ENCODE = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number").encode

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["IcebergSink"]
 
 _DONE = "millrace.committed."
-"""Of the property of the table that says how far an application id has come."""
+"""Prefix of the table property that says how far an application id has come."""
 
 
 class IcebergSink(Sink[Any], SupportsOrphanSweep):

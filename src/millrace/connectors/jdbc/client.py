@@ -33,7 +33,7 @@ _KEEPALIVES = {
     "keepalives_count": 3,
     "tcp_user_timeout": 60_000,
 }
-"""Of libpq: a server that is gone without a word is noticed in a minute, not in hours."""
+"""Settings of libpq: a server that vanishes is noticed in a minute, not in hours."""
 _LIBPQ_DRIVERS = ("psycopg", "psycopg2")
 _SQLITE_PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR")
 _POSTGRESQL_REFUSED = ("28", "3D")

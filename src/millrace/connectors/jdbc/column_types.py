@@ -18,7 +18,7 @@ __all__ = ["chosen", "columns_of", "is_ordered", "reflected"]
 
 _MICROSECONDS = 6
 _LONGEST_DECIMAL, _SCALE = 38, 18
-"""Of a NUMERIC that says neither; Flink's."""
+"""Flink's precision and scale for a NUMERIC that has neither."""
 
 
 def reflected(connection: Connection, table: str) -> Table:

@@ -20,7 +20,7 @@ __all__ = ["PulsarWriter", "PulsarWriting", "PulsarStagingWriter"]
 _LARGEST = 5 << 20
 """Bytes of a message that brokers take by default."""
 _TOGETHER_BYTES = 4 << 20
-"""Of messages that are sent together, which brokers take as one."""
+"""Bytes of messages that are sent together, which brokers take as one."""
 
 
 @dataclass(frozen=True)

@@ -305,7 +305,7 @@ def _temporal(
 
 
 _NO_WATERMARK = -(2**63)
-"""Of an operator that none has reached yet."""
+"""Watermark of an operator that none has reached yet."""
 _LAST_WATERMARK = 253_402_300_799_999
 """In ms: the last that dates have, in place of that of the end of the input."""
 

@@ -137,7 +137,7 @@ class WindowAggregate(SingleRel):
     time: int | None
     attached: tuple[int, int, int] | None
     properties: tuple[RowField, ...] = ()
-    """Of window_start, window_end, window_time, which and under which names, in the result."""
+    """The fields of window_start, window_end and window_time that the result has."""
     property_kinds: tuple[str, ...] = ()
     """"start", "end" or "time", one per property."""
 

@@ -39,7 +39,7 @@ _EXTREMES = {
     built_in.LESS_THAN: built_in.MAX,
     built_in.LESS_THAN_OR_EQUAL: built_in.MAX,
 }
-"""Of the values that SOME compares, the one that decides; of ALL it is the other one."""
+"""Aggregate that finds the deciding value for SOME; for ALL it is the other one."""
 
 
 def quantified_value(query: Subquery) -> ResolvedExpression:

@@ -28,7 +28,7 @@ from millrace.state.table_kinds import COLUMN_MAP, COLUMNS
 __all__ = ["KeyField", "ProcessBatchOperator", "key_fields"]
 
 KeyField = str | int
-"""Of the key: a column's name or position."""
+"""A column of the key: its name or position."""
 TIMESTAMP = "timestamp"
 
 
@@ -114,7 +114,7 @@ class ProcessBatchOperator(MapBatchesOperator):
 
     method = "process_batch"
     keys: list[pa.Array]
-    """Of the rows that the function has."""
+    """Keys of the rows that the function has."""
     count: int
 
     def __init__(

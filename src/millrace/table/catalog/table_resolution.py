@@ -40,7 +40,7 @@ from millrace.table.schema import Schema, UnresolvedColumn
 __all__ = ["SessionCatalog", "resolved_columns", "resolved_table"]
 
 BindExpression = Callable[[str, RowType], ResolvedExpression]
-"""Of an expression as SQL and the row that it is over."""
+"""Resolves an SQL expression over the fields of a row."""
 
 
 class SessionCatalog:

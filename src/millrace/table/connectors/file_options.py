@@ -53,7 +53,7 @@ COMPACTION = ConfigOptions.key("auto-compaction").boolean_type().default_value(F
 COMPACTION_SIZE = ConfigOptions.key("compaction.file-size").memory_type().no_default_value()
 COMPACTING: tuple[ConfigOption[Any], ...] = (COMPACTION, COMPACTION_SIZE)
 ROLLING: tuple[ConfigOption[Any], ...] = (ROLLING_SIZE, ROLLOVER, INACTIVITY)
-"""Of formats of lines, whose files may grow over several checkpoints."""
+"""Options of line formats, whose files may grow over several checkpoints."""
 
 _HALF_HOUR = Duration.of_minutes(30)
 _PART_SIZE = 128 << 20

@@ -20,7 +20,7 @@ from millrace.common.types.logical.logical_type import LogicalType
 __all__ = ["Column", "random_words", "sequence", "uniform"]
 
 Column = Callable[[NDArray[np.uint64]], Any]
-"""Of the numbers of rows, an array."""
+"""Makes an array of values from the numbers of rows."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))

@@ -168,7 +168,7 @@ _ARRAYS = {
     "LargeBinaryArray": "BYTES",
     "Date32Array": "DATE",
 }
-"""Of the classes of Arrow's arrays those that say what is in them."""
+"""Types of the values of Arrow's array classes, as far as the class determines them."""
 
 
 def _of_array_class(cls: type) -> LogicalType | None:
