@@ -4,8 +4,7 @@ Run by ``make lint``; exits 1 if a rule is broken. With paths as arguments it ch
 
 Rules:
     opening   a docstring does not begin with "Of", "What", "Who", "How" or another word that puts
-              the thing it names last; the text below a constant or field
-              does not begin with "Of" either
+              the thing it names last; nor does the text below a constant or a field
     who       "who" and "whom" speak of people; "whoever" and "whose ... whose" are not used
     archaic   no "thereof", "wherein", "whereupon" and the like
     chains    no two of "which", "that" and "what" side by side, and no "some of which"
@@ -72,8 +71,8 @@ def check_module(path: Path, text: str) -> Iterator[Finding]:
         if not isinstance(node, kinds):
             continue
         for statement in attribute_docstrings(node.body):
-            if value_of(statement).startswith("Of "):
-                yield Finding(path, statement.lineno, 'begins with "Of": name the thing first')
+            for message in broken_opening(value_of(statement)):
+                yield Finding(path, statement.lineno, message)
         docstring = ast.get_docstring(node)
         if docstring is None:
             continue
@@ -114,13 +113,18 @@ def check_page(path: Path, text: str) -> Iterator[Finding]:
 def broken_first_line(docstring: str) -> Iterator[str]:
     """Yield what is wrong with a docstring's first sentence."""
     first_paragraph = " ".join(docstring.split("\n\n", maxsplit=1)[0].split())
-    opening, _, rest = first_paragraph.partition(" ")
-    # "As `Supervisor.lead`." refers to a twin
-    if opening in OPENINGS and not rest.startswith("`"):
-        yield f'begins with "{opening}": name the thing first'
+    yield from broken_opening(first_paragraph)
     count = len(SENTENCE_END.split(first_paragraph)[0].split())
     if count > MAX_FIRST_SENTENCE:
         yield f"the first sentence has {count} words, at most {MAX_FIRST_SENTENCE} allowed"
+
+
+def broken_opening(text: str) -> Iterator[str]:
+    """Yield what is wrong with a text's first word."""
+    opening, _, rest = text.partition(" ")
+    # "As `Supervisor.lead`." refers to a twin
+    if opening in OPENINGS and not rest.startswith("`"):
+        yield f'begins with "{opening}": name the thing first'
 
 
 def broken_words(prose: str) -> Iterator[str]:

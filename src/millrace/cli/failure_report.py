@@ -17,7 +17,7 @@ _NOBODYS = tuple(
     os.sep + os.path.join(*parts) + os.sep
     for parts in (("pyspark",), ("py4j",), ("concurrent", "futures"))
 )
-"""What stands in tracebacks between the user's code and the cause."""
+"""Paths of the frames in tracebacks between the user's code and the cause."""
 _LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 

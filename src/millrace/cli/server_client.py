@@ -22,7 +22,7 @@ TOKEN_VARIABLE = "MILLRACE_TOKEN"
 REQUEST_TIMEOUT = 30.0
 """Seconds for an answer; uploads have as long as they need."""
 MOST_REDIRECTS = 3
-"""How often a request follows the leadership of several servers."""
+"""Most times that a request follows the leadership of several servers."""
 
 
 class ServerAwayError(JobControlError):

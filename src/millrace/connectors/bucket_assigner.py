@@ -33,7 +33,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """Stands for None, and for a text without characters."""
 _SPECIAL = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
-"""What Hive and Spark write as % and two digits."""
+"""Characters that Hive and Spark write as % and two digits."""
 
 
 @dataclass(frozen=True, slots=True)

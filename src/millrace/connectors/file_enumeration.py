@@ -7,7 +7,7 @@ from dataclasses import dataclass
 __all__ = ["FileEnumeratorProvider", "FileSplitAssignerProvider"]
 
 WHOLE = 1 << 62
-"""As a size of splits: each file is one."""
+"""Size of splits with which each file is one split."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class ArchivedOperator(msgspec.Struct, frozen=True):
     uid: str
     name: str
     description: str = ""
-    """What the operator does, such as ``Calc(select=[id], where=[id > 3])``; empty if its program
+    """The operator's work, such as ``Calc(select=[id], where=[id > 3])``; empty if its program
     does not say more than the name."""
     inputs: tuple[ArchivedOperatorInput, ...] = ()
 

@@ -318,7 +318,7 @@ class JobDetails:
     running: EpochAttempt | None = None
     """The running epoch."""
     waits_for: str = ""
-    """What the job waits for besides its epoch, as shown to waiting clients; empty if it does
+    """Event that the job waits for besides its epoch, as shown to waiting clients; empty if it does
     not wait."""
     checkpoint: int | None = None
     """Number of the newest checkpoint."""

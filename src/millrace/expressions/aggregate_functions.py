@@ -29,7 +29,7 @@ _COLUMNS: dict[str, Callable[[Any], Any]] = {
     "pandas": pandas_argument,
     "arrow": lambda column: column,
 }
-"""What a vectorised function gets of a column."""
+"""Conversion of a column to the argument of a vectorised function."""
 
 
 def aggregate_function(

@@ -119,7 +119,7 @@ class _DeepDocument:
         self._text, self._decoder = text, decoder
         self._place = 0
         self._open: list[tuple[str, list[Any]]] = []
-        """What closes each, and its items; those of an object are keys and values in turn."""
+        """Closing bracket and items of each that is open; an object has keys and values in turn."""
 
     def value(self) -> Any:
         """Value of the whole text.

@@ -15,7 +15,7 @@ from millrace.common.types.row import Row
 __all__ = ["CONVERSION_ERRORS", "misfit_of"]
 
 CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
-"""What `arrow_column` and pyarrow raise of a value that is not of the type."""
+"""Errors that `arrow_column` and pyarrow raise if a value is not of the type."""
 _SHOWN = 200
 
 

@@ -283,4 +283,4 @@ def _arrow(body: Body, columns: list[Any], length: int, site: CallSite, kind: Lo
 
 
 FUNC_TYPES: dict[str, Body] = {"general": _general, "pandas": _pandas, "arrow": _arrow}
-"""What each ``func_type`` is called with."""
+"""Call of a function of each ``func_type``."""

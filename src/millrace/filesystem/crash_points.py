@@ -23,7 +23,7 @@ __all__ = ["VARIABLE", "crash_point"]
 VARIABLE = "MILLRACE_CRASH"
 
 _Traps = Mapping[tuple[str, int], bool]
-"""By name and count of a crash point: whether to raise an error instead of ending the process."""
+"""Whether a crash point raises an error instead of ending the process, by its name and count."""
 
 
 def crash_point(name: str) -> None:

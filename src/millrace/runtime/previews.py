@@ -86,7 +86,7 @@ class WorkerPreview(msgspec.Struct, frozen=True):
     """Newest records of a worker; the content of its file."""
 
     records: dict[str, tuple[PreviewedRecord, ...]]
-    """By the uids of the operators."""
+    """Records by the uids of the operators."""
 
 
 class Preview:

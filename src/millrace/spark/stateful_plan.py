@@ -15,7 +15,7 @@ _STATEFUL = {
     "DeduplicateWithinWatermark": "drops duplicates",
     "GlobalLimit": "has a limit",
 }
-"""What a node does that needs state, by the node's name."""
+"""Work of the nodes that need state, by the node's name."""
 
 
 def keeps_state(what: str) -> JobDefinitionError:

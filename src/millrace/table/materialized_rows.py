@@ -37,7 +37,7 @@ class MaterializedRows:
         """The numbers of the rows with one hash of their text, rising."""
         self._came = 0
         self.let_go = 0
-        """How many of the oldest rows are no longer here."""
+        """Number of the oldest rows that are no longer here."""
 
     def __len__(self) -> int:
         return len(self._left) + self.let_go

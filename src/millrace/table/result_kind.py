@@ -11,6 +11,6 @@ class ResultKind(IntEnum):
     """Whether a result has more content than the statement's success."""
 
     SUCCESS = 0
-    """As of DDL, USE and SET; printed as ``OK``."""
+    """The result of DDL, USE and SET; printed as ``OK``."""
     SUCCESS_WITH_CONTENT = 1
     """Rows, as of SELECT, SHOW and EXPLAIN."""

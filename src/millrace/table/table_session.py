@@ -48,7 +48,7 @@ from millrace.table.table_result import TableResult
 __all__ = ["ANONYMOUS", "TableSession"]
 
 ANONYMOUS = "*anonymous_"
-"""What the names of tables without a name begin with."""
+"""Prefix of the names of anonymous tables."""
 
 _NODE_OPTIONS = (
     table_options.MODEL_CHANGE,
@@ -56,7 +56,7 @@ _NODE_OPTIONS = (
     table_options.TYPE_LENGTH_ENFORCER,
     table_options.NESTED_CONSTRAINT_ENFORCER,
 )
-"""What only one kind of node asks for."""
+"""Options that only one kind of node reads."""
 
 
 class TableSession:

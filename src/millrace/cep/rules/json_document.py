@@ -37,7 +37,7 @@ KINDS = {
     "array": "a list",
     "object": "an object",
 }
-"""What `msgspec` calls a type, in words."""
+"""Plain words for the types that `msgspec` names."""
 STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 
 
@@ -181,4 +181,4 @@ _FIELDS = [f for kind in forms.Form.__subclasses__() for f in msgspec.structs.fi
 NAMES = tuple(dict.fromkeys(f.encode_name for f in _FIELDS))
 """All names that objects of rules may have."""
 WORDS = {f.encode_name: words for f in _FIELDS if (words := _words(f.type))}
-"""By the name of a place: what may be there."""
+"""Words that are allowed in a place, by its name."""

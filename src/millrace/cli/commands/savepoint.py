@@ -29,7 +29,7 @@ GROUP = {
     "sql": savepoint_sql,
     "dispose": savepoint_dispose,
 }
-"""By name; each module has ``register(commands)``."""
+"""Modules of the commands by name; each has ``register(commands)``."""
 _HELP = ("-h", "--help")
 
 

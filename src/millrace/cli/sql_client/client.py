@@ -26,7 +26,7 @@ __all__ = ["RESULT_MODE", "SqlClient"]
 
 RESULT_MODE = "sql-client.execution.result-mode"
 DEFAULT_MAX_ROWS = 1_000_000
-"""As Flink's client."""
+"""Default of Flink's client."""
 ALL_ROWS = -1
 HELP = """\
 Statements end with a semicolon; they may have several lines. Besides those of Flink SQL:

@@ -30,7 +30,7 @@ __all__ = [
 V = TypeVar("V")
 R = TypeVar("R")
 Accumulators = dict[str, "Accumulator[Any, Any]"]
-"""By name."""
+"""Accumulators by name."""
 
 
 class Accumulator(ABC, Generic[V, R]):

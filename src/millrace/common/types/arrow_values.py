@@ -103,7 +103,7 @@ def to_arrow(
 
 
 _FAULTS = (ValueError, TypeError, OverflowError, AttributeError, LookupError, InvalidOperation)
-"""What pyarrow and conversions raise; Arrow's own exceptions are among these."""
+"""Errors that pyarrow and conversions raise; Arrow's own are among these."""
 
 
 def _misfit(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "VALUE", "from_records", "kinds_of", "to_records"]
 
 FORMS = ("dict", "row", "tuple", "value")
-"""What the records of a columnar batch can be as Python objects."""
+"""Forms that the records of a columnar batch can have as Python objects."""
 VALUE = "value"
 """The one column of records that have no fields."""
 

@@ -25,7 +25,7 @@ class RowKind(Enum):
 INSERT = RowKind.INSERT
 _SHORT = ("+I", "-U", "+U", "-D")
 _KINDS = tuple(RowKind)
-"""By their numbers."""
+"""Kinds of rows by their numbers."""
 
 INSERT_ONLY = frozenset({RowKind.INSERT})
 """The kinds of rows of a table to which rows are only added."""

@@ -41,10 +41,10 @@ BatchCheck = Callable[[Sequence[Any]], bool]
 """Whether all of the values are of the type."""
 
 ELEMENTS = 100
-"""How many elements of a list, set, array or map are looked at."""
+"""Number of elements of a list, set, array or map that are checked."""
 
 CHUNK = 500
-"""How many records are turned into columns together."""
+"""Number of records that are turned into columns together."""
 
 NONE = type(None)
 _FORMATS = {"BYTE": "b", "SHORT": "h", "INT": "i", "LONG": "q"}

@@ -22,10 +22,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "blob": (bytes, bytearray, memoryview),
     "boolean": (bool, numpy.bool_),
 }
-"""By type of column the types of values: the driver makes five zero bytes of 5, and stores 7 as a
+"""Types of values by type of column: the driver makes five zero bytes of 5, and stores 7 as a
 boolean."""
 _NOT_KINDS: dict[str, tuple[type, ...]] = {"date": (datetime, int, numpy.integer)}
-"""By type of column the types that it is not for: the driver drops the time of day, and takes 5
+"""Types of values that a column must not get: the driver drops the time of day, and takes 5
 for a day more than five million years ago."""
 
 

@@ -21,7 +21,7 @@ _KINDS = {
     "delete": RowKind.DELETE.value,
 }
 _RANKS = {"delete": 0, "update_preimage": 0, "insert": 1, "update_postimage": 1}
-"""What a version takes away comes before what it brings: the library mixes them."""
+"""Order of a version's changes: removals come before additions; the library mixes them."""
 
 
 class DeltaChangesReader(SplitReader[Any]):

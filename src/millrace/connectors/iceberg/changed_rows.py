@@ -17,7 +17,7 @@ __all__ = ["any_of", "change_rows"]
 
 
 _ATTEMPTS = 5
-"""As many as Iceberg makes of a commit (``commit.retry.num-retries``)."""
+"""Attempts of a commit; Iceberg's ``commit.retry.num-retries`` allows as many."""
 
 
 def change_rows(

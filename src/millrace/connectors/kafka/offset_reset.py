@@ -21,7 +21,7 @@ _POLICIES = {
     **dict.fromkeys((_LATEST, "largest", "end"), _LATEST),
     **dict.fromkeys((_ERROR, "none"), _ERROR),
 }
-"""By the words of librdkafka and of Kafka's Java clients."""
+"""Resets by the words of librdkafka and of Kafka's Java clients."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ _CHUNK = 10_000
 _QUEUE_FULL_WAIT_S = 0.05
 _MOMENT_S = 0.001
 _MOMENTS_S = 0.05
-"""How long `BatchProducer.flush` looks every moment: by itself the client does every 10 ms."""
+"""Time in which `BatchProducer.flush` looks every moment: the client itself looks every 10 ms."""
 _DEFAULTS = {
     "acks": "all",
     "enable.idempotence": "true",

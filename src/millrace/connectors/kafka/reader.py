@@ -43,7 +43,7 @@ _EXPECTANT_EPOCHS = 20
 _BACKLOG = 1_000
 """Records that a partition must have in store for the reader to wait for them."""
 _FETCH_PATIENCE_S = 0.2
-"""How long it waits for them in an epoch: the next epoch would cost more than the fetch."""
+"""Time to wait for messages in an epoch: the next epoch would cost more than the fetch."""
 
 
 class _OpenPartition:

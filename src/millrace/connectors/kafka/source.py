@@ -48,7 +48,7 @@ _PREFETCH = {
     "queued.max.messages.kbytes": str(64 << 10),
     "queued.min.messages": "200000",
 }
-"""What a consumer fetches ahead, unless properties say otherwise: an epoch under load takes tens of
+"""Amount that a consumer fetches ahead, unless properties change it: an epoch takes tens of
 thousands of records from one partition at once. By default the client looks only every second
 whether there is room again, which is far longer than a full queue lasts."""
 

@@ -17,7 +17,7 @@ __all__ = ["TopicPartitions"]
 
 _TIMEOUT_S = 30.0
 _FRESH_S = 300.0
-"""As long as the client itself keeps what it knows of topics."""
+"""Age up to which metadata of topics is used; the client itself keeps it as long."""
 
 
 class TopicPartitions:

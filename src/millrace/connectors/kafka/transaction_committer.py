@@ -25,7 +25,7 @@ REQUEST_TIMEOUT_S = 30.0
 TRANSACTION_TIMEOUT = "transaction.timeout.ms"
 _DEFAULT_TRANSACTION_MS = 60_000
 _LONGEST_TRANSACTION_MS = 900_000
-"""What brokers allow by default (``transaction.max.timeout.ms``)."""
+"""Longest transaction that brokers allow by default (``transaction.max.timeout.ms``)."""
 _SLOWEST_BYTES_PER_S = 500_000
 """A transaction is given as much time as its records take at this rate, uncompressed."""
 

@@ -10,7 +10,7 @@ from millrace.connectors.kinesis.shard_split import KinesisShardSplit
 __all__ = ["KinesisShardAssigner"]
 
 _HASH_KEYS = 1 << 128
-"""How many there are."""
+"""Number of all hash keys."""
 
 
 class KinesisShardAssigner(ABC):

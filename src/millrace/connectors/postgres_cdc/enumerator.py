@@ -111,7 +111,7 @@ class _State:
     unread: frozenset[tuple[str, int]] = frozenset()
     """Chunks that are being read: table and number."""
     pages: tuple[tuple[str, int, tuple[Page, ...]], ...] = ()
-    """By table and number of the chunk."""
+    """Pages by table and number of the chunk."""
 
 
 @dataclass

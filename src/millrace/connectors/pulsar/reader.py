@@ -32,7 +32,7 @@ from millrace.connectors.wake_ups import EMPTY_ROUNDS, SAFETY_MS, MessageWaiter
 __all__ = ["PulsarReader", "ReadUpTo"]
 
 _FETCH_PATIENCE_S = 0.05
-"""How long an epoch waits for more of what is coming: another epoch would cost more."""
+"""Time that an epoch waits for further messages: another epoch would cost more."""
 _MOMENT_MS = 10
 _MOST_WAITERS = 16
 """Partitions for which threads wait. A reader that has more is polled."""

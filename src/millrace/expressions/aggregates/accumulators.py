@@ -75,7 +75,7 @@ _RETRACTING: dict[FunctionDefinition, _Make] = {
     **dict.fromkeys(_UNIONS, partial(CountedBitmapAccumulator, intersection=False)),
     **dict.fromkeys(_INTERSECTIONS, partial(CountedBitmapAccumulator, intersection=True)),
 }
-"""Those that keep more where rows may be taken back."""
+"""Accumulators that keep more if rows may be taken back."""
 _WITH_OPTIONS: dict[
     FunctionDefinition,
     Callable[[tuple[LogicalType, ...], LogicalType, CallOptions | None], ColumnAccumulator],

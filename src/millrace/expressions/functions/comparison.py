@@ -41,7 +41,7 @@ _MEET_TEXTS = (
 )
 """Types to which a text that is compared with one of them is cast."""
 _EQUALITIES = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
-"""As in Flink, these do not read numbers from texts; the others do."""
+"""Comparisons that do not read numbers from texts, as in Flink; the others do."""
 
 _ORDERS = ("<", "<=", ">", ">=", "BETWEEN")
 

@@ -43,7 +43,7 @@ _COUNTS: dict[str, range | tuple[int, ...]] = {
     "O": (1, 4),
     "Z": range(1, 6),
 }
-"""How often each letter may stand."""
+"""Numbers of repetitions that each letter may have."""
 _ZONED = frozenset("VvzOXxZ")
 Printer = Callable[[datetime, int], str]
 """Makes a text of a time and its nanoseconds."""
@@ -351,7 +351,7 @@ _OFFSETS = (
     r"[+-]\d{4}(?:\d\d)?",
     r"[+-]\d\d:\d\d(?::\d\d)?",
 )
-"""What X and x read, by their number."""
+"""Patterns of the texts that X and x read, by the number of letters."""
 _NAMED_ZONE = r"[A-Za-z][A-Za-z0-9~/._+-]+"
 _READ_ZONES: dict[str, str] = {
     "O": r"GMT(?:[+-]\d{1,2}(?::\d\d(?::\d\d)?)?)?",

@@ -112,7 +112,7 @@ def property_of(name: str, unicode: bool) -> CodePoints | None:
 
 _WIDE = {"Alpha": "alphabetic", "Lower": "lowercase", "Upper": "uppercase", "Punct": "punctuation",
          "Space": "white_space", "Cntrl": "control"}  # fmt: skip
-"""What POSIX calls by another name."""
+"""Classes that POSIX calls by another name."""
 _SOUGHT: dict[str, Callable[[str], CodePoints | None]] = {
     "gc": general_category,
     "general_category": general_category,

@@ -15,7 +15,7 @@ __all__ = ["like_regex", "similar_regex"]
 _ONE = "[^\n\r\x85\u2028\u2029]"
 _ANY = "(?s:.*)"
 _SPECIAL = "[]()|^-+*_%?{}"
-"""What an escape makes plain in SIMILAR TO."""
+"""Characters that an escape makes plain in SIMILAR TO."""
 _SETS = {
     "[:ALPHA:]": "\\p{Alpha}",
     "[:UPPER:]": "\\p{Upper}",

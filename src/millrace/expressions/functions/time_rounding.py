@@ -15,7 +15,7 @@ __all__ = ["ROUNDED_UNITS", "rounded_time"]
 _FINE = {"SECOND": 0, "MILLISECOND": 3, "MICROSECOND": 6, "NANOSECOND": 9}
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _YEARS = {"DECADE": (10, 0), "CENTURY": (100, 1), "MILLENNIUM": (1000, 1)}
-"""How many years each has, and in which year the first begins: there was no year 0."""
+"""Number of years of each, and the year in which the first begins: there was no year 0."""
 _CALENDAR = ("YEAR", "QUARTER", "MONTH", "WEEK")
 ROUNDED_UNITS = (
     *("MILLENNIUM", "CENTURY", "DECADE", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY"),

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 __all__ = ["BatchSendingFunction", "Combination"]
 
 Combination = Literal["sum", "min", "max"]
-"""How messages for the same vertex become one, where they are sent and where they arrive."""
+"""Function that makes one message of all for a vertex, on the sending and the receiving side."""
 
 
 class BatchSendingFunction(IterationFunction):
     """Function that sends messages for whole batches of vertices."""
 
     combine: Combination = "sum"
-    """How messages for the same vertex become one."""
+    """Function that makes one message of all for a vertex."""
     edges: EdgeBatch
     """The edges in the direction of messages."""
     _messages: BatchMessages

@@ -57,7 +57,7 @@ _NULL_TREATMENTS: Final = {
     built_in.FIRST_VALUE: ("IGNORE",),
     built_in.LAST_VALUE: ("IGNORE",),
 }
-"""What a function does with nulls and can be told to. FIRST_VALUE and LAST_VALUE pass over them."""
+"""Treatments of NULL that a call may ask for. FIRST_VALUE and LAST_VALUE pass over NULL."""
 
 _TIMES = (DateType, TimeType, TimestampType, LocalZonedTimestampType)
 

@@ -21,7 +21,7 @@ _OF_QUERIES = (
     *("OPTIONS", "STATE_TTL", "LOOKUP", "MULTI_JOIN"),
     *("BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP"),
 )
-"""How rows are brought together Spark decides: the hints about that change nothing."""
+"""Hints of a query. Those about the exchange of rows change nothing: Spark decides it."""
 _OF_TABLES = ("OPTIONS",)
 
 

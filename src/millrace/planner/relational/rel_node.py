@@ -284,7 +284,7 @@ class TableFunctionKind(Enum):
     UNNEST = "UNNEST"
     """A row per element of its arguments."""
     REPLICATE_ROWS = "$REPLICATE_ROWS$"
-    """As many rows without columns as its argument says."""
+    """Gives as many rows without columns as its argument says."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from millrace.planner.relational.rewriting import bottom_up, conjunction, conjun
 __all__ = ["with_join_keys"]
 
 Sides = tuple[ResolvedExpression, ResolvedExpression]
-"""What must be equal: of the left row, and of the right one; both over the joined row."""
+"""The equal expressions of the left and of the right row; both are over the joined row."""
 
 
 def with_join_keys(rows: RelNode) -> RelNode:

@@ -34,7 +34,7 @@ _KINDS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda count: timedelta(microseconds=count),
     ),
 }
-"""By name: the class, and how its values become JSON and come back. A datetime is a date, too."""
+"""Class, writer and reader of values in JSON, by name. A datetime is a date, too."""
 
 
 def reads_back(kind: LogicalType) -> bool:

@@ -26,7 +26,7 @@ __all__ = ["Call", "ConditionContext", "Matcher", "any_call"]
 
 Call = Callable[[Any], Any]
 Entries = dict[MatchedEntry | tuple[MatchedEntry, str], MatchedEntry]
-"""What an event was taken to, after which entry; one for another name is under that, too."""
+"""Entries of an event by the entry before; one for another name is under that name, too."""
 
 
 class ConditionContext(IterativeCondition.Context):

@@ -54,7 +54,7 @@ class SinkOperator(Operator):
         """Encoded state of the writer, as known to be in the table."""
         self._committables: list[bytes] = []
         self._returned: list[Any] = []
-        """What can change of the committables of the epoch before: their list, and the first."""
+        """Parts of the last epoch's committables that can change: their list, and the first."""
         self._is_flushed = True
         """Whether the writer, if there is one, was told that nothing may stay open."""
         self._wakeup: int | None = None

@@ -130,7 +130,7 @@ class LoadFailure(msgspec.Struct, frozen=True):
     attempt: int
     """Number of the attempt that the worker is, or was to be, wired for."""
     what: str
-    """What cannot be loaded, for messages."""
+    """Name of the thing that cannot be loaded, for messages."""
     traceback: str
     is_lasting: bool
     """Whether another attempt would fail for the same reason."""

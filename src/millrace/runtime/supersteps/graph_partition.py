@@ -13,7 +13,7 @@ __all__ = ["Array", "Combine", "GraphPartition", "combining"]
 
 Array = npt.NDArray[Any]
 Combine = Literal["sum", "min", "max", "or", "and"]
-"""How values for the same vertex become one."""
+"""Function that makes one value of all values for a vertex."""
 
 _COMBINING: dict[str, np.ufunc] = {
     "sum": np.add,

@@ -32,7 +32,7 @@ class AlertCondition:
     holds: bool
     """Whether people should be alerted."""
     message: str = ""
-    """What is wrong, as a sentence without a subject: ``has restarted 4 times in 10 min``."""
+    """The problem as a sentence without a subject: ``has restarted 4 times in 10 min``."""
     value: float | None = None
     """The measured value; times are in ms."""
     threshold: float | None = None

@@ -16,7 +16,7 @@ from millrace.server.observed_job import ObservedJob
 __all__ = ["ROUTES", "cluster_overview"]
 
 REFRESH_MS = 3_000
-"""As Flink's ``web.refresh-interval``."""
+"""Flink's ``web.refresh-interval``."""
 _CANCELLED = (JobStatus.CANCELED, JobStatus.SUSPENDED)
 
 

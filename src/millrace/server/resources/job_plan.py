@@ -36,7 +36,7 @@ class PlanOperator(msgspec.Struct, frozen=True):
     uid: str
     name: str
     description: str
-    """What the operator does, in the form of EXPLAIN; empty if only its name is known."""
+    """Description of the operator in the form of EXPLAIN; empty if only its name is known."""
 
 
 class PlanNode(msgspec.Struct, frozen=True):

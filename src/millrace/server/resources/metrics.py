@@ -23,7 +23,7 @@ AGGREGATES: Mapping[str, Callable[[list[float]], float]] = {
     "avg": lambda values: sum(values) / len(values),
 }
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
-"""As Flink's reporters, an operator's name in a metric's name has no other characters."""
+"""Characters that an operator's name loses in a metric's name, as in Flink's reporters."""
 GET = QueryParameter("get", description="names of metrics, separated by commas; none: all names")
 AGG = QueryParameter("agg", description="of min, max, sum, avg, separated by commas; none: all")
 

@@ -28,7 +28,7 @@ _START = (
     f"--conf={CLAIM_MODE.key}=",
     f"--conf={KEEP_CLAIMED.key}=",
 )
-"""How options begin that say where a job starts from, and whether it owns that snapshot."""
+"""Prefixes of options that say where a job starts from, and whether it owns that snapshot."""
 
 _TAKE_OVER = (_CLAIM_MODE, "CLAIM", f"--conf={KEEP_CLAIMED.key}=true")
 """The ended job can no longer commit what is pending in its last checkpoint; its first rerun

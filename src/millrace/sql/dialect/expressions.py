@@ -67,7 +67,7 @@ _NOT_FLINKS = {
 }
 _OPERATORS = ("AND", "OR", "IS", "IN", "LIKE", "BETWEEN", "NOT")
 MAX_FLAT = 32
-"""How many conditions joined by AND or OR are a chain and not a balanced tree."""
+"""Most conditions joined by AND or OR that are a chain; more become a balanced tree."""
 
 
 class ExpressionParser(SpecialCallParser):

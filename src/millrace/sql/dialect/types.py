@@ -13,7 +13,7 @@ from millrace.sql.errors import SqlParserError
 __all__ = ["TypeParser"]
 
 _UNBOUNDED = {"VARCHAR": "STRING", "VARBINARY": "BYTES"}
-"""What types without a length are in statements; those of the API have one sign then."""
+"""Types without a length, as statements name them; in the API such types have one sign."""
 _TIME_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 
 

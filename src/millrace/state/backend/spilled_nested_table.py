@@ -70,7 +70,7 @@ class _NestedCursor(NamedTuple):
 
 
 class _Before(NamedTuple):
-    """What `SpilledNestedTable._note_sealed` changed, for the roll-back of a waiting epoch."""
+    """Changes of `SpilledNestedTable._note_sealed`, for the roll-back of a waiting epoch."""
 
     estimate: int = 0
     unsaved: Mapping[Any, set[Any] | None] = {}

@@ -26,7 +26,7 @@ _PRECEDENCE: dict[type[exp.Expr], int] = {
     **dict.fromkeys((exp.Mul, exp.Div, exp.Mod), 6),
     exp.Neg: 7,
 }
-"""How strongly operators bind; others are calls, around which no brackets are needed."""
+"""Binding strength of operators; others are calls, around which no brackets are needed."""
 _CALL = 8
 
 

@@ -73,7 +73,7 @@ CATALOGS: Plugins[CatalogFactory] = Plugins(
     {"generic_in_memory": _InMemory(), "file": _Files(), "spark": _Spark(), "jdbc": _Jdbc()},
     CatalogError,
 )
-"""By the value of the option ``type``."""
+"""Factories by the value of the option ``type``."""
 
 
 def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:

@@ -28,7 +28,7 @@ FILE_METADATA: dict[str, tuple[str, Callable[[FileStatus], Any]]] = {
     "file.path": ("STRING", lambda file: file.location),
     "file.size": ("BIGINT", lambda file: file.length),
 }
-"""By key, the type and what gives it of a file."""
+"""Type and getter of each metadata key of a file."""
 
 
 class TableFileFormat(FileFormat[Any]):

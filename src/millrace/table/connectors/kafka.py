@@ -29,7 +29,7 @@ from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, 
 __all__ = ["KafkaFactory", "TopicFormats"]
 
 _OF_VALUE = "value."
-"""What keys of metadata begin with that the format of values gives."""
+"""Prefix of the keys of metadata that the format of values gives."""
 _FORMATS = (keys.FORMAT.key, keys.VALUE_FORMAT.key, keys.KEY_FORMAT.key)
 
 

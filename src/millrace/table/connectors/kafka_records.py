@@ -53,7 +53,7 @@ READABLE_METADATA: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "timestamp-type": ("STRING", lambda message: _TIMESTAMP_TYPES[message.timestamp()[0]]),
     "topic": ("STRING", lambda message: message.topic()),
 }
-"""By key, the type and what gives it of a message of the client."""
+"""Type and getter of each metadata key of a message of the client."""
 WRITABLE_METADATA = ("headers", "timestamp")
 
 

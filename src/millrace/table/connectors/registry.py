@@ -67,7 +67,7 @@ def _own_factory(identifier: str) -> TableFactory | None:
 CONNECTORS: Plugins[TableFactory] = Plugins(
     "millrace.connectors", TableFactory, "connector", _OwnConnectors(), CatalogError
 )
-"""By the value of the option ``connector``."""
+"""Factories by the value of the option ``connector``."""
 
 
 def register_factory(factory: TableFactory) -> None:

@@ -201,4 +201,4 @@ AVRO_FORMATS: dict[str, MessageFormat] = {
     "avro-confluent": ConfluentAvroFormat(),
     "debezium-avro-confluent": DebeziumAvroFormat(),
 }
-"""By the value of the option ``format``."""
+"""Formats by the value of the option ``format``."""

@@ -148,4 +148,4 @@ BULK_FORMATS: Plugins[BulkTableFormat] = Plugins(
     },
     CatalogError,
 )
-"""By the value of the option ``format``."""
+"""Formats by the value of the option ``format``."""

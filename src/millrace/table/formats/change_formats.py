@@ -140,4 +140,4 @@ CHANGE_FORMATS: dict[str, MessageFormat] = {
     "maxwell-json": MaxwellJsonFormat(),
     "ogg-json": OggJsonFormat(),
 }
-"""By the value of the option ``format``."""
+"""Formats by the value of the option ``format``."""

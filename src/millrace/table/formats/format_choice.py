@@ -30,7 +30,7 @@ MESSAGE_FORMATS: Plugins[MessageFormat] = Plugins(
     {**ROW_FORMATS, **AVRO_FORMATS, **PROTOBUF_FORMATS, **CHANGE_FORMATS},
     CatalogError,
 )
-"""By the value of the option ``format``: all there are."""
+"""All formats by the value of the option ``format``."""
 
 
 def chosen(name: str, key: str, known: Mapping[str, Any]) -> Any:

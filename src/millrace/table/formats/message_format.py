@@ -232,4 +232,4 @@ ROW_FORMATS: dict[str, MessageFormat] = {
     "json": JsonFormat(),
     "raw": RawFormat(),
 }
-"""By the value of the option ``format``: those whose messages are rows that are added."""
+"""Formats whose messages are added rows, by the value of the option ``format``."""

@@ -120,4 +120,4 @@ class _NamedRows(SerializationSchema[Row]):
 
 
 PROTOBUF_FORMATS: dict[str, MessageFormat] = {"protobuf": ProtobufFormat()}
-"""By the value of the option ``format``."""
+"""Formats by the value of the option ``format``."""
