@@ -8,6 +8,7 @@ inside the loop are waited for: a function that always sets another timer keeps 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
@@ -22,6 +23,11 @@ T = TypeVar("T")
 class IterativeStream(DataStream[T]):
     """The beginning of a loop. Flink: class ``IterativeStream``.
 
+    Args:
+        stream: the stream that enters the loop.
+        name: name of the operator at the beginning.
+        operator: function that makes this operator for a loop.
+
     Example:
         >>> from millrace.datastream import StreamExecutionEnvironment
         >>> env = StreamExecutionEnvironment.get_execution_environment()
@@ -31,12 +37,15 @@ class IterativeStream(DataStream[T]):
         >>> results = less.filter(lambda n: n <= 0)
     """
 
-    def __init__(self, stream: DataStream[T]) -> None:
+    def __init__(
+        self,
+        stream: DataStream[T],
+        name: str = "Iteration Head",
+        operator: Callable[[str], IterationHeadOperator] = IterationHeadOperator,
+    ) -> None:
         env = stream.get_execution_environment()
         self._loop = env.new_loop()
-        head = stream._transform(
-            "Iteration Head", Role.OPERATOR, partial(IterationHeadOperator, self._loop), ()
-        )
+        head = stream._transform(name, Role.OPERATOR, partial(operator, self._loop), ())
         head.loop = self._loop
         if all(source.partitioning is None for source in stream._inputs):
             widest = max((s.transformation for s in stream._inputs), key=lambda t: t.parallelism)

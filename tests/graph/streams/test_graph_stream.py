@@ -166,7 +166,7 @@ def test_shortest_paths_at_every_checkpoint(seed: int) -> None:
     vertices = list(range(dice.choice([5, 12, 30])))
     history = History(dice, vertices, weights=True)
     rows: list[Any] = []
-    with MiniJob(dice.choice([1, 2]), workers=2, seed=seed) as job:
+    with MiniJob(workers=2, seed=seed) as job:
         source = job.source()
         read = job.collect(source.stream)
         graph = GraphStream(source.stream, value_type=Types.DOUBLE())
@@ -184,7 +184,7 @@ def test_ranks_at_every_checkpoint(seed: int) -> None:
     dice = random.Random(seed)
     history = History(dice, list(range(dice.choice([4, 10, 30]))))
     rows: list[Any] = []
-    with MiniJob(dice.choice([1, 2]), workers=2, seed=seed) as job:
+    with MiniJob(workers=2, seed=seed) as job:
         source = job.source()
         read = job.collect(source.stream)
         results = job.collect(GraphStream(source.stream).page_rank(tolerance=1e-7))

@@ -13,10 +13,10 @@ import pyarrow as pa
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.runtime.operator import Operator
 
-__all__ = ["PacedOperator", "changelog"]
+__all__ = ["SHARE", "PacedOperator", "changelog"]
 
 _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
-_SHARE = 4
+SHARE = 4
 """Times as long as the last round of results an operator waits for further changes before the next
 one."""
 
@@ -105,4 +105,4 @@ class PacedOperator(Operator):
         began = time.perf_counter()
         self.give_results()
         seconds = time.perf_counter() - began
-        self._due = self.context.clock() + round(1000 * _SHARE * seconds)
+        self._due = self.context.clock() + round(1000 * SHARE * seconds)

@@ -15,6 +15,7 @@ from millrace.common.types.logical.logical_type import ArrayType, RawType
 from millrace.common.types.record_fields import positions
 from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.common.window import WindowAssigner
+from millrace.datastream.iterative_stream import IterativeStream
 from millrace.datastream.stream import DataStream
 from millrace.graph.elements import EdgeDirection
 from millrace.graph.streams.components_operator import (
@@ -29,6 +30,7 @@ from millrace.graph.streams.edge_columns import (
     CHANGE,
     HIGH,
     LOW,
+    SOURCE,
     EdgeColumnsOperator,
     EdgeFormat,
     PairsOperator,
@@ -50,7 +52,9 @@ from millrace.graph.streams.edge_table import (
 )
 from millrace.graph.streams.edge_windows import EdgeWindows, NeighboursOperator
 from millrace.graph.streams.forest_operator import ForestOperator
+from millrace.graph.streams.lockstep_operator import BUNDLES, target_of
 from millrace.graph.streams.ranks_operator import RANK, RanksOperator
+from millrace.graph.streams.solver_operator import SolverOperator
 from millrace.graph.streams.triangles_operator import (
     CELL,
     COLOURS,
@@ -325,7 +329,8 @@ class GraphStream:
         """Rows (vertex, distance) of the vertices that can be reached from a vertex: the sums of
         the edges' values along shortest paths. Edges without values have the length 1.
 
-        One subtask keeps all edges.
+        Each subtask has the edges that begin at its vertices. Subtasks compute paths together
+        (`millrace.graph.streams.lockstep_operator`).
 
         Args:
             source: id of the vertex at which paths begin.
@@ -334,13 +339,13 @@ class GraphStream:
             JobDefinitionError: values are no numbers, or ``source`` is not of the type of the ids.
         """
         start = self._vertex(source)
-        return self._solved("Shortest Paths", DISTANCE, DistancesOperator, start)
+        return self._solved("Distances", DISTANCE, DistancesOperator, start)
 
     def page_rank(self, damping: float = 0.85, tolerance: float = 1e-4) -> DataStream[Any]:
         """Rows (vertex, rank): PageRank, refreshed around each change. The ranks of a graph without
         ends have the mean 1; divide them by their sum to have probabilities.
 
-        One subtask keeps all edges.
+        Each subtask has the edges that begin at its vertices, as for `shortest_paths`.
 
         Args:
             damping: probability of following an edge.
@@ -355,10 +360,10 @@ class GraphStream:
             )
         plain = self._copy(self._changes)
         plain._value_info = None  # values do not count
-        return plain._solved("PageRank", RANK, RanksOperator, damping, tolerance)
+        return plain._solved("Ranks", RANK, RanksOperator, damping, tolerance)
 
     def _solved(
-        self, name: str, result: str, operator: Callable[..., Operator], *arguments: Any
+        self, name: str, result: str, operator: Callable[..., SolverOperator], *arguments: Any
     ) -> DataStream[Any]:
         weighted = self._value_info is not None
         kind = self._format.value
@@ -369,7 +374,8 @@ class GraphStream:
             )
         edges = _beside(self._changes, "Lengths", partial(LengthsOperator, weighted))
         factory = partial(operator, self._format.vertex, *arguments)
-        solved = _single(_then(edges.global_(), name, factory))
+        solved = IterativeStream(edges.key_by(SOURCE), name, factory)
+        solved.close_with(solved.get_side_output(BUNDLES).partition_custom(target_of, 0))
         return _in_order(_typed(solved, [VERTEX, result], [self._vertex_info, Types.DOUBLE()]))
 
     # -- building ----------------------------------------------------------------------

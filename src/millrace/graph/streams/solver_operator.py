@@ -1,8 +1,10 @@
-"""Base of operators that keep all edges of a graph in one subtask, and a number for each vertex."""
+"""Base of operators that keep a number for each vertex, whose subtasks have the edges that begin at
+their vertices."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,21 +13,23 @@ import pyarrow as pa
 
 from millrace.common.types.batch import ColumnBatch
 from millrace.graph.streams.adjacency import Adjacency
-from millrace.graph.streams.changelog import PacedOperator, changelog
+from millrace.graph.streams.changelog import changelog
 from millrace.graph.streams.copies import counted
 from millrace.graph.streams.edge_columns import CHANGE, SOURCE, TARGET, VALUE, numbers_of
 from millrace.graph.streams.edge_table import VERTEX, slot_table
-from millrace.graph.streams.forest_operator import edge_keys
+from millrace.graph.streams.lockstep_operator import LockstepOperator
 from millrace.graph.streams.node_numbers import NodeNumbers
+from millrace.state.column_key_groups import owners_of_columns
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.growable_columns import grown
 from millrace.state.columns.hash_index import Positions, distinct
 from millrace.state.columns.positions import ValueColumn
 
-__all__ = ["Edges", "Floats", "Integers", "SolverOperator"]
+__all__ = ["Edges", "Floats", "Integers", "SolverOperator", "joined"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass
@@ -36,7 +40,6 @@ class Edges:
         x, y: nodes of source and target by slot.
         weight: weight by slot.
         out, into: slots of the edges that begin or end at a node.
-        degree: number of edges at a node.
     """
 
     x: Integers
@@ -44,45 +47,41 @@ class Edges:
     weight: Floats
     out: Adjacency
     into: Adjacency
-    degree: Integers
 
     @staticmethod
     def empty() -> Edges:
         """No edges."""
-        none = np.zeros(0, np.int64)
-        return Edges(none, none, np.zeros(0), Adjacency(), Adjacency(), none)
+        return Edges(_NONE, _NONE, np.zeros(0), Adjacency(), Adjacency())
 
-    def connect(self, slots: Positions, x: Integers, y: Integers, nodes: int) -> None:
-        """Add edges among so many nodes."""
-        self.degree = grown(self.degree, nodes)
-        if not slots.size:
-            return
-        most = int(slots.max()) + 1
-        self.x, self.y = grown(self.x, most), grown(self.y, most)
-        self.weight = grown(self.weight, most)
-        self.x[slots], self.y[slots] = x, y
-        self.out.add(x, slots)
-        self.into.add(y, slots)
-        np.add.at(self.degree, np.concatenate([x, y]), 1)
+    def connect(self, slots: Positions, x: Integers, y: Integers, weights: Floats) -> None:
+        """Add edges."""
+        if slots.size:
+            most = int(slots.max()) + 1
+            self.x, self.y = grown(self.x, most), grown(self.y, most)
+            self.weight = grown(self.weight, most)
+            self.x[slots], self.y[slots], self.weight[slots] = x, y, weights
+            self.out.add(x, slots)
+            self.into.add(y, slots)
 
     def disconnect(self, slots: Positions) -> None:
         """Remove edges."""
         if slots.size:
-            x, y = self.x.take(slots), self.y.take(slots)
-            self.out.remove(x, slots)
-            self.into.remove(y, slots)
-            np.subtract.at(self.degree, np.concatenate([x, y]), 1)
+            self.out.remove(self.x.take(slots), slots)
+            self.into.remove(self.y.take(slots), slots)
 
 
-class SolverOperator(PacedOperator):
-    """Keeps edges, told apart by source, target and value, and a number for each vertex.
+class SolverOperator(LockstepOperator):
+    """Keeps the edges that begin at the subtask's vertices, told apart by source, target and value,
+    and a number for each of these vertices.
 
     Args:
         vertex_type: type of the ids.
         result: name of the number in the results.
+        loop: loop of the messages between subtasks.
     """
 
-    def __init__(self, vertex_type: pa.DataType, result: str) -> None:
+    def __init__(self, vertex_type: pa.DataType, result: str, loop: str) -> None:
+        super().__init__(loop)
         self._vertex, self._result = vertex_type, result
 
     def open(self) -> None:
@@ -91,17 +90,28 @@ class SolverOperator(PacedOperator):
             ValueColumn(np.dtype(np.int64), name="copies"),
             ValueColumn(np.dtype(np.int64), name="counted"),
         )
-        key = edge_keys(self._vertex)
-        columns = ColumnsOf(key, (pa.float64(),), (), values, (SOURCE, TARGET))
-        self._table = slot_table(self.context, "@edges", columns)
+        inner = (self._vertex, pa.float64())
+        columns = ColumnsOf((self._vertex,), inner, (), values, (SOURCE,))
+        self._table = slot_table(self.context, "@out-edges", columns)
         self._schema = pa.schema({VERTEX: self._vertex, self._result: pa.float64()})
 
     def restore(self) -> None:
-        self._touched: list[Positions] = []
+        self._derive()
+        super().restore()
+
+    def _derive(self) -> None:
+        """Make from the state what is not in it: numbers of vertices, and edges by vertex."""
+        table = self._table
         self._nodes, self._edges = NodeNumbers(self._vertex), Edges.empty()
-        slots = self._table.live_slots()
-        self._connect(slots)
-        self._solve()
+        self._owner = np.zeros(0, np.int64)
+        self._known = 0
+        slots = table.live_slots()
+        copies, counts = table.column(0).take(slots), table.column(1).take(slots)
+        changed = slots[(copies != counts) | (copies == 0)]
+        self._touched = [changed] if changed.size else []
+        self._clear()
+        self._connect(slots[counts > 0])
+        self._load()
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         if not len(batch):
@@ -112,64 +122,91 @@ class SolverOperator(PacedOperator):
         counted(slots, numbers_of(data, CHANGE), table.column(0))
         self._touched.append(slots)
 
-    def has_changes(self) -> bool:
+    def has_input(self) -> bool:
         return bool(self._touched)
 
-    def give_results(self) -> None:
-        table = self._table
-        slots = distinct(np.concatenate(self._touched))
+    def _waiting(self) -> tuple[Positions, Integers, Integers]:
+        """Edges that have changed: their slots, present copies, and copies that count so far."""
+        slots = distinct(np.concatenate([_NONE, *self._touched]))
         self._touched = []
-        copies, before = table.column(0).take(slots), table.column(1).take(slots)
-        changed = slots[copies != before]
-        table.remove(slots[copies == 0])
-        left = changed[table.space.live.take(changed)]
-        table.column(1)[left] = table.column(0).take(left)
-        was_there = before[copies != before] > 0
-        touched = self._update(changed[was_there], left)
-        self._emit(touched)
-        if self._nodes.is_sparse(table.space.count):
-            self.restore()
+        copies, before = self._table.column(0).take(slots), self._table.column(1).take(slots)
+        changed = copies != before
+        self._table.remove(slots[~changed & (copies == 0)])
+        return slots[changed], copies[changed], before[changed]
+
+    def end_round(self, note: int) -> None:
+        self._show(note)
+        if self._nodes.is_sparse(self._table.space.count):
+            self._derive()
+
+    # -- nodes -----------------------------------------------------------------------------
+
+    def _numbered(self, ids: pa.Array) -> Integers:
+        """Numbers of vertices. New ones get a number, and a place in all arrays by node."""
+        nodes = self._nodes.of(ids)
+        known, count = self._known, self._nodes.count
+        if count > known:
+            self._owner = grown(self._owner, count)
+            self._owner[known:count] = self._owners(self._nodes.ids(np.arange(known, count)))
+            self._known = count
+            self._reach(count)
+        return nodes
+
+    def _owners(self, ids: pa.Array) -> Integers:
+        """Subtask of each vertex."""
+        if self._count == 1:
+            return np.zeros(len(ids), np.int64)
+        most = self.context.max_parallelism
+        owners: Integers = owners_of_columns(ids, self._count, most).astype(np.int64)
+        return owners
+
+    def _is_own(self, nodes: Positions) -> npt.NDArray[np.bool_]:
+        """Whether each node is a vertex of this subtask."""
+        own: npt.NDArray[np.bool_] = self._owner.take(nodes) == self._index
+        return own
 
     def _connect(self, slots: Positions) -> None:
         """Add the edges at slots to those that are solved for."""
         if slots.size:
             source, target, value = self._table.keys_at(slots)
-            x, y = self._nodes.of(source), self._nodes.of(target)
-            self._edges.connect(slots, x, y, self._nodes.count)
-            self._edges.weight[slots] = self._weights(slots, value)
+            x, y = self._numbered(source), self._numbered(target)
+            self._edges.connect(slots, x, y, self._weights(slots, value))
+
+    @abstractmethod
+    def _clear(self) -> None:
+        """Forget the numbers of all nodes."""
+
+    @abstractmethod
+    def _reach(self, count: int) -> None:
+        """Have a number for so many nodes."""
+
+    @abstractmethod
+    def _load(self) -> None:
+        """Take the numbers from the state."""
 
     @abstractmethod
     def _weights(self, slots: Positions, value: pa.Array) -> Floats:
         """Weights of edges."""
 
     @abstractmethod
-    def _solve(self) -> None:
-        """Compute the numbers of all vertices, after a restore."""
-
-    @abstractmethod
-    def _update(self, former: Positions, present: Positions) -> Positions:
-        """Bring the numbers up to date; returns the nodes whose numbers may have changed.
-
-        Args:
-            former: changed edges that were there. They are still connected.
-            present: changed edges that are there. They are not connected.
-        """
-
-    @abstractmethod
-    def _emit(self, touched: Positions) -> None:
-        """Emit the changes of the numbers of nodes."""
+    def _show(self, note: int) -> None:
+        """Write the numbers to the state, and emit their changes."""
 
     def _give(
         self,
-        nodes: Positions,
+        vertices: pa.Array,
         old: Floats,
         new: Floats,
         before: npt.NDArray[np.bool_],
         now: npt.NDArray[np.bool_],
     ) -> None:
-        vertices = self._nodes.ids(nodes)
         rows = changelog(
             self._schema, [vertices, pa.array(old)], [vertices, pa.array(new)], before, now
         )
         if rows is not None:
             self.output.emit(rows)
+
+
+def joined(parts: Sequence[npt.NDArray[np.int64]]) -> Integers:
+    """Distinct nodes of all parts."""
+    return distinct(np.concatenate([_NONE, *parts]))

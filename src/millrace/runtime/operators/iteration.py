@@ -57,7 +57,7 @@ def fed_back(state: SubtaskState, tail: str) -> list[bytes]:
 class IterationHeadOperator(Operator):
     """Emits its input, and the records that are fed back."""
 
-    operator_states = (_ENDING,)
+    operator_states: tuple[OperatorStateDeclaration, ...] = (_ENDING,)
 
     def __init__(self, loop: str) -> None:
         self.loop = loop
@@ -104,6 +104,10 @@ class IterationHeadOperator(Operator):
             self._end("held")
         else:
             super().process_watermark(timestamp)
+
+    def meet_barrier(self) -> None:
+        """Called on resident tasks when all input before a barrier has been processed. A head that
+        holds the barrier still takes records that are fed back."""
 
     def feed(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Emit records that have been fed back."""

@@ -3,7 +3,7 @@
 A record goes back as soon as the head has a turn, and nothing is serialized. Before an epoch ends,
 nothing has to be counted or awaited: once the head has passed the barrier on, it takes no more, and
 the tail stores what arrives until it has the barrier too. That is what was in the loop when the
-epoch ended.
+epoch ended. A head that holds the barrier takes records until it lets go of it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,15 @@ class FeedbackChannel:
     def backlog(self) -> int:
         """Number of records that wait."""
         return self._tail.backlog
+
+    @property
+    def holds_barrier(self) -> bool:
+        """Whether the head holds its barrier, and takes records meanwhile."""
+        return self._head.holds_barrier
+
+    def meet_barrier(self) -> None:
+        """Tell the head that all input before a barrier has been processed."""
+        self._head.meet_barrier()
 
     def step(self, limit: int) -> int:
         """Feed back at most ``limit`` records. Returns their number."""
@@ -62,6 +71,16 @@ class Feedback:
     def is_full(self) -> bool:
         """Whether so many records wait that new input has to."""
         return sum(channel.backlog for channel in self._channels) >= self._most
+
+    @property
+    def holds_barrier(self) -> bool:
+        """Whether the barrier waits for records that are fed back."""
+        return any(channel.holds_barrier for channel in self._channels)
+
+    def meet_barrier(self) -> None:
+        """Tell the heads that all input before a barrier has been processed."""
+        for channel in self._channels:
+            channel.meet_barrier()
 
     def takes_turn(self) -> bool:
         """Whether feedback comes before input this time: they take turns."""

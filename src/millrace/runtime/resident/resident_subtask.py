@@ -234,8 +234,12 @@ class ResidentSubtask:
             is_ending = reading.is_end_wanted and not self._is_held
             return is_ending or (has_input and not is_full)
         if self.gate.is_aligned and self._intake.is_empty:
-            return not self._is_held
+            return not self._is_held or (is_fed and self._barrier_waits_for_feedback)
         return not is_full and (is_fed or self.gate.has_ready or not self._intake.is_empty)
+
+    @property
+    def _barrier_waits_for_feedback(self) -> bool:
+        return self.feedback is not None and self.feedback.holds_barrier
 
     @property
     def _is_overfed(self) -> bool:
@@ -353,7 +357,7 @@ class ResidentSubtask:
         if feedback is None:
             return intake.step(limit)
         if gate.is_aligned and intake.is_empty:
-            return None
+            return feedback.step(limit) if feedback.holds_barrier else None
         takes_input = gate.is_ending or not feedback.is_full
         if not takes_input:
             return feedback.step(limit)
@@ -396,9 +400,13 @@ class ResidentSubtask:
         """End the epoch, as the barriers of all channels are here."""
         ends = self.gate.statuses
         self.subtask.settle((channel, end.watermark, ends_idle(end)) for channel, end in ends)
+        if self.feedback is not None:
+            self.feedback.meet_barrier()
         self._is_held = self.subtask.chain.holds_barrier
         if self._is_held:
             self._note_output()
+            if self._barrier_waits_for_feedback:
+                self._flush()  # what the barrier waits for must not wait for a full buffer
         else:
             self._end(self._consumed)
 
