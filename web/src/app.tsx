@@ -1,7 +1,9 @@
 /** The frame of all pages: header, the page that the address means, messages. */
 
 import { useEffect, useRef } from "preact/hooks";
-import { reach, remember, takeTokenFromAddress, token } from "./api/session";
+import { ask } from "./api/client";
+import { mayOperate, reach, remember, takeTokenFromAddress, token } from "./api/session";
+import type { ServerConfig } from "./api/types";
 import { ComparePage } from "./pages/compare";
 import { JobPage } from "./pages/job";
 import { JobsPage } from "./pages/jobs";
@@ -40,7 +42,13 @@ export function App() {
     addEventListener("hashchange", takeTokenFromAddress);
     return () => removeEventListener("hashchange", takeTokenFromAddress);
   }, []);
-  if (reach.value === "denied") return <LoginPage />;
+  const denied = reach.value === "denied";
+  useEffect(() => {
+    if (denied) return;
+    // a server that does not answer is told of by the page's own requests
+    ask<ServerConfig>("config").then(({ role }) => (mayOperate.value = role !== "read"), () => {});
+  }, [token.value, denied]);
+  if (denied) return <LoginPage />;
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
@@ -59,6 +67,7 @@ export function App() {
           ))}
         </nav>
         <div class="top-end">
+          {!mayOperate.value && <span class="tag quiet" title="This token may look at everything but records and stack samples, and change nothing">Read only</span>}
           <ThemeSwitch />
           {token.value && (
             <button type="button" class="link" onClick={() => (remember(null), (reach.value = "denied"))}>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boxesOf, pathTo } from "../src/model/flame";
+import { boxesOf, neighbour, pathTo } from "../src/model/flame";
 
 const leaf = (name: string, value: number) => ({ name, value, children: [] });
 const score = { name: "score (/srv/jobs/fraud.py:57)", value: 60, children: [leaf("loads (json/__init__.py:346)", 15)] };
@@ -23,4 +23,17 @@ test("a call in focus is as wide as the graph, and so are those above it", () =>
 test("very rare calls are left out", () => {
   const many = { name: "root", value: 10_000, children: [leaf("a", 9_999), leaf("b", 1)] };
   expect(boxesOf(many).map(({ node }) => node.name)).toEqual(["root", "a"]);
+});
+
+test("arrow keys lead to the caller, to the widest call, and to what stands beside", () => {
+  const boxes = boxesOf(root);
+  const from = (name: string, key: string): string | undefined =>
+    neighbour(boxes, boxes.find(({ node }) => node.name.startsWith(name))!, key)?.node.name.split(" ")[0];
+  expect(from("root", "ArrowDown")).toBe("process");
+  expect(from("process", "ArrowRight")).toBe("select");
+  expect(from("select", "ArrowLeft")).toBe("process");
+  expect(from("loads", "ArrowUp")).toBe("score");
+  expect(from("select", "ArrowUp")).toBe("root");
+  expect(from("loads", "Home")).toBe("root");
+  expect([from("select", "ArrowDown"), from("root", "ArrowUp"), from("process", "ArrowLeft"), from("root", "Tab")]).toEqual([undefined, undefined, undefined, undefined]);
 });

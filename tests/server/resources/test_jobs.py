@@ -102,7 +102,8 @@ def test_the_server(api) -> None:
     overview = api.get("/overview").json()
     assert (overview["jobs-running"], overview["jobs-finished"]) == (2, 1)
     assert (overview["jobs-failed"], overview["taskmanagers"]) == (1, 2)
-    assert api.get("/config").json()["features"]["web-submit"] is False
+    config = api.get("/config").json()
+    assert (config["features"]["web-submit"], config["role"]) == (False, "operate")
     assert api.get("/health").json()["status"] == "ok"
     workers = api.get("/taskmanagers").json()["taskmanagers"]
     assert [(w["id"], w["host"], w["slotsNumber"]) for w in workers] == [

@@ -78,3 +78,4 @@ def test_who_may_only_read_sees_neither_records_nor_stacks(job_server) -> None:
     for path in (COUNT, COUNT.replace("preview", "flamegraph")):
         assert guarded.get(path, headers=READER).status_code == 403
         assert guarded.get(path).status_code == 401
+    assert guarded.get("/config", headers=READER).json()["role"] == "read"

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
-from gallery import FINISHED, RUNNING
+from gallery import FINISHED, RUNNING, archive
 
+from millrace.common.errors import CheckpointError
+from millrace.common.job import JobStatus
+from millrace.engine.archived_job import ARCHIVE
 from millrace.server.registry import Submission
+from millrace.server.resources import reruns
 
 PATH = f"/jobs/{FINISHED}/rerun"
 
@@ -57,12 +62,61 @@ def test_from_the_last_checkpoint(api, job_server, submitted) -> None:
     )
 
 
-def test_from_the_beginning(api, job_server, submitted) -> None:
-    prepared(job_server, "--from-savepoint=/sp/old")
+def test_from_the_beginning(api, job_server, submitted, tmp_path) -> None:
+    savepoint = tmp_path / "savepoint"
+    savepoint.mkdir()
+    (savepoint / "_metadata").write_bytes(b"x")
+    prepared(job_server, f"--from-savepoint={savepoint}")
     assert api.post(PATH, json={"start": "beginning"}).json() == {
         "jobid": RUNNING, "snapshot": None,
     }  # fmt: skip
-    assert submitted[0].options == ("--from-savepoint=/sp/old",)
+    assert submitted[0].options == (f"--from-savepoint={savepoint}",)
+
+
+CONF = "--conf=execution.state-recovery"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_owned"),
+    [
+        (("--from-savepoint={gone}", "--claim-mode", "CLAIM"), True),
+        ((f"{CONF}.path={{gone}}", f"{CONF}.claim-mode=CLAIM"), True),
+        ((f"{CONF}.path=/elsewhere", "--from-savepoint={gone}", "--claim-mode=NO_CLAIM"), False),
+    ],
+)
+def test_from_a_beginning_that_is_gone(
+    api, job_server, submitted, tmp_path, options, is_owned
+) -> None:
+    gone = tmp_path / "savepoint-count-6c35493a-0123456789ab"
+    prepared(job_server, *(option.format(gone=gone) for option in options))
+    refused = api.post(PATH, json={"start": "beginning"})
+    [error] = refused.json()["errors"]
+    assert (refused.status_code, submitted) == (409, [])
+    assert f"began with the state of {gone}, and there is no complete savepoint" in error
+    assert ("belonged to the job (claim mode CLAIM)" in error) == is_owned
+    assert "Start the job from its last checkpoint" in error
+
+
+def test_from_the_beginning_where_the_program_itself_names_it(
+    api, job_server, submitted, tmp_path
+) -> None:
+    directory = prepared(job_server)
+    settings = {"execution.state-recovery.path": str(tmp_path / "gone")}
+    told = msgspec.structs.replace(archive(JobStatus.FINISHED), settings=settings)
+    (directory / ARCHIVE).write_bytes(told.encoded())
+    refused = api.post(PATH, json={"start": "beginning"})
+    assert (refused.status_code, submitted) == (409, [])
+
+
+def test_a_store_that_does_not_answer_refuses_nothing(
+    api, job_server, submitted, monkeypatch
+) -> None:
+    def no_answer(path: str) -> str:
+        raise CheckpointError(f"cannot read {path}: timed out") from OSError("timed out")
+
+    monkeypatch.setattr(reruns, "snapshot_metadata", no_answer)
+    prepared(job_server, "--from-savepoint=s3://bucket/savepoint")
+    assert api.post(PATH, json={"start": "beginning"}).json()["jobid"] == RUNNING
 
 
 def test_what_cannot_be_run_again(api, job_server, submitted) -> None:

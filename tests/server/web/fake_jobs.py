@@ -314,11 +314,12 @@ class FakeJobs:
             "end-time": end,
             "duration": job.age if job.ended_after is None else job.ended_after,
             "last-modification": start,
-            "tasks": {"total": len(job.operators)},
+            "tasks": {"total": len(job.operators) * job.parallelism},
             "records-per-second": job.rate if job.runs else None,
             "watermark-lag-ms": 1_240 + len(job.name) * 95 if job.runs else None,
             "last-checkpoint": now - 3_000 - len(job.name) * 100 if job.runs else None,
             "restarts": job.restarts,
+            "error": job.exceptions[0]["stacktrace"] if job.state == "FAILED" else "",
             "waits-for": job.waits_for,
         }
 

@@ -40,6 +40,8 @@ class FakeServer:
     def __init__(self, jobs: FakeJobs, needs_token: bool = False) -> None:
         self.jobs = jobs
         self.needs_token = needs_token
+        self.withdrawn = False
+        """Whether it knows its tokens no more."""
         self.requests: list[str] = []
         """Methods and paths, as they came."""
         self.received: list[Any] = []
@@ -58,7 +60,9 @@ class FakeServer:
         return Starlette(
             routes=[
                 self._get("/overview", lambda r: jobs.overview()),
-                self._get("/config", lambda r: {"features": {"web-submit": True}}),
+                self._get(
+                    "/config", lambda r: {"features": {"web-submit": True}, "role": self._role(r)}
+                ),
                 self._get("/jobs/overview", lambda r: jobs.summaries()),
                 self._get("/taskmanagers", lambda r: jobs.workers()),
                 self._get("/taskmanagers/{id}", lambda r: jobs.worker(r.path_params["id"])),
@@ -124,12 +128,16 @@ class FakeServer:
 
         return Route(path, endpoint)
 
+    def _role(self, request: Request) -> str:
+        reads = self.needs_token and _token(request) == READ
+        return "read" if reads else "operate"
+
     def _refused(self, request: Request, tokens: set[str]) -> Response | None:
         self.requests.append(f"{request.method} {request.url.path}")
-        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if not self.needs_token or token in tokens:
+        token = _token(request)
+        if not self.withdrawn and (not self.needs_token or token in tokens):
             return None
-        if token == READ:
+        if token == READ and not self.withdrawn:
             return JSONResponse({"errors": ["this token may only read"]}, 403)
         return JSONResponse({"errors": ["no valid token"]}, 401)
 
@@ -211,6 +219,10 @@ def _with_headers(application: Starlette, clock: Callable[[], int]) -> Any:
         await application(scope, receive, send_with_headers)
 
     return wrapped
+
+
+def _token(request: Request) -> str:
+    return request.headers.get("Authorization", "").removeprefix("Bearer ")
 
 
 def _names(request: Request) -> Sequence[str]:

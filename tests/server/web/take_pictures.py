@@ -1,6 +1,8 @@
 """Takes the pictures of the web UI that stand in the documentation: ``make web-pictures``.
 
 They show made-up jobs at one moment, so taking them again changes only what the UI has changed.
+``make web-pictures ARGS="--real DIRECTORY"`` takes pictures of every page beside real jobs instead,
+for people who look at them (see tour.py).
 """
 
 from __future__ import annotations
@@ -90,13 +92,18 @@ def take(browser: Any, url: str, jobs: Any, picture: Picture) -> bytes:
 
 
 def main() -> None:
-    """Take those that are named as arguments, or all."""
+    """Take those that are named as arguments, or all, or those of real jobs."""
     sys.path[:0] = [str(HERE), str(ROOT / "tests" / "services")]
     from chromium import Chromium
     from fake_jobs import FakeJobs
     from fake_server import FakeServer
     from playwright.sync_api import sync_playwright
 
+    if sys.argv[1:2] == ["--real"]:
+        from tour import take_tour
+
+        take_tour(Path(sys.argv[2]).absolute())
+        return
     names = sys.argv[1:] or list(PAGES)
     PICTURES.mkdir(parents=True, exist_ok=True)
     jobs = FakeJobs(lambda: NOW)

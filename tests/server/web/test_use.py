@@ -265,10 +265,65 @@ def test_a_link_with_a_token_keeps_it_out_of_the_address(browser, guarded) -> No
     page.goto(f"{guarded.url}#token={READ}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
     assert READ not in page.url
-    page.get_by_role("link", name="Orders to revenue").click()
-    page.get_by_role("button", name="Cancel", exact=True).click()
-    page.get_by_role("button", name="Cancel the job").click()
-    expect(page.get_by_role("alert")).to_have_text("this token may only read")
+    page.close()
+
+
+def test_a_token_for_reading_is_offered_nothing_that_it_may_not_do(browser, guarded) -> None:
+    page = browser.new_page()
+    page.goto(f"{guarded.url}#token={READ}")
+    expect(page.get_by_text("Read only", exact=True)).to_be_visible()
+    expect(page.get_by_role("link", name="Submit a job")).to_have_count(0)
+    job = job_named(guarded, "Revenue in SQL")
+    page.get_by_role("link", name=job.name).click()
+    expect(page.locator(".operator")).to_have_count(len(job.operators))
+    expect(page.get_by_role("group", name="Control the job")).to_have_count(0)
+    page.locator(".operator", has_text="GroupAggregate").click()
+    expect(page.get_by_role("complementary")).to_contain_text("Subtasks")
+    expect(page.get_by_role("button", name="Show records")).to_have_count(0)
+    page.get_by_role("link", name="Flame graph").click()
+    expect(page.get_by_text("Log in with the token to operate")).to_be_visible()
+    page.goto(f"{guarded.url}#/savepoints")
+    expect(page.get_by_role("checkbox")).to_have_count(7)
+    expect(page.get_by_role("button", name="Take a savepoint")).to_have_count(0)
+    expect(page.get_by_role("link", name="Branch off")).to_have_count(0)
+    page.goto(f"{guarded.url}#/submit")
+    expect(page.get_by_text("This token may only read.")).to_be_visible()
+    expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
+    # another token may do more
+    page.get_by_role("button", name="Log out").click()
+    page.get_by_label("Token").fill(OPERATE)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("Upload a job file")).to_be_visible()
+    expect(page.get_by_text("Read only", exact=True)).to_have_count(0)
+    page.close()
+
+
+def test_a_token_that_is_withdrawn_asks_for_another_and_goes_on_there(browser, guarded) -> None:
+    page = browser.new_page()
+    page.goto(f"{guarded.url}#token={OPERATE}")
+    job = job_named(guarded, "Orders to revenue")
+    page.goto(f"{guarded.url}#/jobs/{job.id}/checkpoints")
+    expect(page.get_by_text("191093").first).to_be_visible()
+    guarded.withdrawn = True
+    expect(page.get_by_text("The server does not know the token of this tab.")).to_be_visible()
+    guarded.withdrawn = False
+    page.get_by_label("Token").fill(OPERATE)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("191093").first).to_be_visible()
+    page.close()
+
+
+def test_a_job_that_the_server_forgets_is_told_of(browser, fake, orders) -> None:
+    page = browser.new_page()
+    page.goto(f"{fake.url}#/jobs/{orders.id}")
+    expect(page.locator(".operator")).to_have_count(len(orders.operators))
+    del fake.jobs.jobs[orders.id]
+    expect(page.get_by_text("The server does not know this job any more")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text(orders.name)
+    page.goto(f"{fake.url}#/jobs/{'0' * 32}/log")
+    expect(page.get_by_text("The server knows no job with this id")).to_be_visible()
+    page.get_by_role("link", name="See the jobs").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
     page.close()
 
 
@@ -365,6 +420,12 @@ def test_a_call_of_a_flame_graph_is_enlarged(window, fake, orders) -> None:
     assert narrow is not None
     assert wide is not None
     assert wide["width"] > narrow["width"] * 1.2
+    call.press("ArrowUp")
+    caller = page.locator(".flame:focus")
+    expect(caller).not_to_have_text(call.inner_text())
+    expect(page.locator(".flame[tabindex='0']")).to_have_count(1)
+    caller.press("ArrowDown")
+    expect(call).to_be_focused()
     page.get_by_role("button", name="Waiting").click()
     expect(page.get_by_text("No subtask of the stage was running in 250 samples")).to_be_visible()
 

@@ -22,6 +22,9 @@ export function noteServerTime(date: string | null): void {
   if (!Number.isNaN(difference)) ahead = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
 }
 
+/** Whether the token may change something; the server refuses requests that it does not allow. */
+export const mayOperate = signal(true);
+
 export const token = signal<string | null>(sessionStorage.getItem(KEY));
 
 export function remember(value: string | null): void {

@@ -35,7 +35,10 @@ export interface JobRow {
   "last-checkpoint"?: number | null;
   records?: number | null;
   restarts?: number | null;
-  parallelism?: number | null;
+  /** Subtasks by their status, and `total`. */
+  tasks?: Record<string, number>;
+  /** Why it failed; empty: it did not. */
+  error?: string;
 }
 
 export interface Vertex {

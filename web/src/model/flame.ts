@@ -50,6 +50,29 @@ export function pathTo(root: FlameNode, node: FlameNode): FlameNode[] {
   return [];
 }
 
+/** The box to which an arrow key leads from another: its caller, its widest call, or the next one at its depth. */
+export function neighbour(boxes: FlameBox[], from: FlameBox, key: string): FlameBox | undefined {
+  // shares are sums of fractions
+  const end = from.left + from.width - NARROWEST / 2;
+  const level = (depth: number): FlameBox[] => boxes.filter((box) => box.depth === depth).sort((a, b) => a.left - b.left);
+  switch (key) {
+    case "ArrowUp":
+      return level(from.depth - 1).findLast(({ left }) => left < end);
+    case "ArrowDown":
+      return level(from.depth + 1)
+        .filter(({ left }) => left > from.left - NARROWEST / 2 && left < end)
+        .reduce<FlameBox | undefined>((widest, box) => (widest && widest.width >= box.width ? widest : box), undefined);
+    case "ArrowLeft":
+      return level(from.depth).findLast(({ left }) => left < from.left);
+    case "ArrowRight":
+      return level(from.depth).find(({ left }) => left > from.left);
+    case "Home":
+      return boxes[0];
+    default:
+      return undefined;
+  }
+}
+
 /** Whose code a call is in. Files of libraries are named below the library's directory, own ones in full. */
 function kindOf(name: string): FlameBox["kind"] {
   if (name.includes("(millrace/") || name === "root") return "millrace";

@@ -5,11 +5,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { usePolled } from "../api/polling";
 import type { JobDetails } from "../api/types";
 import { count, rate } from "../format/numbers";
-import { duration, since } from "../format/times";
+import { duration, moment, since } from "../format/times";
 import { isOver } from "../model/job_status";
 import { Facts } from "../parts/facts";
 import { Heading } from "../parts/heading";
-import { Loaded } from "../parts/notice";
+import { Empty, Loaded } from "../parts/notice";
 import { Status } from "../parts/status";
 import { to } from "../route";
 import { CheckpointsTab } from "./job/checkpoints";
@@ -51,8 +51,25 @@ const TABS: Tab[] = [
   { name: "configuration", title: "Configuration", show: ConfigurationTab },
 ];
 
+const GONE = 404;
+
+/** A job that the server does not know, or no longer: it keeps only so many ended jobs, for some time. */
+function Gone({ last }: { last: JobDetails | undefined }) {
+  return (
+    <>
+      <p class="crumbs"><a href={to(["jobs"])}>Jobs</a></p>
+      <Heading title={last?.name ?? "Job not found"} />
+      <Empty>
+        {last ? "The server does not know this job any more" : "The server knows no job with this id"}: it forgets jobs that
+        ended long ago. <a href={to(["jobs"])}>See the jobs</a>.
+      </Empty>
+    </>
+  );
+}
+
 export function JobPage({ id, tab }: { id: string; tab: string }) {
   const job = usePolled<JobDetails>(`jobs/${id}`);
+  if (job.error?.status === GONE) return <Gone last={job.data} />;
   return <Loaded of={job}>{(data) => <Job job={data} tab={tab} refresh={job.refresh} />}</Loaded>;
 }
 
@@ -73,6 +90,11 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
         <Status of={job.state} />
         <JobControls job={job} refresh={refresh} />
       </Heading>
+      <p class="about">
+        <span>Id <code>{job.jid}</code></span>
+        <span>Started {moment(job["start-time"])}</span>
+        {job["end-time"] > 0 && <span>Ended {moment(job["end-time"])}</span>}
+      </p>
       <Facts
         label="The job at a glance"
         facts={[

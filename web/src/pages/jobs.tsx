@@ -2,11 +2,12 @@
 
 import { useState } from "preact/hooks";
 import { usePolled } from "../api/polling";
-import { serverNow } from "../api/session";
+import { mayOperate, serverNow } from "../api/session";
 import type { ClusterOverview, JobRow } from "../api/types";
 import { count, rate, short } from "../format/numbers";
 import { duration, moment, since } from "../format/times";
 import { isOver } from "../model/job_status";
+import { headline } from "../model/traceback";
 import { Facts } from "../parts/facts";
 import { Heading } from "../parts/heading";
 import { Empty, Loaded } from "../parts/notice";
@@ -18,15 +19,21 @@ import { to } from "../route";
 const NAME: Column<JobRow> = {
   title: "Name",
   cell: (job) => (
-    <a class="strong name" href={to(["jobs", job.jid])} title={job.name}>
-      {job.name}
-    </a>
+    <>
+      <a class="strong name" href={to(["jobs", job.jid])} title={job.name}>
+        {job.name}
+      </a>
+      {job.error && <span class="reason" title={job.error}>{headline(job.error)}</span>}
+    </>
   ),
   sort: (job) => job.name,
 };
 const STATUS: Column<JobRow> = { title: "Status", cell: (job) => <Status of={job.state} />, sort: (job) => job.state };
 const DURATION: Column<JobRow> = {
-  title: "Duration", cell: (job) => duration(job.duration), sort: (job) => job.duration, figure: true,
+  title: "Duration", cell: (job) => <span title={`Started ${moment(job["start-time"])}`}>{duration(job.duration)}</span>, sort: (job) => job.duration, figure: true,
+};
+const SUBTASKS: Column<JobRow> = {
+  title: "Subtasks", cell: (job) => count(job.tasks?.["total"]), sort: (job) => job.tasks?.["total"], figure: true,
 };
 const RESTARTS: Column<JobRow> = {
   title: "Restarts", cell: (job) => count(job.restarts), sort: (job) => job.restarts, figure: true,
@@ -48,11 +55,11 @@ export function JobsPage() {
             value={sought}
             onInput={(event) => setSought(event.currentTarget.value)}
           />
-          <a class="button primary" href={to(["submit"])}>Submit a job</a>
+          {mayOperate.value && <a class="button primary" href={to(["submit"])}>Submit a job</a>}
         </div>
       </Heading>
       <Totals jobs={jobs.data?.jobs ?? []} overview={overview.data} />
-      <Loaded of={jobs}>{(data) => <Lists jobs={data.jobs.filter((job) => matches(job, sought))} />}</Loaded>
+      <Loaded of={jobs}>{(data) => <Lists jobs={data.jobs.filter((job) => matches(job, sought))} sought={sought.trim() !== ""} />}</Loaded>
     </>
   );
 }
@@ -80,7 +87,8 @@ function Totals({ jobs, overview }: { jobs: JobRow[]; overview: ClusterOverview 
   );
 }
 
-function Lists({ jobs }: { jobs: JobRow[] }) {
+/** `sought`: whether they are only those that somebody looks for. */
+function Lists({ jobs, sought }: { jobs: JobRow[]; sought: boolean }) {
   const now = serverNow();
   const running = jobs.filter((job) => !isOver(job.state)).sort((a, b) => b["start-time"] - a["start-time"]);
   const ended = jobs.filter((job) => isOver(job.state)).sort((a, b) => b["end-time"] - a["end-time"]);
@@ -107,11 +115,11 @@ function Lists({ jobs }: { jobs: JobRow[] }) {
                 cell: (job) => (job["last-checkpoint"] ? `${since(job["last-checkpoint"], now)} ago` : "–"),
                 sort: (job) => job["last-checkpoint"],
               },
-              RESTARTS,
+              SUBTASKS, RESTARTS,
             ]}
           />
         ) : (
-          <Empty>No job runs. <a href={to(["submit"])}>Submit one</a>.</Empty>
+          <Empty>{sought ? "No job that runs has this name or id." : <>No job runs. <a href={to(["submit"])}>Submit one</a>, or run <code>millrace run --server</code>.</>}</Empty>
         )}
       </Panel>
       {ended.length > 0 && (
@@ -123,7 +131,7 @@ function Lists({ jobs }: { jobs: JobRow[] }) {
             columns={[
               NAME, STATUS, DURATION,
               { title: "Ended", cell: (job) => moment(job["end-time"]), sort: (job) => job["end-time"], figure: true },
-              RESTARTS,
+              SUBTASKS, RESTARTS,
             ]}
           />
         </Panel>

@@ -3,6 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { disposeSavepoint } from "../api/operations";
 import { usePolled } from "../api/polling";
+import { mayOperate } from "../api/session";
 import type { JobRow, SavepointRow } from "../api/types";
 import { bytes, count } from "../format/numbers";
 import { moment } from "../format/times";
@@ -38,7 +39,7 @@ export function SavepointsPage({ query }: { query: URLSearchParams }) {
 
 function Take({ jobs, taken }: { jobs: JobRow[]; taken: () => void }) {
   const [asked, setAsked] = useState(false);
-  if (!jobs.length) return null;
+  if (!jobs.length || !mayOperate.value) return null;
   return (
     <div class="actions">
       <button type="button" class="button primary" onClick={() => setAsked(true)}>Take a savepoint</button>
@@ -137,13 +138,15 @@ function Row({ row, lanes, all, chosen, choose, dispose }: RowProps) {
         <p class="muted">{bytes(savepoint.size)} · epoch {count(savepoint.epoch)}{savepoint.operators && <span class="operators"> · {savepoint.operators.length} operators</span>}</p>
         <p class="path"><code>{savepoint.path}</code></p>
       </div>
-      <div class="actions">
-        <a class="button" href={to(["submit"], start(savepoint, false))} aria-label={`Start from the ${title}`}>Start</a>
-        <a class="button" href={to(["submit"], start(savepoint, true))} aria-label={`Branch off the ${title}`}>Branch</a>
-        {savepoint.kind === "savepoint" && (
-          <button type="button" class="button quiet danger" aria-label={`Delete the ${title}`} onClick={dispose}>Delete</button>
-        )}
-      </div>
+      {mayOperate.value && (
+        <div class="actions">
+          <a class="button" href={to(["submit"], start(savepoint, false))} aria-label={`Start from the ${title}`}>Start</a>
+          <a class="button" href={to(["submit"], start(savepoint, true))} aria-label={`Branch off the ${title}`}>Branch</a>
+          {savepoint.kind === "savepoint" && (
+            <button type="button" class="button quiet danger" aria-label={`Delete the ${title}`} onClick={dispose}>Delete</button>
+          )}
+        </div>
+      )}
     </li>
   );
 }

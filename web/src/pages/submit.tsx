@@ -3,6 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import { deleteProgram, runProgram, type RunRequest, uploadProgram } from "../api/operations";
 import { usePolled } from "../api/polling";
+import { mayOperate } from "../api/session";
 import type { Program, SavepointRow, ServerConfig } from "../api/types";
 import { moment } from "../format/times";
 import { argumentsOf, settingsOf } from "../model/run_form";
@@ -26,7 +27,9 @@ export function SubmitPage({ query }: { query: URLSearchParams }) {
     <>
       <Heading title="Submit a job" />
       <Panel title="Program">
-        {may ? (
+        {!mayOperate.value ? (
+          <p class="notice">This token may only read. Log in with the token to operate to submit a job.</p>
+        ) : may ? (
           <Upload taken={(id) => (setChosen(`upload ${id}`), uploads.refresh())} />
         ) : (
           <p class="notice">
@@ -34,7 +37,7 @@ export function SubmitPage({ query }: { query: URLSearchParams }) {
             <code>--programs</code> and a directory of job files; or submit with <code>millrace run --server</code>.
           </p>
         )}
-        {(may || files.length > 0) && (
+        {mayOperate.value && (may || files.length > 0) && (
           <Programs files={files} chosen={program} choose={setChosen} refresh={uploads.refresh} />
         )}
       </Panel>
@@ -211,8 +214,8 @@ function RunForm({ program, query }: { program: Choice | undefined; query: URLSe
         )}
         <p class="problem whole" role="alert">{problem}</p>
         <div class="actions whole">
-          <button type="submit" class="button primary" disabled={busy || !program}>{busy ? "Submitting…" : "Submit"}</button>
-          {!program && <span class="muted">Choose a program first.</span>}
+          <button type="submit" class="button primary" disabled={busy || !program || !mayOperate.value}>{busy ? "Submitting…" : "Submit"}</button>
+          {!program && mayOperate.value && <span class="muted">Choose a program first.</span>}
         </div>
       </form>
     </Panel>

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
@@ -58,6 +59,8 @@ class DashboardConfiguration(msgspec.Struct, frozen=True, rename="kebab"):
     flink_version: str
     flink_revision: str
     features: Features
+    role: Literal["read", "operate"] = "operate"
+    """Right of the client's token. Not in Flink's answer."""
 
 
 class HealthAnswer(msgspec.Struct, frozen=True, rename="kebab"):
@@ -104,6 +107,7 @@ def get_config(server: JobServer, request: ApiRequest) -> DashboardConfiguration
         flink_version=__version__,
         flink_revision="millrace",
         features=Features(web_submit=submit, web_cancel=True),
+        role="operate" if request.role >= AccessRole.OPERATE else "read",
     )
 
 

@@ -10,13 +10,15 @@ from typing import Literal
 
 import msgspec
 
+from millrace.common.config.configuration import Configuration
 from millrace.common.config.options import CLAIM_MODE, KEEP_CLAIMED, START_FROM
-from millrace.common.errors import CheckpointError
+from millrace.common.errors import CheckpointError, UnsupportedFileSystemSchemeError
 from millrace.server.api_route import AccessRole, ApiError, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob
 from millrace.server.registry import Submission
 from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.snapshot import snapshot_metadata
 
 __all__ = ["ROUTES", "last_checkpoint", "rerun_submission"]
 
@@ -93,6 +95,57 @@ def _without_start(options: Sequence[str]) -> Iterator[str]:
             yield word
 
 
+def _require_first_snapshot(job: ObservedJob) -> None:
+    """Check that the snapshot with which a job began still exists. A job deletes a snapshot that it
+    owns when newer checkpoints replace it.
+
+    Raises:
+        ApiError: 409, the snapshot is gone.
+    """
+    options = job.job.submission.options
+    settings = Configuration({} if job.archive is None else job.archive.settings)
+    path = _given(options, _FROM_SNAPSHOT, START_FROM.key) or settings.get(START_FROM)
+    if not path or not _is_gone(path):
+        return
+    mode = _given(options, f"{_CLAIM_MODE}=", CLAIM_MODE.key) or settings.get(CLAIM_MODE)
+    owned = ": it belonged to the job (claim mode CLAIM), which has deleted it"
+    raise ApiError(
+        409,
+        f"job {job.id} began with the state of {path}, and there is no complete savepoint or "
+        f"checkpoint any more{owned if mode == 'CLAIM' else ''}. Start the job from its last "
+        "checkpoint, or submit the program anew",
+    )
+
+
+def _given(options: Sequence[str], word: str, key: str) -> str | None:
+    """The value of an option of a submission; None if it has none.
+
+    Args:
+        word: how the option begins that has its value in the same word, or in the next.
+        key: the configuration key for which the option stands.
+    """
+    conf, value = f"--conf={key}=", None
+    for number, given in enumerate(options):
+        if given.startswith(word):
+            return given.removeprefix(word)
+        if f"{given}=" == word:
+            return next(iter(options[number + 1 :]), None)
+        if given.startswith(conf):
+            value = given.removeprefix(conf)
+    return value
+
+
+def _is_gone(path: str) -> bool:
+    try:
+        snapshot_metadata(path)
+    except CheckpointError as error:
+        # a store that does not answer now may answer the job
+        return not isinstance(error.__cause__, OSError)
+    except UnsupportedFileSystemSchemeError:  # of libraries that only the job has
+        return False
+    return False
+
+
 def post_rerun(server: JobServer, request: ApiRequest) -> RerunAnswer:
     """Answer ``POST /jobs/:jobid/rerun``."""
     job = server.observed(request)
@@ -105,6 +158,8 @@ def post_rerun(server: JobServer, request: ApiRequest) -> RerunAnswer:
         snapshot = last_checkpoint(job)
         if snapshot is None:
             raise ApiError(409, f"job {job.id} has left no checkpoint; start it from the beginning")
+    else:
+        _require_first_snapshot(job)
     started = server.supervisor.submit(rerun_submission(job, snapshot))
     return RerunAnswer(started.id, snapshot)
 

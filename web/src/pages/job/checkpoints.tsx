@@ -1,6 +1,7 @@
 /** The checkpoints of a job: how long they take, how large they are, and which failed. */
 
 import { usePolled } from "../../api/polling";
+import { mayOperate } from "../../api/session";
 import type { Checkpoint, CheckpointConfig, Checkpoints } from "../../api/types";
 import { bytes, count } from "../../format/numbers";
 import { clock, duration, moment, since } from "../../format/times";
@@ -110,6 +111,7 @@ function What({ row }: { row: Checkpoint }) {
   if (row.failure_message) return <span class="bad-text">{row.failure_message}</span>;
   if (!row.external_path) return null;
   if (row.discarded) return <span class="muted">Deleted</span>;
+  if (!mayOperate.value) return null;
   return (
     <a href={to(["submit"], { savepoint: row.external_path })} aria-label={`Start from ${row.is_savepoint ? "savepoint" : "checkpoint"} ${row.id}`}>
       Start from here

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { cancelJob, rerunJob, rescaleJob, stopJob, takeSavepoint } from "../../api/operations";
+import { mayOperate } from "../../api/session";
 import type { JobDetails } from "../../api/types";
 import { isOver } from "../../model/job_status";
 import { Dialog } from "../../parts/dialog";
@@ -23,6 +24,7 @@ const BUTTONS: { control: Control; title: string; danger?: boolean }[] = [
 
 export function JobControls({ job, refresh }: Props) {
   const [asked, setAsked] = useState<Control | null>(null);
+  if (!mayOperate.value) return null;
   if (isOver(job.state)) return <Reruns job={job} />;
   const close = (): void => {
     setAsked(null);

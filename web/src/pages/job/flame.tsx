@@ -1,11 +1,12 @@
 /** What a stage spends its time on: a flame graph of its subtasks' stacks, sampled for a few seconds. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, RequestError } from "../../api/client";
+import { mayOperate } from "../../api/session";
 import type { FlameGraph, FlameNode } from "../../api/types";
 import { count, percent } from "../../format/numbers";
 import { clock } from "../../format/times";
-import { boxesOf, pathTo } from "../../model/flame";
+import { boxesOf, type FlameBox, neighbour, pathTo } from "../../model/flame";
 import { slowest, dataflowOf } from "../../model/dataflow";
 import { isOver } from "../../model/job_status";
 import { Empty, Problem } from "../../parts/notice";
@@ -27,7 +28,8 @@ export function FlameTab({ job }: TabProps) {
   const [type, setType] = useState("FULL");
   const [subtask, setSubtask] = useState("");
   const [round, setRound] = useState(0);
-  if (isOver(job.state)) return <Panel title="Flame graph"><Empty>The job has ended.</Empty></Panel>;
+  if (isOver(job.state)) return <Panel title="Flame graph"><Empty>The job has ended: none of its code runs any more.</Empty></Panel>;
+  if (!mayOperate.value) return <Panel title="Flame graph"><Empty>Log in with the token to operate to see what the workers spend their time on.</Empty></Panel>;
   const chosen = stage || (job.vertices[0]?.id ?? "");
   const parallelism = job.vertices.find(({ id }) => id === chosen)?.parallelism ?? 0;
   const tools = (
@@ -103,12 +105,26 @@ function Flames({ root }: { root: FlameNode }) {
   const boxes = useMemo(() => boxesOf(root, shown), [root, shown.at(-1)]);
   const depth = Math.max(0, ...boxes.map((box) => box.depth));
   const current = shown.at(-1)!;
+  const group = useRef<HTMLDivElement>(null);
+  const [reached, setReached] = useState("");
+  /** Where Tab leads to: arrow keys go on from there, because hundreds of calls are too many for Tab. */
+  const stop = boxes.find(({ key }) => key === reached) ?? boxes[0];
+  const move = (event: KeyboardEvent): void => {
+    const to: FlameBox | undefined = stop && neighbour(boxes, stop, event.key);
+    if (!to) return;
+    event.preventDefault();
+    setReached(to.key);
+    group.current?.querySelectorAll<HTMLElement>(".flame")[boxes.indexOf(to)]?.focus();
+  };
   return (
     <>
-      <div class="flames" style={{ height: `${(depth + 1) * ROW}px` }} role="group" aria-label="Flame graph">
+      <div
+        ref={group} class="flames" style={{ height: `${(depth + 1) * ROW}px` }}
+        role="group" aria-label="Flame graph: arrow keys move, Enter enlarges" onKeyDown={move}
+      >
         {boxes.map(({ node, key, depth: row, left, width, kind }) => (
           <button
-            key={key} type="button" class={`flame ${kind}`}
+            key={key} type="button" class={`flame ${kind}`} tabIndex={key === stop?.key ? 0 : -1} onFocus={() => setReached(key)}
             title={`${node.name}: ${count(node.value)} samples, ${percent(node.value / root.value)}`}
             style={{ left: `${left}%`, width: `${width}%`, top: `${row * ROW}px`, height: `${ROW - 1}px` }}
             onClick={() => setFocus(pathTo(root, node))}

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { usePolled } from "../../api/polling";
-import { serverNow } from "../../api/session";
+import { mayOperate, serverNow } from "../../api/session";
 import type { Preview } from "../../api/types";
 import { clock } from "../../format/times";
 import type { FlowNode } from "../../model/dataflow";
@@ -12,6 +12,7 @@ import { Loaded } from "../../parts/notice";
 export function PreviewPart({ job, node }: { job: string; node: FlowNode }) {
   const [shown, setShown] = useState(false);
   const [operator, setOperator] = useState("");
+  if (!mayOperate.value) return null;
   return (
     <>
       <h4>Records</h4>
