@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JobConfig, TimelineEvent, Vertex } from "../src/api/types";
-import { differentSettings, stagePairs } from "../src/model/runs";
+import { changeText, differentSettings, stagePairs } from "../src/model/runs";
 import { lanesOf, ticksOf } from "../src/model/timeline";
 
 const config = (settings: Record<string, string>): JobConfig => ({ jid: "", name: "", "execution-config": { "job-parallelism": 2, "user-config": settings } });
@@ -32,4 +32,9 @@ test("ticks are round times, and not too many", () => {
   expect(ticks.map(({ time }) => time % 600_000)).toEqual(ticks.map(() => 0));
   expect(ticks.length).toBeLessThanOrEqual(7);
   expect(ticksOf({ begin: 5, end: 5 }, 0, 6).length).toBeLessThanOrEqual(2);
+});
+
+test("how a figure has grown is said where it says something", () => {
+  expect([changeText(100, 112), changeText(100, 50), changeText(100, 340), changeText(2, 31_000)]).toEqual(["+12 %", "−50 %", "×3.4", "×15,500"]);
+  expect([changeText(100, 100.2), changeText(0, 5), changeText(null, 5), changeText(5, undefined)]).toEqual(["", "", "", ""]);
 });

@@ -37,3 +37,12 @@ export function stagePairs(left: Vertex[], right: Vertex[]): StagePair[] {
   for (const pair of pairs) pair.right ??= take((other) => other.name === pair.name);
   return [...pairs, ...rest.map((vertex) => ({ name: vertex.name, left: undefined, right: vertex }))];
 }
+
+/** `+12 %` or `×3.4`: how a figure has grown; empty if that says nothing. */
+export function changeText(before: number | null | undefined, after: number | null | undefined): string {
+  if (!before || !after || before < 0 || after < 0) return "";
+  const times = after / before;
+  if (times >= 2) return `×${times >= 9.95 ? Math.round(times).toLocaleString("en-US") : times.toFixed(1)}`;
+  const percent = Math.round((times - 1) * 100);
+  return percent === 0 ? "" : `${percent > 0 ? "+" : "−"}${Math.abs(percent)} %`;
+}

@@ -82,10 +82,7 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
   }, [chosen.name]);
   return (
     <>
-      <p class="crumbs">
-        <a href={to(["jobs"])}>Jobs</a> <a href={to(["jobs", "compare"], { left: job.jid })}>Compare with another run</a>
-        {/^https?:/.test(job["spark-ui"] ?? "") && <> <a href={job["spark-ui"]} target="_blank" rel="noopener noreferrer">Spark’s UI</a></>}
-      </p>
+      <p class="crumbs"><a href={to(["jobs"])}>Jobs</a></p>
       <Heading title={job.name}>
         <Status of={job.state} />
         <JobControls job={job} refresh={refresh} />
@@ -94,6 +91,8 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
         <span>Id <code>{job.jid}</code></span>
         <span>Started {moment(job["start-time"])}</span>
         {job["end-time"] > 0 && <span>Ended {moment(job["end-time"])}</span>}
+        <a href={to(["jobs", "compare"], { left: job.jid })}>Compare with another run</a>
+        {/^https?:/.test(job["spark-ui"] ?? "") && <a href={job["spark-ui"]} target="_blank" rel="noopener noreferrer">Spark’s UI</a>}
       </p>
       <Facts
         label="The job at a glance"

@@ -97,7 +97,7 @@ function Lists({ jobs, sought }: { jobs: JobRow[]; sought: boolean }) {
       <Panel title="Running" flush>
         {running.length ? (
           <Table
-            caption="Jobs that run" dense
+            caption="Jobs that run" dense kind="jobs"
             rows={running}
             rowKey={(job) => job.jid}
             columns={[
@@ -125,7 +125,7 @@ function Lists({ jobs, sought }: { jobs: JobRow[]; sought: boolean }) {
       {ended.length > 0 && (
         <Panel title="Ended" flush>
           <Table
-            caption="Jobs that have ended" dense
+            caption="Jobs that have ended" dense kind="jobs"
             rows={ended}
             rowKey={(job) => job.jid}
             columns={[

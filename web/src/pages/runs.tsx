@@ -5,7 +5,7 @@ import { usePolled } from "../api/polling";
 import type { Checkpoints, JobConfig, JobDetails, JobRow, Vertex } from "../api/types";
 import { bytes, count, percent, rate } from "../format/numbers";
 import { duration, moment } from "../format/times";
-import { differentSettings, stagePairs } from "../model/runs";
+import { changeText, differentSettings, stagePairs } from "../model/runs";
 import { Heading } from "../parts/heading";
 import { Empty, Problem } from "../parts/notice";
 import { Panel } from "../parts/panel";
@@ -22,23 +22,43 @@ interface Run {
 interface Figure {
   name: string;
   value: (run: Run) => ComponentChildren;
+  /** What the share by which the second run differs is computed from. */
+  number?: (run: Run) => number | null | undefined;
 }
 
 const FIGURES: Figure[] = [
   { name: "Status", value: ({ job }) => <Status of={job.state} /> },
   { name: "Started", value: ({ job }) => moment(job["start-time"]) },
-  { name: "Duration", value: ({ job }) => duration(job.duration) },
-  { name: "Records", value: ({ job }) => count(job.records) },
-  { name: "Throughput", value: ({ job }) => rate(job["records-per-second"]) },
+  { name: "Duration", value: ({ job }) => duration(job.duration), number: ({ job }) => job.duration },
+  { name: "Records", value: ({ job }) => count(job.records), number: ({ job }) => job.records },
+  { name: "Throughput", value: ({ job }) => rate(job["records-per-second"]), number: ({ job }) => job["records-per-second"] },
   { name: "Restarts", value: ({ job }) => count(job.restarts) },
   { name: "Executor", value: ({ job }) => job.executor || "–" },
   { name: "Largest parallelism", value: ({ job }) => count(Math.max(0, ...job.vertices.map(({ parallelism }) => parallelism))) },
   { name: "Checkpoints", value: ({ checkpoints }) => count(checkpoints?.counts.completed) },
   { name: "Failed checkpoints", value: ({ checkpoints }) => count(checkpoints?.counts.failed) },
-  { name: "Checkpoint, median", value: ({ checkpoints }) => duration(checkpoints?.summary?.end_to_end_duration?.p50) },
-  { name: "Checkpoint, longest", value: ({ checkpoints }) => duration(checkpoints?.summary?.end_to_end_duration?.max) },
-  { name: "State", value: ({ checkpoints }) => bytes(checkpoints?.latest.completed?.state_size) },
+  {
+    name: "Checkpoint, median",
+    value: ({ checkpoints }) => duration(checkpoints?.summary?.end_to_end_duration?.p50),
+    number: ({ checkpoints }) => checkpoints?.summary?.end_to_end_duration?.p50,
+  },
+  {
+    name: "Checkpoint, longest",
+    value: ({ checkpoints }) => duration(checkpoints?.summary?.end_to_end_duration?.max),
+    number: ({ checkpoints }) => checkpoints?.summary?.end_to_end_duration?.max,
+  },
+  {
+    name: "State",
+    value: ({ checkpoints }) => bytes(checkpoints?.latest.completed?.state_size),
+    number: ({ checkpoints }) => checkpoints?.latest.completed?.state_size,
+  },
 ];
+
+/** By how much the second run differs from the first one. */
+function Change({ of, from, to: other }: { of: Figure; from: Run; to: Run }) {
+  const text = changeText(of.number?.(from), of.number?.(other));
+  return text ? <span class="change muted"> {text}</span> : null;
+}
 
 export function RunsPage({ query }: { query: URLSearchParams }) {
   const jobs = usePolled<{ jobs: JobRow[] }>("jobs/overview", 5000);
@@ -97,19 +117,19 @@ function Comparison({ left, right }: { left: string; right: string }) {
     <>
       <Panel title="Figures" flush>
         <Table
-          caption="Figures of both runs" dense
+          caption="Figures of both runs" kind="sides"
           rows={FIGURES}
           rowKey={(row) => row.name}
           columns={[
             { title: "Figure", cell: (row) => row.name },
-            { title: "First", cell: (row) => row.value(a), figure: true },
-            { title: "Second", cell: (row) => row.value(b), figure: true },
+            { title: "First", cell: (row) => row.value(a) },
+            { title: "Second", cell: (row) => <>{row.value(b)}<Change of={row} from={a} to={b} /></> },
           ]}
         />
       </Panel>
       <Panel title="Stages" flush>
         <Table
-          caption="Stages of both runs" dense
+          caption="Stages of both runs"
           rows={stagePairs(a.job.vertices, b.job.vertices).map((pair, index) => ({ ...pair, index }))}
           rowKey={(row) => row.index}
           columns={[

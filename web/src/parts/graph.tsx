@@ -25,6 +25,8 @@ const BUTTONS = 46;
 const STEP = 1.25;
 /** Below this size the figures could not be read: names are written large, and how busy is shown in colour. */
 const OUTLINE = 0.55;
+/** Below this size only the figures that matter most are shown, in larger type. */
+const COMPACT = 0.82;
 /** Below this width, in pixels, the graph runs from top to bottom. */
 const NARROW = 700;
 
@@ -81,7 +83,7 @@ export function Graph({ flow, selected, select }: Props) {
     else bring();
   }, [selected]);
   return (
-    <div class={scale < OUTLINE ? "graph outline" : "graph"}>
+    <div class={scale < OUTLINE ? "graph outline" : scale < COMPACT ? "graph compact" : "graph"}>
       <div
         class="canvas"
         ref={view}

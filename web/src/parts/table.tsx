@@ -22,6 +22,8 @@ interface Props<T> {
   rowClass?: (row: T) => string;
   /** Where a row becomes a card, three short cells stand side by side. */
   dense?: boolean;
+  /** Further classes: columns that are as wide as those of another table, or a table that stays one on a phone. */
+  kind?: "jobs" | "sides";
 }
 
 interface Order {
@@ -30,12 +32,12 @@ interface Order {
 }
 
 // The roles are named because a table that is displayed as anything else loses them.
-export function Table<T>({ caption, columns, rows, rowKey, rowClass, dense = false }: Props<T>) {
+export function Table<T>({ caption, columns, rows, rowKey, rowClass, dense = false, kind }: Props<T>) {
   const [order, setOrder] = useState<Order | null>(null);
   const by = order === null ? undefined : columns[order.column]?.sort;
   const shown = by && order ? sorted(rows, by, order.down) : rows;
   return (
-    <div class={dense ? "table dense" : "table"} tabIndex={0} role="region" aria-label={caption}>
+    <div class={["table", dense && "dense", kind].filter(Boolean).join(" ")} tabIndex={0} role="region" aria-label={caption}>
       <table role="table">
         <caption class="hidden">{caption}</caption>
         <thead role="rowgroup">

@@ -92,7 +92,7 @@ function Sampled({ path, round, now }: { path: string; round: number; now: numbe
   return (
     <>
       <p class="muted line-above">
-        {count(graph.data.value)} stacks in {count(graph.ticks)} looks until {clock(graph.endTimestamp, now)}. Click a call to enlarge it.
+        {count(graph.data.value)} stacks in {count(graph.ticks)} samples, the last one at {clock(graph.endTimestamp, now)}. Click a call to enlarge it.
       </p>
       <Flames key={graph.endTimestamp} root={graph.data} />
     </>

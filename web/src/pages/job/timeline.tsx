@@ -17,9 +17,8 @@ const SPANS = [
   { title: "10 m", span: 600_000 },
 ];
 const MOST_TICKS = 6;
-const KINDS: Record<TimelineEvent["kind"], string> = {
-  run: "Run", restore: "Restore", checkpoint: "Checkpoint", savepoint: "Savepoint", failure: "Failure", rescale: "Rescaling",
-};
+/** Percent of the line from which on a run has room for its name. */
+const WIDE_ENOUGH = 14;
 
 export function TimelineTab({ job }: TabProps) {
   const timeline = usePolled<Timeline>(`jobs/${job.jid}/timeline`);
@@ -82,7 +81,11 @@ function tickText(time: number, span: number): string {
 
 function OneMark({ mark: { event, left, width } }: { mark: Mark }) {
   const title = [event.title, event.detail].filter(Boolean).join(": ");
-  return <span class={`mark ${event.kind} ${event.status.toLowerCase()}`} title={title} style={{ left: `${left}%`, width: `${width}%` }} />;
+  return (
+    <span class={`mark ${event.kind} ${event.status.toLowerCase()}`} title={title} style={{ left: `${left}%`, width: `${width}%` }}>
+      {event.kind === "run" && width > WIDE_ENOUGH && event.title}
+    </span>
+  );
 }
 
 function Events({ events, now }: { events: TimelineEvent[]; now: number }) {
@@ -94,7 +97,6 @@ function Events({ events, now }: { events: TimelineEvent[]; now: number }) {
       rowKey={(row) => row.index}
       columns={[
         { title: "Event", cell: (row) => row.title, sort: (row) => row.title },
-        { title: "Kind", cell: (row) => KINDS[row.kind], sort: (row) => row.kind },
         { title: "Status", cell: (row) => <Status of={row.status} />, sort: (row) => row.status },
         { title: "Time", cell: (row) => clock(row.time, now), sort: (row) => row.time, figure: true },
         { title: "Duration", cell: (row) => duration(row.end === null ? null : row.end - row.time), figure: true },
