@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_functions", "checked_module", "module_arguments"]
 
+_DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
+
 
 def checked_module(path: Path) -> Module:
     """The components of a module.
@@ -66,7 +68,8 @@ def module_arguments(
     functions: Path | None,
     command: tuple[str, ...],
 ) -> RunArguments:
-    """Arguments of a run of a module, on resident tasks unless a setting names another executor.
+    """Arguments of a run of a module, on resident tasks unless they do not suit it or a setting
+    names another executor.
 
     Args:
         functions: Python file whose functions run in the workers; None if there are none.
@@ -84,7 +87,7 @@ def module_arguments(
     settings = run_settings(args)
     defaults = run_defaults(args, settings)
     named = Configuration(defaults).add_all(settings)
-    if not named.contains_key(options.EXECUTOR.key):
+    if _is_for_resident_tasks(named):
         resident = Configuration({options.EXECUTOR.key: "resident"})
         settings.add_all(resident.marked(SettingOrigin.DEFAULT))
     remote = remote_in(named.to_dict())
@@ -102,6 +105,15 @@ def module_arguments(
         argv=tuple(argv),
         command=command,
     )
+
+
+def _is_for_resident_tasks(named: Configuration) -> bool:
+    """Whether a module runs on resident tasks, whatever slots there are. It has an application of
+    its own, so its tasks may take the slot that `auto` leaves free, and on epochs a message would
+    wait for the next one."""
+    if named.contains_key(options.EXECUTOR.key) or named.get(options.AVAILABLE_NOW):
+        return False
+    return named.get_string(_DYNAMIC_ALLOCATION) != "true"
 
 
 def _check_playground(module: Module, master: str | None) -> None:

@@ -93,6 +93,7 @@ _KEYS = frozenset(
         "state.backend.rocksdb.writebuffer.size",
         "state.backend.type",
         "state.changelog.enabled",
+        "statefun.async.max-per-task",
         "table.builtin-catalog-name",
         "table.builtin-database-name",
         "table.dml-sync",

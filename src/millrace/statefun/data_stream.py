@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from millrace.common.config import options
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.common.types.typeinfo import Types
@@ -84,8 +87,22 @@ class RequestReplyFunctionBuilder:
         self, duration: Duration | Time | int
     ) -> RequestReplyFunctionBuilder:
         """Budget of a request with all its attempts."""
-        settings = {**vars(self._transport), "call_ms": millis(duration)}
-        return self.with_transport(Transport(**settings))
+        return self._with_limit(call_ms=millis(duration))
+
+    def with_connect_timeout(self, duration: Duration | Time | int) -> RequestReplyFunctionBuilder:
+        """Limit of a connection attempt."""
+        return self._with_limit(connect_ms=millis(duration))
+
+    def with_read_timeout(self, duration: Duration | Time | int) -> RequestReplyFunctionBuilder:
+        """Limit of the time in which no byte of a reply comes. It fails the attempt."""
+        return self._with_limit(read_ms=millis(duration))
+
+    def with_write_timeout(self, duration: Duration | Time | int) -> RequestReplyFunctionBuilder:
+        """Limit of the time in which no byte of a request is taken. It fails the attempt."""
+        return self._with_limit(write_ms=millis(duration))
+
+    def _with_limit(self, **milliseconds: Any) -> RequestReplyFunctionBuilder:
+        return self.with_transport(replace(self._transport, **milliseconds))
 
     def with_transport(self, transport: Transport) -> RequestReplyFunctionBuilder:
         """Time limits, connections and certificates."""
@@ -104,9 +121,9 @@ class StatefulFunctionEgressStreams:
         self._dispatched = dispatched
         self._egresses = egresses
 
-    def get_data_stream_for_egress_id(self, egress: str) -> DataStream[TypedValue]:
-        """Values that functions write to an egress. `millrace.statefun.types.decoded` makes Python
-        values of the built-in types.
+    def get_data_stream_for_egress_id(self, egress: str) -> DataStream[Any]:
+        """What functions write to an egress: each value, or what the egress' ``convert`` makes of
+        it. `millrace.statefun.types.decoded` makes Python values of the built-in types.
 
         Raises:
             JobDefinitionError: the builder was not told of the egress.
@@ -146,8 +163,8 @@ class StatefulFunctionDataStreamBuilder:
         self._name = pipeline_name
         self._ingresses: list[DataStream[RoutableMessage]] = []
         self._functions: list[tuple[str, str, Invoker]] = []
-        self._egresses: list[FunctionType] = []
-        self._max_in_flight = 1024
+        self._egresses: dict[FunctionType, Callable[[TypedValue], Any] | None] = {}
+        self._max_in_flight: int | None = None
 
     @staticmethod
     def builder(pipeline_name: str) -> StatefulFunctionDataStreamBuilder:
@@ -192,16 +209,25 @@ class StatefulFunctionDataStreamBuilder:
         self._functions.append((namespace, name, invoker))
         return self
 
-    def with_egress_id(self, egress: str) -> StatefulFunctionDataStreamBuilder:
-        """Name an egress, to which functions may write."""
+    def with_egress_id(
+        self, egress: str, convert: Callable[[TypedValue], Any] | None = None
+    ) -> StatefulFunctionDataStreamBuilder:
+        """Name an egress, to which functions may write.
+
+        Args:
+            convert: makes a record of each value, such as `millrace.statefun.types.decoded`. A
+                ``SerializationError`` that it raises fails the job, with the function that wrote
+                the value. None to leave the values as they are.
+        """
         id = FunctionType.of(egress)
         if id in self._egresses:
             raise JobDefinitionError(f"the egress {id} is named twice")
-        self._egresses.append(id)
+        self._egresses[id] = convert
         return self
 
     def with_max_async_per_task(self, batches: int) -> StatefulFunctionDataStreamBuilder:
-        """Most batches in flight per subtask (Flink: ``statefun.async.max-per-task``)."""
+        """Most batches in flight per subtask, in place of the setting
+        ``statefun.async.max-per-task``."""
         if batches < 1:
             raise JobDefinitionError(f"at least 1 batch must be in flight, got {batches}")
         self._max_in_flight = batches
@@ -223,7 +249,9 @@ class StatefulFunctionDataStreamBuilder:
         if first.get_execution_environment() is not env:
             raise JobDefinitionError("build() takes the environment of the ingresses")
         functions: Functions = tuple(self._functions)
-        spec = DispatchSpec(functions, tuple(self._egresses), self._max_in_flight)
+        in_flight = self._max_in_flight or env._configuration.get(options.STATEFUN_MAX_ASYNC)
+        converters = {id: convert for id, convert in self._egresses.items() if convert is not None}
+        spec = DispatchSpec(functions, tuple(self._egresses), in_flight, converters)
         loop = _plain(first).union(*map(_plain, others)).iterate()
         keyed = loop.key_by(lambda message: message[0][2], Types.STRING())
         factory = partial(DispatchOperator, spec)

@@ -45,6 +45,28 @@ def test_components_are_listed(millrace: Any, tmp_path: Path) -> None:
     }
 
 
+INGRESS = """
+---
+kind: io.statefun.kafka.v1/ingress
+spec:
+  id: com.example/names
+  address: localhost:9092
+  startupPosition: {type: earliest}
+  topics:
+    - topic: names
+      valueType: io.statefun.types/string
+      targets: [com.exmaple/greeter]
+"""
+
+
+def test_a_target_without_a_function_is_told(millrace: Any, tmp_path: Path) -> None:
+    (tmp_path / "module.yaml").write_text(MODULE + INGRESS)
+    told = millrace("statefun", "validate", tmp_path / "module.yaml")
+    assert told.code == 0
+    assert "module.yaml, document 3, line 20: the ingress com.example/names sends to" in told.err
+    assert "com.exmaple/greeter, which no endpoint serves: it must be in the file of" in told.err
+
+
 def test_a_fault_is_told_with_its_line(millrace: Any, tmp_path: Path) -> None:
     (tmp_path / "module.yaml").write_text(MODULE.replace("port:", "prot:"))
     told = millrace("statefun", "validate", tmp_path / "module.yaml")
@@ -68,6 +90,29 @@ def test_a_run_has_the_module_and_its_functions(
     assert arguments.py_files == (functions,)
     assert arguments.settings.get_string("millrace.executor") == "resident"
     assert arguments.resume_command().startswith("millrace statefun run --resume --parallelism 2")
+
+
+@pytest.mark.parametrize(
+    ("words", "executor"),
+    [
+        ((), "resident"),
+        (("--conf", "millrace.executor=epochs"), "epochs"),
+        (("--available-now",), None),
+        (("--conf", "spark.dynamicAllocation.enabled=true"), None),
+    ],
+)
+def test_the_executor_of_a_module(
+    words: tuple[str, ...],
+    executor: str | None,
+    millrace: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[RunArguments] = []
+    monkeypatch.setattr(runs, "run", lambda arguments: ran.append(arguments) or 0)
+    (tmp_path / "module.yaml").write_text(MODULE)
+    assert millrace("statefun", "run", *words, tmp_path / "module.yaml").code == 0
+    assert ran[0].settings.get_string("millrace.executor") == executor
 
 
 def test_a_run_without_its_files_is_wrong_usage(millrace: Any, tmp_path: Path) -> None:

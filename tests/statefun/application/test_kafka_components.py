@@ -87,8 +87,13 @@ def test_records_of_the_egress() -> None:
     assert topic_key_value(TypedValue(KAFKA_RECORD, True, content)) == ("t", b"k", b"v")
     content = KafkaProducerRecord(topic="t").SerializeToString()
     assert topic_key_value(TypedValue(KAFKA_RECORD, True, content)) == ("t", None, b"")
-    with pytest.raises(SerializationError, match="takes records of type type.googleapis"):
-        topic_key_value(typed(STRING, "x"))
+    for value, error in (
+        (typed(STRING, "x"), "an egress of Kafka takes records of type type.googleapis"),
+        (TypedValue(KAFKA_RECORD, True, b"\xff"), "1 bytes are no record of type type.googleapis"),
+        (TypedValue(KAFKA_RECORD, True, b""), "a record for an egress of Kafka has no topic"),
+    ):
+        with pytest.raises(SerializationError, match=error):
+            topic_key_value(value)
 
 
 @pytest.mark.parametrize(

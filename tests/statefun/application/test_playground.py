@@ -25,6 +25,7 @@ from millrace.statefun.application.playground import (
     EGRESS_RECORD,
     PlaygroundSink,
     PlaygroundSource,
+    topic_and_payload,
 )
 from millrace.statefun.invocation.batch import RoutableMessage
 from millrace.statefun.module import read_module
@@ -165,12 +166,15 @@ def check_greetings(ingress: int, egress: int) -> None:
         ),
     ],
 )
-def test_what_is_no_record_of_the_egress_fails(value: TypedValue, error: str) -> None:
+def test_what_is_no_record_of_the_egress_is_refused(value: TypedValue, error: str) -> None:
+    with pytest.raises(SerializationError, match=error):
+        topic_and_payload(["greetings"], value)
+
+
+def test_a_port_has_one_egress() -> None:
     (port,) = free_ports(1)
     sink = PlaygroundSink(port, ["greetings"])
     writer = sink.create_writer(WriterContext(0, 1, "run"), None)
-    with pytest.raises(SerializationError, match=error):
-        writer.write(RowBatch([value]))
     with pytest.raises(
         MillraceError, match=f"egress of the playground cannot listen on port {port}"
     ):
@@ -255,8 +259,7 @@ def test_a_message_that_ends_early_is_refused(ingress: Any) -> None:
 def test_a_page_of_another_site_takes_no_payload() -> None:
     (port,) = free_ports(1)
     writer = PlaygroundSink(port, ["t"]).create_writer(WriterContext(0, 1, "run"), None)
-    payload = json.dumps({"topic": "t", "payload": "p"}).encode()
-    writer.write(RowBatch([TypedValue(EGRESS_RECORD, True, payload)]))
+    writer.write(RowBatch([("t", "p")]))
     assert asked(port, "GET", "/t", Host="evil.example")[0] == 403
     assert asked(port, "GET", "/t") == (200, "p")
     writer.close()

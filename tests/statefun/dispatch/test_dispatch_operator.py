@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from told_functions import COUNT, OUT, Told, address, argument, message
 
 from millrace.common import Configuration
-from millrace.common.errors import MillraceError, StateError
+from millrace.common.errors import MillraceError, SerializationError, StateError
 from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.statefun.address import Address, TypedValue
@@ -22,6 +22,7 @@ from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
 from millrace.statefun.dispatch.dispatch_operator import DispatchOperator, DispatchSpec, egress_tag
 from millrace.statefun.invocation.batch import (
     Effects,
+    InvocationError,
     MessageBatch,
     MissingStates,
     Reply,
@@ -33,8 +34,8 @@ from millrace.testing import CollectingSink, Faults, OperatorHarness, run_local
 from millrace.testing.resident_tasks import local_resident_executor
 
 
-def harness(functions: Told) -> OperatorHarness:
-    spec = DispatchSpec((("test", "told", functions),), (OUT,))
+def harness(functions: Told, **settings: Any) -> OperatorHarness:
+    spec = DispatchSpec((("test", "told", functions),), (OUT,), **settings)
     factory = partial(DispatchOperator, spec)
     return OperatorHarness(
         lambda stream: stream.key_by(lambda m: m[0][2])._then("Functions", factory, None)
@@ -81,6 +82,34 @@ def test_messages_of_one_address_are_batched() -> None:
 def test_wrong_mutations_fail(instruction: Any, error: str) -> None:
     with pytest.raises(StateError, match=error):
         harness(Told(True)).process_element(message("a", instruction))
+
+
+def test_a_record_that_an_egress_does_not_take_names_its_function() -> None:
+    def convert(value: TypedValue) -> str:
+        if value.value == b"b=0":
+            raise SerializationError("there is no b")
+        return value.value.decode().upper()
+
+    one = harness(Told(True), converters={OUT: convert})
+    one.process_element(message("a", ("out",)))
+    assert one.side_output(egress_tag(OUT)) == ["A=0"]
+    text = r"^egress test/out: there is no b \(function test/told/b at test\)$"
+    with pytest.raises(InvocationError, match=text):
+        one.process_element(message("b", ("out",)))
+
+
+def test_the_first_registration_of_a_state_counts() -> None:
+    """Functions of a new version, which ask for another time to live, keep the former one."""
+    functions = Told(True, specs=(StateSpec("count", COUNT, AFTER_WRITE, 100),))
+    one = harness(functions)
+    one.process_element(message("a", ("add", 5)))
+    functions.wanted = (StateSpec("count", COUNT, AFTER_WRITE, 1), StateSpec("more", COUNT))
+    functions.missing = {"more"}
+    one.set_processing_time(50)
+    one.process_element(message("a", ("out",)))
+    one.set_processing_time(150)
+    one.process_element(message("a", ("out",)))
+    assert told(one) == ["a=5", "a=0"]
 
 
 def test_states_have_one_type_for_good() -> None:

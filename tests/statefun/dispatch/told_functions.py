@@ -29,6 +29,8 @@ class Told:
     def __init__(self, direct: bool, max_batch: int = 3, specs: tuple[StateSpec, ...] = ()) -> None:
         self._direct = direct
         self.wanted = specs or (StateSpec("count", COUNT),)
+        self.missing: set[str] = set()
+        """Names of states for which the functions ask if a request lacks them."""
         self.max_batch = max_batch
         self.max_bytes = None
         self.attempts: deque[CallAttempt] = deque()
@@ -49,7 +51,7 @@ class Told:
         pass
 
     def invoke_now(self, batch: MessageBatch) -> Reply:
-        if not batch.states:
+        if not batch.states or self.missing - batch.states.keys():
             return MissingStates(self.wanted)
         effects = Effects()
         stored = batch.states["count"]

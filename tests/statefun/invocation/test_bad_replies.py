@@ -147,7 +147,7 @@ BAD = [
     pytest.param(asking("s", INT, 9), FINAL, CALL + "the state 's' expires in the u", id="mode"),
     pytest.param(asking("s", INT, AFTER_WRITE, -5), FINAL, CALL + "the state 's' has", id="ttl"),
     pytest.param(Answer(b"x" * (100 << 20)), FINAL, CALL + "the reply has 104857600", id="100 MB"),
-    pytest.param(Answer(pause=PATIENCE), QUICK, CALL + ".* attempts in 200 ms failed", id="hangs"),
+    pytest.param(Answer(pause=PATIENCE), QUICK, CALL + "1 attempt in 200 ms failed", id="hangs"),
     pytest.param(Answer(status=302), QUICK, CALL + ".* status 302", id="302 async"),
     pytest.param(Answer(status=404), QUICK, CALL + ".* status 404", id="404 async"),
     pytest.param(Answer(status=503), QUICK, CALL + ".* status 503", id="503 async"),

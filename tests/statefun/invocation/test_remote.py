@@ -13,6 +13,7 @@ import pytest
 from millrace.common.errors import JobDefinitionError
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.dispatch.function_table import FunctionTable
+from millrace.statefun.invocation import remote
 from millrace.statefun.invocation.batch import (
     Delayed,
     Effects,
@@ -121,6 +122,8 @@ def test_effects_and_missing_states_are_read() -> None:
     assert effects.mutations == {"gone": None}
     assert effects.messages == [(("a", "b", ""), ("", False, b""), TARGET)]
     assert effects.delayed == [Delayed(None, 0, "x")]
+    for nothing in (b"", FromFunction().SerializeToString(), b"\x08\x01"):  # an unknown field
+        assert Server(answer(nothing)).reply() == Effects()
     missing = FromFunction()
     spec = missing.incomplete_invocation_context.missing_values.add()
     spec.state_name, spec.type_typename = "seen", STRING
@@ -337,8 +340,34 @@ def test_the_budget_ends_the_attempts(transport: Transport, bad: Answer) -> None
 
 
 def test_an_endpoint_that_hangs_is_given_up_after_the_budget() -> None:
-    with pytest.raises(InvocationError, match="1 attempts in 100 ms failed"):
+    with pytest.raises(InvocationError, match="1 attempt in 100 ms failed"):
         Server(b"").reply(replace(ASYNC, call_ms=100))
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason", "pause"),
+    [
+        pytest.param(b"", "(1 attempt): there was no answer.", 30.0, id="hangs"),
+        pytest.param(answer(status=503), "it answered with status 503.", 0.0, id="fails"),
+    ],
+)
+def test_the_log_tells_of_an_endpoint_before_the_budget_is_spent(
+    bad: bytes,
+    reason: str,
+    pause: float,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(remote, "LONG_SECONDS", 0.01)
+    monkeypatch.setattr(remote, "TELL_SECONDS", pause)
+    with pytest.raises(InvocationError):
+        Server(bad).reply(replace(ASYNC, call_ms=200))
+    told = [record.getMessage() for record in caplog.records if record.name == remote.__name__]
+    assert len(told) == 1 or not pause
+    text = told[-1]
+    assert text.startswith("function test/greeter/7 at http://127.0.0.1:")
+    assert reason in text
+    assert text.endswith("is given up after 0.2 s; calls of this endpoint that go on: 1")
 
 
 def test_an_endpoint_that_is_away_is_waited_for() -> None:

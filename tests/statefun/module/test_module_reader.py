@@ -165,6 +165,16 @@ def test_the_endpoint_of_a_name_goes_before_the_one_of_its_namespace() -> None:
     assert module.endpoint(FunctionType("com.else", "counter")) is None
 
 
+def test_a_target_that_no_endpoint_serves_is_told_with_its_line() -> None:
+    text = WHOLE.replace("com.example/counter]", "shop/cart,\n        shop/card]")
+    module = read_module(text.encode(), "m.yaml")
+    assert module.unserved_targets({FunctionType("shop", "cart")}) == [
+        "m.yaml, document 4, line 40: the ingress com.example/users sends to shop/card, which no "
+        "endpoint serves"
+    ]
+    assert read_module(WHOLE.encode()).unserved_targets() == []
+
+
 def test_defaults_of_transports() -> None:
     (endpoint,) = read_module(ENDPOINT.encode()).endpoints
     assert endpoint.max_num_batch_requests == 1000

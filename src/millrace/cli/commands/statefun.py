@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -220,6 +221,8 @@ def handle_validate(args: argparse.Namespace, argv: Sequence[str]) -> int:
         from millrace.statefun.module import summary_of
 
         rows = [summary_of(component)._asdict() for component in module.components]
+        for fault in module.unserved_targets():
+            print(f"{fault}: it must be in the file of --module", file=sys.stderr)
     if args.json:
         print_json(rows)
     else:

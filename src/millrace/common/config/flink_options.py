@@ -160,6 +160,7 @@ OTHER_NAMES: dict[str, str] = {
     "state.checkpoints.num-retained": "execution.checkpointing.num-retained",
     "state.savepoints.dir": "execution.checkpointing.savepoint-dir",
     "state.storage.fs.memory-threshold": "millrace.state.inline-limit",
+    "statefun.flink-job-name": "pipeline.name",
 }
 """Keys that Flink or Millrace had or has for an option, and the option's key now."""
 
@@ -265,6 +266,9 @@ WITHOUT_EFFECT: dict[str, str] = {
     "state.size-track.": _STATE,
     "state.storage.fs.write-buffer-size": _CHECKPOINT_FILES,
     "state.ttl.": _STATE,
+    "statefun.feedback.memory.size": "a loop keeps a bounded number of messages in memory",
+    "statefun.message.": "messages of functions are texts and bytes",
+    "statefun.module.global-config.": "a Python module reads its own configuration",
     "sql-client.": "`millrace sql` reads only `execution.result-mode` and "
     "`execution.max-table-result.rows`, from `SET`",
     "table.asynchronous.": _TABLE,

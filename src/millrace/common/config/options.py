@@ -418,6 +418,11 @@ SOURCE_POLL_INTERVAL = known(
     .at_least(1),
     "How often an idle source without a wake-up time of its own is asked again.",
 )
+STATEFUN_MAX_ASYNC = known(
+    ConfigOptions.key("statefun.async.max-per-task").int_type().default_value(1024).at_least(1),
+    "Stateful Functions: most batches of messages that a subtask has in flight to remote or "
+    "asynchronous functions. `with_max_async_per_task` sets it for one builder.",
+)
 COMMITTER_RETRIES = known(
     ConfigOptions.key("sink.committer.retries").int_type().default_value(10).at_least(0),
     "How often a commit of a sink is tried again, after 0.1 s at first and 10 s at most, before "

@@ -22,6 +22,7 @@ from millrace.connectors.kafka import (
 )
 from millrace.connectors.kafka.record_deserializer import KafkaRecord
 from millrace.statefun.address import Address, TypedValue
+from millrace.statefun.application.egress_records import EgressRecords
 from millrace.statefun.invocation.batch import RoutableMessage
 from millrace.statefun.module.components import KafkaEgress, KafkaIngress, Routed, StartupPosition
 from millrace.statefun.protocol import KAFKA_RECORD, KafkaProducerRecord
@@ -35,6 +36,9 @@ _GUARANTEES = {
 }
 _TRANSACTIONAL_ID = "transactional.id"
 _DEFAULT_TIMEOUT_MS = 100_000
+_RECORDS = EgressRecords(
+    "Kafka", KAFKA_RECORD, KafkaProducerRecord, "kafka_egress_message", ("topic",)
+)
 
 KafkaMessage = tuple[str, "bytes | None", bytes]
 """Topic, key and value."""
@@ -138,15 +142,9 @@ def topic_key_value(record: TypedValue) -> KafkaMessage:
     """Topic, key and value of a record that a function gives to the egress.
 
     Raises:
-        SerializationError: the value is of another type.
+        SerializationError: the value is no record, or has no topic.
     """
-    if record.typename != KAFKA_RECORD:
-        raise SerializationError(
-            f"an egress of Kafka takes records of type {KAFKA_RECORD}, but a function wrote a "
-            f"value of type {record.typename or 'nothing'}: build it with the SDK's "
-            "kafka_egress_message()"
-        )
-    parsed = KafkaProducerRecord.FromString(record.value)
+    parsed = _RECORDS.parsed(record)
     return parsed.topic, parsed.key.encode() or None, parsed.value_bytes
 
 

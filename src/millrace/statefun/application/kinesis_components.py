@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from millrace.common.errors import SerializationError
 from millrace.common.serialization import SerializationSchema
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import RowBatch
@@ -21,6 +20,7 @@ from millrace.connectors.kinesis.resending_writer import BatchLimits, StreamTarg
 from millrace.connectors.kinesis.sink import LIMITS
 from millrace.connectors.kinesis.writer import KinesisWriter, KinesisWriting
 from millrace.statefun.address import Address, TypedValue
+from millrace.statefun.application.egress_records import EgressRecords
 from millrace.statefun.invocation.batch import RoutableMessage
 from millrace.statefun.module.components import (
     AwsCredentials,
@@ -39,6 +39,13 @@ __all__ = [
     "kinesis_source",
 ]
 
+_RECORDS = EgressRecords(
+    "Kinesis",
+    KINESIS_RECORD,
+    KinesisEgressRecord,
+    "kinesis_egress_message",
+    ("stream", "partition_key"),
+)
 _POSITIONS = {"earliest": "TRIM_HORIZON", "latest": "LATEST", "date": "AT_TIMESTAMP"}
 
 
@@ -110,18 +117,9 @@ def kinesis_message(record: TypedValue) -> KinesisMessage:
     """The record that a function gives to the egress.
 
     Raises:
-        SerializationError: the value is of another type, or has no stream or partition key.
+        SerializationError: the value is no record, or has no stream or partition key.
     """
-    if record.typename != KINESIS_RECORD:
-        raise SerializationError(
-            f"an egress of Kinesis takes records of type {KINESIS_RECORD}, but a function wrote a "
-            f"value of type {record.typename or 'nothing'}: build it with the SDK's "
-            "kinesis_egress_message()"
-        )
-    parsed = KinesisEgressRecord.FromString(record.value)
-    for name in ("stream", "partition_key"):
-        if not getattr(parsed, name):
-            raise SerializationError(f"a record for an egress of Kinesis has no {name}")
+    parsed = _RECORDS.parsed(record)
     hash_key = parsed.explicit_hash_key or None
     return KinesisMessage(parsed.stream, parsed.partition_key, parsed.value_bytes, hash_key)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.datastream.stream import DataStream
-from millrace.statefun.address import FunctionType
+from millrace.statefun.address import FunctionType, TypedValue
 from millrace.statefun.application.kafka_components import (
     kafka_sink,
     kafka_source,
@@ -19,7 +21,11 @@ from millrace.statefun.application.kinesis_components import (
     kinesis_sink,
     kinesis_source,
 )
-from millrace.statefun.application.playground import PlaygroundSink, PlaygroundSource
+from millrace.statefun.application.playground import (
+    PlaygroundSink,
+    PlaygroundSource,
+    topic_and_payload,
+)
 from millrace.statefun.data_stream import StatefulFunctionDataStreamBuilder
 from millrace.statefun.endpoint_update import MODULE_NAME
 from millrace.statefun.module import (
@@ -35,6 +41,8 @@ from millrace.statefun.module import (
 )
 
 __all__ = ["add_module", "embedded_functions"]
+
+log = logging.getLogger(__name__)
 
 _Ingress: TypeAlias = KafkaIngress | KinesisIngress | PlaygroundIngress
 _Egress: TypeAlias = KafkaEgress | KinesisEgress | PlaygroundEgress
@@ -96,10 +104,12 @@ def add_module(
             case KafkaIngress() | KinesisIngress() | PlaygroundIngress():
                 builder.with_data_stream_as_ingress(_ingress(env, component))
             case _:
-                builder.with_egress_id(str(component.id))
+                builder.with_egress_id(str(component.id), _converter(component))
                 egresses.append(component)
     _require_ingress(module.components)
     streams = builder.build(env)
+    for fault in module.unserved_targets(embedded):
+        log.warning("%s, nor the file of functions: its first message will fail the job", fault)
     for egress in egresses:
         _egress(streams.get_data_stream_for_egress_id(str(egress.id)), egress, name)
 
@@ -127,12 +137,22 @@ def _records(env: Any, source: Any, ingress: KafkaIngress | KinesisIngress) -> D
     return records.uid(f"statefun-ingress-{ingress.id}")
 
 
-def _egress(values: DataStream[Any], egress: _Egress, job_name: str) -> None:
+def _converter(egress: _Egress) -> Callable[[TypedValue], Any]:
+    """Function that makes a record for the sink of an egress."""
+    match egress:
+        case KafkaEgress():
+            return topic_key_value
+        case KinesisEgress():
+            return kinesis_message
+    return partial(topic_and_payload, egress.topics)
+
+
+def _egress(records: DataStream[Any], egress: _Egress, job_name: str) -> None:
     uid = f"statefun-egress-{egress.id}"
     if isinstance(egress, KafkaEgress):
-        values.map(topic_key_value).sink_to(kafka_sink(egress, job_name)).uid(uid)
+        records.sink_to(kafka_sink(egress, job_name)).uid(uid)
     elif isinstance(egress, KinesisEgress):
-        values.map(kinesis_message).sink_to(kinesis_sink(egress)).uid(uid)
+        records.sink_to(kinesis_sink(egress)).uid(uid)
     else:
         sink = PlaygroundSink(egress.port, egress.topics)
-        values.sink_to(sink).uid(uid).set_parallelism(1)
+        records.sink_to(sink).uid(uid).set_parallelism(1)

@@ -35,7 +35,7 @@ from millrace.statefun.address import Address, TypedValue
 from millrace.statefun.invocation.batch import RoutableMessage
 from millrace.statefun.types import STRING, typed
 
-__all__ = ["PlaygroundSink", "PlaygroundSource"]
+__all__ = ["PlaygroundSink", "PlaygroundSource", "topic_and_payload"]
 
 EGRESS_RECORD = "io.statefun.playground/EgressRecord"
 _TYPE_PREFIX = "application/vnd."
@@ -256,8 +256,8 @@ def _message(path: str, content_type: str | None, content: bytes) -> RoutableMes
     return RoutableMessage(Address("/".join(namespace), name, id), argument)
 
 
-class PlaygroundSink(Sink[TypedValue]):
-    """Payloads that people take by ``GET``, in one subtask.
+class PlaygroundSink(Sink[tuple[str, str]]):
+    """Payloads that people take by ``GET``, in one subtask. A record is from `topic_and_payload`.
 
     Args:
         port: port on the loopback interface.
@@ -272,7 +272,7 @@ class PlaygroundSink(Sink[TypedValue]):
         return _PlaygroundWriter(self._port, self._topics)
 
 
-class _PlaygroundWriter(SinkWriter[TypedValue]):
+class _PlaygroundWriter(SinkWriter[tuple[str, str]]):
     """Keeps payloads until somebody takes them. The oldest go if too many wait."""
 
     def __init__(self, port: int, topics: Sequence[str]) -> None:
@@ -298,27 +298,34 @@ class _PlaygroundWriter(SinkWriter[TypedValue]):
 
         self._server = _Server(port, Egress, "egress")
 
-    def write(self, batch: RowBatch[TypedValue]) -> None:
-        """Add the payloads to their topics.
-
-        Raises:
-            SerializationError: a value is no record of the egress, or of an unknown topic.
-        """
-        for value in batch.values:
-            topic, payload = _record(value)
-            if topic not in self._waiting:
-                raise SerializationError(
-                    f"a function wrote to the topic {topic!r} of the playground's egress, known "
-                    f"are: {', '.join(self._waiting)}"
-                )
+    def write(self, batch: RowBatch[tuple[str, str]]) -> None:
+        """Add the payloads to their topics."""
+        for topic, payload in batch.values:
             self._waiting[topic].append(payload)
 
     def close(self) -> None:
         self._server.stop()
 
 
+def topic_and_payload(topics: Sequence[str], value: TypedValue) -> tuple[str, str]:
+    """Topic and payload of a value that a function writes to the egress.
+
+    Args:
+        topics: names of the egress' topics.
+
+    Raises:
+        SerializationError: the value is no record of the egress, or of an unknown topic.
+    """
+    topic, payload = _record(value)
+    if topic not in topics:
+        raise SerializationError(
+            f"a function wrote to the topic {topic!r} of the playground's egress, known are: "
+            f"{', '.join(topics)}"
+        )
+    return topic, payload
+
+
 def _record(value: TypedValue) -> tuple[str, str]:
-    """Topic and payload."""
     try:
         if value.typename != EGRESS_RECORD:
             raise ValueError(f"it is of type {value.typename or 'nothing'}")

@@ -13,14 +13,14 @@ Semantics: Flink docs, "Stateful Functions".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
-from millrace.common.errors import MillraceError, StateError
+from millrace.common.errors import MillraceError, SerializationError, StateError
 from millrace.common.functions.async_functions import AsyncRetryStrategy
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.batch import RowBatch
@@ -45,6 +45,7 @@ from millrace.statefun.dispatch.function_states import FunctionStates
 from millrace.statefun.dispatch.function_table import Functions, FunctionTable
 from millrace.statefun.dispatch.mailboxes import Mailboxes
 from millrace.statefun.invocation.batch import (
+    EMBEDDED,
     EndpointMoved,
     InvocationError,
     Invoker,
@@ -89,11 +90,18 @@ def egress_tag(egress: FunctionType) -> OutputTag[TypedValue]:
 
 @dataclass(frozen=True)
 class DispatchSpec:
-    """Functions, egresses, and most batches in flight per subtask."""
+    """What a dispatcher needs to know.
+
+    Attributes:
+        max_in_flight: most batches in flight per subtask.
+        converters: functions that make records of the values for an egress. An egress without one
+            takes the values as they are.
+    """
 
     functions: Functions
     egresses: tuple[FunctionType, ...]
     max_in_flight: int = 1024
+    converters: Mapping[FunctionType, Callable[[TypedValue], Any]] = field(default_factory=dict)
 
 
 class DispatchOperator(Operator):
@@ -123,7 +131,7 @@ class DispatchOperator(Operator):
         self._is_local = KeyMemo(self.context.max_parallelism, self._is_of_this_subtask)
         """Whether the state of an id is here."""
         self._outgoing: list[PlainMessage] = []
-        self._egressed: dict[FunctionType, list[TypedValue]] = {}
+        self._egressed: dict[FunctionType, list[Any]] = {}
         self._messages_in_epoch = 0
         self._metrics = DispatchMetrics(self.context.metrics, self._functions.invoker, clock)
 
@@ -309,7 +317,8 @@ class DispatchOperator(Operator):
         except (StateError, InvocationError) as error:
             with suppress(InvocationError):  # an update may have taken the endpoint away
                 place = self._functions.invoker(batch.target).place(batch.target.function_type)
-                error = type(error)(f"{error} (function {batch.target} at {place})")
+                where = "in the worker" if place == EMBEDDED else f"at {place}"
+                error = type(error)(f"{error} (function {batch.target} {where})")
             raise error from None
 
     def _carry_out(self, batch: MessageBatch, reply: Reply) -> None:
@@ -342,7 +351,9 @@ class DispatchOperator(Operator):
                     f"function {target} wrote to the egress {egress}, which does not exist; "
                     f"known are: {known}"
                 )
-            self._egressed.setdefault(egress, []).append(value)
+            convert = self._spec.converters.get(egress)
+            record = value if convert is None else _converted(convert, value, egress)
+            self._egressed.setdefault(egress, []).append(record)
         self._mailboxes.done(target)
 
     def _send(self, messages: Sequence[Message]) -> None:
@@ -362,6 +373,15 @@ class DispatchOperator(Operator):
             egressed, self._egressed = self._egressed, {}
             for egress, values in egressed.items():
                 self.side_output(self._egresses[egress]).emit(RowBatch(values, None))
+
+
+def _converted(
+    convert: Callable[[TypedValue], Any], value: TypedValue, egress: FunctionType
+) -> Any:
+    try:
+        return convert(value)
+    except SerializationError as error:
+        raise InvocationError(f"egress {egress}: {error}") from None
 
 
 def _reply(batch: MessageBatch, done: Done) -> Reply:

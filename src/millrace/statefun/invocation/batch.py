@@ -15,6 +15,7 @@ __all__ = [
     "Argument",
     "CallAttempt",
     "Delayed",
+    "EMBEDDED",
     "Effects",
     "EndpointMoved",
     "InvocationError",
@@ -31,6 +32,10 @@ __all__ = [
     "plain",
     "plain_value",
 ]
+
+
+EMBEDDED = "embedded"
+"""Place of functions that run in the worker."""
 
 
 class InvocationError(JobExecutionError):
@@ -170,7 +175,7 @@ class Invoker(Protocol):
         """Whether the function runs in the caller's thread, with `invoke_now`."""
 
     def place(self, function: FunctionType) -> str:
-        """URL of the function, or ``embedded``."""
+        """URL of the function, or `EMBEDDED`."""
 
     def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
         """States known without an invocation."""

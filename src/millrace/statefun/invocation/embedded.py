@@ -17,6 +17,7 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.invocation.batch import (
+    EMBEDDED,
     CallAttempt,
     Delayed,
     Effects,
@@ -83,7 +84,7 @@ class EmbeddedFunctions:
         return not self._function(function).is_async
 
     def place(self, function: FunctionType) -> str:
-        return "embedded"
+        return EMBEDDED
 
     def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
         return tuple(map(_spec, self._function(function).storage_spec.specs))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections import deque
 from contextlib import suppress
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -32,6 +34,12 @@ __all__ = ["RemoteFunctions"]
 _RETRIED = frozenset({408, 409, 420, 429, 499})
 _CONTENT_TYPE = "application/octet-stream"
 _FATAL = ReplyTooLarge, MalformedReply, CertificateFault, ssl.SSLCertVerificationError
+LONG_SECONDS = 5.0
+"""Seconds after which a call that goes on is worth a line in the log."""
+TELL_SECONDS = 30.0
+"""Seconds between two such lines about one endpoint."""
+
+log = logging.getLogger(__name__)
 
 
 class _Refused(Exception):
@@ -40,6 +48,27 @@ class _Refused(Exception):
     def __init__(self, message: str, is_retried: bool) -> None:
         super().__init__(message)
         self.is_retried = is_retried
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call with all its attempts.
+
+    Attributes:
+        began: time of the event loop.
+        attempts: number of the attempts that have begun.
+        last: why the last one failed.
+    """
+
+    batch: MessageBatch
+    began: float
+    attempts: int = 0
+    last: str = "there was no answer"
+
+    @property
+    def failed_attempts(self) -> str:
+        """Number of attempts with its noun."""
+        return "1 attempt" if self.attempts == 1 else f"{self.attempts} attempts"
 
 
 class RemoteFunctions:
@@ -52,7 +81,11 @@ class RemoteFunctions:
         self.max_bytes: int | None = endpoint.transport.payload_max_bytes * 15 // 16
         self.attempts: deque[CallAttempt] = deque()
         self._pool: ConnectionPool | None = None
-        self._in_flight = 0
+        self._calls: dict[_Call, None] = {}
+        """Calls that go on, the oldest first."""
+        self._look: asyncio.TimerHandle | None = None
+        self._told = float("-inf")
+        """Time of the event loop at which the log was last told of a long call."""
         self._is_retired = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._retired: asyncio.Event | None = None
@@ -86,29 +119,58 @@ class RemoteFunctions:
         if self._pool is None:
             self._loop, self._retired = asyncio.get_running_loop(), asyncio.Event()
             self._pool = ConnectionPool(self.endpoint.transport, self.endpoint.authorization)
-        self._in_flight += 1
+        loop = asyncio.get_running_loop()
+        call = _Call(batch, loop.time())
+        self._calls[call] = None
+        if self._look is None:
+            self._look = loop.call_later(LONG_SECONDS, self._tell_of_long_calls)
         try:
-            return await self._attempts(batch, self._pool)
+            return await self._attempts(call, self._pool)
         except InvocationError:
             if self._is_retired:
                 raise EndpointMoved from None
             raise
         finally:
-            self._in_flight -= 1
+            del self._calls[call]
             self._close_if_retired()
 
-    async def _attempts(self, batch: MessageBatch, pool: ConnectionPool) -> Reply:
-        transport = self.endpoint.transport
+    def _tell_of_long_calls(self) -> None:
+        """Tell the log of the oldest call if it goes on for long: a wrong URL or a server that
+        hangs is to be seen before the budget is spent."""
+        loop, self._look = asyncio.get_running_loop(), None
+        oldest = next(iter(self._calls), None)
+        if oldest is None:
+            return
+        now = loop.time()
+        waited = now - oldest.began
+        if waited >= LONG_SECONDS and now - self._told >= TELL_SECONDS:
+            self._told = now
+            target = oldest.batch.target
+            log.warning(
+                "function %s at %s has not succeeded for %.0f s (%s): %s. The call is given up "
+                "after %g s; calls of this endpoint that go on: %d",
+                target,
+                self.endpoint.url(target.function_type),
+                waited,
+                oldest.failed_attempts,
+                oldest.last,
+                self.endpoint.transport.call_ms / 1000,
+                len(self._calls),
+            )
+        self._look = loop.call_later(LONG_SECONDS, self._tell_of_long_calls)
+
+    async def _attempts(self, call: _Call, pool: ConnectionPool) -> Reply:
+        batch, transport = call.batch, self.endpoint.transport
         url = self.endpoint.url(batch.target.function_type)
         request = request_bytes(batch)
         if len(request) > transport.payload_max_bytes:
             reason = f"the request has {len(request)} bytes (payload_max_bytes)"
             raise _failed(batch, url, reason)
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + transport.call_ms / 1000
-        pause, attempts, last = transport.first_backoff_ms / 1000, 0, "there was no answer"
+        deadline = call.began + transport.call_ms / 1000
+        pause = transport.first_backoff_ms / 1000
         while True:
-            attempts += 1
+            call.attempts += 1
             began, has_failed = perf_counter(), True
             try:
                 async with asyncio.timeout_at(deadline):
@@ -118,17 +180,18 @@ class RemoteFunctions:
             except _FATAL as error:
                 raise _failed(batch, url, str(error)) from None
             except _Refused as error:
-                last = str(error)
+                call.last = str(error)
                 if not error.is_retried:
-                    raise _failed(batch, url, last) from None
+                    raise _failed(batch, url, call.last) from None
             except (OSError, ValueError) as error:  # a TimeoutError is an OSError
-                last = str(error) or last
+                call.last = str(error) or call.last
             finally:
                 taken = (perf_counter() - began) * 1000
                 self.attempts.append(CallAttempt(batch.target, taken, has_failed))
             remaining = deadline - loop.time()
             if remaining <= 0 or self._is_retired:
-                spent = f"{attempts} attempts in {transport.call_ms} ms failed, the last: {last}"
+                spent = f"{call.failed_attempts} in {transport.call_ms} ms failed, the last: "
+                spent += call.last
                 raise _failed(batch, url, spent)
             await self._pause(min(pause, remaining))
             pause *= 2
@@ -151,7 +214,7 @@ class RemoteFunctions:
     @property
     def has_ended(self) -> bool:
         """Whether the endpoint is retired, and nothing is in flight there."""
-        return self._is_retired and not self._in_flight
+        return self._is_retired and not self._calls
 
     def _note_retired(self) -> None:
         assert self._retired is not None
@@ -174,6 +237,8 @@ class RemoteFunctions:
 
     def close(self) -> None:
         """Close the connections. Called on the event loop."""
+        if self._look is not None:
+            self._look.cancel()
         if self._pool is not None:
             self._pool.close()
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -219,11 +221,13 @@ class Routed:
 
     Attributes:
         value_type: type name of the records' bytes.
+        places: file, document and line of each target, for messages.
     """
 
     topic: str
     value_type: str
     targets: tuple[FunctionType, ...]
+    places: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -252,6 +256,11 @@ class KafkaIngress:
     startup_position: StartupPosition = StartupPosition("group-offsets")
     auto_offset_reset_position: str = "latest"
     properties: Properties = ()
+
+    @property
+    def routed(self) -> tuple[Routed, ...]:
+        """The topics."""
+        return self.topics
 
 
 @dataclass(frozen=True)
@@ -302,6 +311,11 @@ class KinesisIngress:
     credentials: AwsCredentials = AwsCredentials()
     startup_position: StartupPosition = StartupPosition("latest")
     properties: Properties = ()
+
+    @property
+    def routed(self) -> tuple[Routed, ...]:
+        """The streams."""
+        return self.streams
 
 
 @dataclass(frozen=True)
@@ -361,3 +375,19 @@ class Module:
         """Endpoint of a function: the one with its name before the one with its namespace."""
         serving = [endpoint for endpoint in self.endpoints if endpoint.serves(function)]
         return min(serving, key=lambda endpoint: endpoint.name == ANY_NAME, default=None)
+
+    def unserved_targets(self, embedded: Container[FunctionType] = ()) -> list[str]:
+        """Messages about targets of ingresses that no endpoint serves: the first message to one
+        would fail the job.
+
+        Args:
+            embedded: functions that run in the workers.
+        """
+        return [
+            f"{place}: the ingress {ingress.id} sends to {target}, which no endpoint serves"
+            for ingress in self.components
+            if isinstance(ingress, KafkaIngress | KinesisIngress)
+            for routed in ingress.routed
+            for target, place in zip_longest(routed.targets, routed.places, fillvalue="the module")
+            if target not in embedded and self.endpoint(target) is None
+        ]

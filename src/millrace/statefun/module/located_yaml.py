@@ -48,8 +48,15 @@ class Located:
 
     def error(self, message: str, node: Any = None) -> ModuleError:
         """Error at the place of the value, or of another node."""
-        line = (node or self._node).start_mark.line + 1
-        return ModuleError(f"{self._file}, document {self._document}, line {line}: {message}")
+        return ModuleError(f"{self._place(node or self._node)}: {message}")
+
+    @property
+    def place(self) -> str:
+        """File, document and line."""
+        return self._place(self._node)
+
+    def _place(self, node: Any) -> str:
+        return f"{self._file}, document {self._document}, line {node.start_mark.line + 1}"
 
     def _child(self, node: Any, key: str) -> Located:
         return Located(node, self._file, self._document, f"{self.path}.{key}".lstrip("."))

@@ -347,10 +347,12 @@ def _routed(field: Located, name: str) -> tuple[Routed, ...]:
         fields = entry.require_known((name, "valueType", "targets"))
         targets = _required(entry, fields, "targets")
         functions = tuple(target.typename() for target in targets.items())
+        places = tuple(target.place for target in targets.items())
         if not functions:
             raise targets.error(f"'{targets.path}' names no function")
         value_type = _required(entry, fields, "valueType").typename()
-        routed.append(Routed(_required(entry, fields, name).text(), str(value_type), functions))
+        topic = _required(entry, fields, name).text()
+        routed.append(Routed(topic, str(value_type), functions, places))
     if not routed:
         raise field.error(f"'{field.path}' is empty")
     _distinct(field, (entry.topic for entry in routed))
