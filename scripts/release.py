@@ -24,6 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pyspark_wheel import pyspark_wheel
 from release_parts import (
     EXTRA_MODULES,
     EXTRAS_BESIDE,
@@ -36,7 +37,6 @@ from release_parts import (
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
-WHEELS = ROOT / "build" / "release"
 CONSTRAINTS = ROOT / "constraints.txt"
 TWINE = "twine>=6.1"
 CYCLONEDX = "cyclonedx-bom>=7"
@@ -108,12 +108,15 @@ def run(command: Sequence[str | Path], directory: Path, **environment: str) -> s
 
 @cache
 def pyspark_wheels() -> Path:
-    """A directory with a wheel of PySpark, which has only a source distribution: without it, each
-    environment would build PySpark anew, and leave a gigabyte in the cache."""
-    WHEELS.mkdir(parents=True, exist_ok=True)
-    options = ["--no-deps", "--wheel-dir", str(WHEELS), "--constraint", str(CONSTRAINTS)]
-    run([sys.executable, "-m", "pip", "wheel", "--quiet", *options, "pyspark"], ROOT)
-    return WHEELS
+    """The directory of PySpark's wheel.
+
+    Raises:
+        ReleaseError: it cannot be built.
+    """
+    try:
+        return pyspark_wheel().parent
+    except subprocess.CalledProcessError as error:
+        raise ReleaseError(f"PySpark's wheel cannot be built: {error}") from None
 
 
 class Environment:

@@ -111,13 +111,20 @@ install() {
     "${pip[@]}" "$@"
 }
 
+# Prints the directory of PySpark's wheel, which is built once: from its source each environment
+# would unpack a gigabyte, and leave it in uv's cache.
+pyspark_wheels() {
+    "$VENV/bin/python" scripts/pyspark_wheel.py || say "could not build PySpark's wheel; going on without"
+}
+
 make_venv() {
-    local python
+    local python wheels
     python=$(find_python)
     need_ensurepip "$python"
     say "creating $VENV with $("$python" --version) (once, takes a few minutes)"
     "$python" -m venv --clear "$VENV"
-    install --constraint constraints.txt --editable '.[demo,dev]'
+    wheels=$(pyspark_wheels)
+    install ${wheels:+--find-links "$wheels"} --constraint constraints.txt --editable '.[demo,dev]'
     # the wheel of flink-rest-client has a package `tests` in it, which would hide ours from workers
     rm -rf "$VENV"/lib/python3*/site-packages/tests
     fingerprint >"$STAMP"

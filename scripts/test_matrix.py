@@ -7,7 +7,8 @@ the environments.
 
 An interpreter is taken from the variable ``PYTHON_3_14`` (and so on), pyenv or the search path.
 There is one environment for each Python and one directory for each PySpark, which pairs share: a
-PySpark is half a gigabyte, and the same for every Python.
+PySpark is half a gigabyte, and the same for every Python. Its wheel is built once
+(``pyspark_wheel.py``).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from pyspark_wheel import pyspark_wheel, remove_wheels
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / ".matrix"
@@ -60,6 +63,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.remove:
         shutil.rmtree(PLACE, ignore_errors=True)
+        remove_wheels()
         return 0
     PLACE.mkdir(exist_ok=True)
     outcomes = []
@@ -129,7 +133,8 @@ def outcome(log: str, versions: str) -> str:
     counts = re.findall(r"^=*\s*((?:\d+ \w+(?:, )?)+) in [\d.]+s", log, re.MULTILINE)
     if failed or not counts:
         return f"failed: {', '.join(failed) or 'the suite did not end'} ({versions})"
-    return f"{counts[-1]} ({versions})"
+    told = [count for count in counts[-1].split(", ") if "warning" not in count]
+    return f"{', '.join(told)} ({versions})"
 
 
 def version(python: Path, spark: Path) -> str:
@@ -179,7 +184,8 @@ def directory_of(spark: str, python: Path) -> Path:
     """Directory with a PySpark, which is installed if it is not there."""
     directory = PLACE / f"pyspark-{spark}"
     if not (directory / "pyspark" / "version.py").exists():
-        install(python, f"pyspark=={spark}.*", "--no-cache-dir", "--target", str(directory))
+        wheel = pyspark_wheel(f"{spark}.*")
+        install(python, str(wheel), "--no-cache-dir", "--target", str(directory))
     return directory
 
 
@@ -189,14 +195,16 @@ def install(python: Path, *words: str) -> None:
 
 
 def with_table(page: str, results: dict[str, str]) -> str:
-    """The page with the table of what ran."""
-    pairs = [Pair(spark, python) for spark, pythons in SPARKS.items() for python in pythons]
-    lines = ["| PySpark | Python | smoke suite |", "| --- | --- | --- |"]
-    lines += [f"| {p.spark} | {p.python} | {results.get(str(p), 'not run here')} |" for p in pairs]
+    """The page with the table of what ran; pairs without a result keep their row."""
     before, _, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    table, end, after = rest.partition(END)
     if not end:
         raise SystemExit(f"{PAGE} has no lines {BEGIN} and {END}")
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| (.+) \|$", table, re.MULTILINE)
+    known = {str(Pair(spark, python)): told for spark, python, told in rows} | results
+    pairs = [Pair(spark, python) for spark, pythons in SPARKS.items() for python in pythons]
+    lines = ["| PySpark | Python | smoke suite |", "| --- | --- | --- |"]
+    lines += [f"| {p.spark} | {p.python} | {known.get(str(p), 'not run here')} |" for p in pairs]
     return "\n".join([f"{before}{BEGIN}", "", *lines, "", f"{END}{after}"])
 
 
