@@ -35,6 +35,8 @@ TEXTS = [f"v{number}" for number in range(12)]
 MOST_EPOCHS = 500
 """Epochs in which every round of these graphs is over."""
 SETTINGS = ResidentSettings(barrier_interval=5)
+FULL_BUFFERS = ResidentSettings(barrier_interval=5, buffer_timeout=None)
+"""Settings with which records wait until a buffer is full, or the next barrier comes."""
 
 
 def history_of(method: str, dice: random.Random, vertices: list[Any]) -> History:
@@ -181,7 +183,8 @@ def test_results_at_every_barrier_of_resident_tasks(method: str, parallelism: in
     dice = random.Random(f"{method} {parallelism}")
     vertices: list[Any] = TEXTS if parallelism == 3 else list(range(30))
     checked = Checked(method, history_of(method, dice, vertices), 15)
-    with run_local(executor=lambda: local_resident_executor(2, SETTINGS)) as cluster:
+    settings = FULL_BUFFERS if parallelism == 2 else SETTINGS
+    with run_local(executor=lambda: local_resident_executor(2, settings)) as cluster:
         env = StreamExecutionEnvironment.get_execution_environment()
         env.enable_checkpointing(0).set_parallelism(parallelism)
         cluster.listeners.append(checked)

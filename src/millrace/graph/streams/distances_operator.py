@@ -15,6 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millrace.common.errors import JobExecutionError
+from millrace.common.types.batch import ColumnBatch
+from millrace.graph.streams.edge_columns import VALUE, numbers_of
 from millrace.graph.streams.edge_table import VERTEX, slot_table
 from millrace.graph.streams.lockstep_operator import Messages
 from millrace.graph.streams.solver_operator import Floats, Integers, SolverOperator, joined
@@ -69,13 +71,17 @@ class DistancesOperator(SolverOperator):
 
     # -- numbers by node -------------------------------------------------------------------
 
-    def _weights(self, slots: Positions, value: pa.Array) -> Floats:
-        weights: Floats = value.to_numpy(zero_copy_only=False)
-        if weights.size and not weights.min() >= 0:  # NaN, too
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        lengths = numbers_of(batch.data, VALUE)
+        if lengths.size and not lengths.min() >= 0:  # NaN, too
             raise JobExecutionError(
-                f"operator '{self.context.name}' got an edge with the length {weights.min()}: "
+                f"operator '{self.context.name}' got an edge with the length {lengths.min()}: "
                 "lengths are 0 or more"
             )
+        super().process_columns(number, batch)
+
+    def _weights(self, slots: Positions, value: pa.Array) -> Floats:
+        weights: Floats = value.to_numpy(zero_copy_only=False)
         return weights
 
     def _clear(self) -> None:

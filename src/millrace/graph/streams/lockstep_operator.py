@@ -179,8 +179,8 @@ class LockstepOperator(PacedOperator, IterationHeadOperator):
         self._bundles: dict[_Place, dict[int, list[_Bundle]]] = {}
         self._is_last = self._are_all_last = False
         self._seconds = 0.0
-        self._anew = saved is not None and parallelism != self._count
-        if saved is not None and not self._anew:
+        self._anew = saved is not None and (parallelism != self._count or not saved)
+        if saved and not self._anew:
             opened, bundles, progress = decode(saved)
             self._is_open, self._phase, self._step, self._anew = opened
             for bundle in bundles:
