@@ -1,6 +1,7 @@
 -- The file is read in pieces, as if its rows came in the course of the morning: at once nothing would be late.
 SET 'millrace.epoch.initial-records-per-split' = '960';
 SET 'millrace.epoch.max-records-per-split' = '960';
+SET 'pipeline.name' = 'network';
 
 -- What the cells tell, in the order of arrival: up to five minutes later than others is in time.
 CREATE TABLE measurements (

@@ -13,7 +13,7 @@ from millrace.cli.main import main
     ("words", "answer"),
     [
         (["stauts", "job"], "there is no command 'stauts'; did you mean 'status'?"),
-        (["frobnicate"], "there is no command 'frobnicate'; there is run, server, sql, statefun"),
+        (["frobnicate"], "there is no command 'frobnicate'; there are run, server, sql, statefun"),
         (["run"], "which job file? write 'millrace run job.py'"),
         (["run", "--reusme", "job.py"], "there is no option --reusme; did you mean '--resume'?"),
         (["run", "--claim-mode", "CLAM", "job.py"], "did you mean 'CLAIM'?"),
@@ -39,7 +39,7 @@ def test_words(words: list[str], answer: str, capsys: pytest.CaptureFixture[str]
 def test_files_and_directories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "alarms.py").touch()
     for words, answer in (
-        (["run", str(tmp_path / "alarm.py")], f"did you mean {tmp_path / 'alarms.py'}?"),
+        (["run", str(tmp_path / "alarm.py")], f"did you mean '{tmp_path / 'alarms.py'}'?"),
         (["run", str(tmp_path)], "is a directory"),
         (["run", str(tmp_path / "no" / "job.py")], f"there is no directory {tmp_path / 'no'}"),
         (["list", "--checkpoint-dir", str(tmp_path / "no")], "there is no directory"),

@@ -18,7 +18,7 @@ from kafka_broker import KafkaBroker
 from service import ServiceUnavailableError, cache_directory, is_required
 from wall_clock import WallClock
 
-from millrace.cli.trial.kafka_trial import FIRST_ORDERS, program
+from millrace.cli.trial.kafka_trial import FIRST_ORDERS, program, statements
 from millrace.connectors.kafka import KafkaOffsetsInitializer, KafkaSourceBuilder
 from millrace.testing import run_local
 
@@ -34,6 +34,7 @@ def block(title: str) -> str:
 
 def test_the_command_prints_the_program_of_the_page() -> None:
     assert block("totals.py") == program(ADDRESS)
+    assert block("totals.sql") == statements(ADDRESS)
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +69,11 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen
 def address(trial: subprocess.Popen[str]) -> str:
     """The address that the command prints, once the program is printed, too."""
     assert trial.stdout is not None
-    text = until(trial.stdout, 'env.execute("totals")')
+    text = until(trial.stdout, "What arrives in the topic totals")
+    assert trial.stdout.readline() == "\n"
     [found] = re.findall(r"Kafka answers at (\S+);", text)
     assert program(found) in text
+    assert statements(found) in text
     return str(found)
 
 

@@ -131,7 +131,7 @@ def test_quotes_and_escapes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("JFK\n", r"line 1, offset 0: a record has 1 fields, not 2: b'JFK\\n'"),
+        ("JFK\n", r"line 1, offset 0: a record has 1 field, not 2: b'JFK\\n'"),
         ("JFK,3\nEWR,1,2\n", "a record has 3 fields, not 2"),
         ("JFK,NA\n", r"column 'delay': 'NA' is not a number.*set_null_value\('NA'\)"),
         ('JFK,"3', "broken CSV"),

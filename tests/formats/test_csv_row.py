@@ -133,8 +133,8 @@ def test_refusals() -> None:
 @pytest.mark.parametrize(
     ("message", "column", "said"),
     [
-        (b"x,a", "n", "field 'n'"),
-        (b"1", None, "1 fields, not 2"),
+        (b"x,a", "n", "field 'n': 'x' is no INT; skip"),
+        (b"1", None, "1 field, not 2"),
         (b"1,a,b", None, "3 fields, not 2"),
         (b'1,"a', None, "no CSV"),
         (b"\xff,a", None, "no CSV"),

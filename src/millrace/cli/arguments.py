@@ -7,12 +7,16 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
 from millrace.common.config import options
 from millrace.common.config.config_file import settings_for
-from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
+from millrace.common.config.configuration import (
+    FREE_PREFIXES,
+    OPTIONS,
+    Configuration,
+    unknown_key,
+)
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.config.settings_variable import (
     DEFAULTS_VARIABLE,
@@ -26,6 +30,7 @@ from millrace.common.errors import (
     MillraceError,
     UnsupportedFileSystemSchemeError,
 )
+from millrace.common.similar_names import nearest_name
 from millrace.filesystem import registry
 from millrace.filesystem.location import local_location
 from millrace.spark.connect.remote import SETTING, Remote, remote_in
@@ -233,8 +238,8 @@ def no_file(job: Path) -> str:
     if not job.parent.is_dir():
         return f"there is no job file {job}: there is no directory {job.parent}"
     names = [path.name for path in job.parent.glob("*.py")]
-    found = get_close_matches(job.name, names, n=1)
-    hint = f"; did you mean {job.with_name(found[0])}?" if found else ""
+    near = nearest_name(job.name, names)
+    hint = f"; did you mean {str(job.with_name(near))!r}?" if near is not None else ""
     return f"there is no job file {job}{hint}"
 
 
@@ -404,6 +409,4 @@ def require_known(key: str) -> None:
     # A configuration made in a program may carry foreign keys; on a command line nobody reads them.
     if key in OPTIONS or key.startswith(FREE_PREFIXES):
         return
-    nearest = get_close_matches(key, OPTIONS, n=1)
-    hint = f"did you mean {nearest[0]!r}?" if nearest else "see docs/configuration.md"
-    raise UsageError(f"unknown configuration key {key!r}: {hint}")
+    raise UsageError(str(unknown_key(key, OPTIONS)))

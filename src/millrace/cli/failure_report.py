@@ -6,10 +6,10 @@ import os
 import sys
 import sysconfig
 import traceback
-from difflib import get_close_matches
 
 import millrace
 from millrace.common.errors import MillraceError, UserFunctionError
+from millrace.common.similar_names import nearest_name
 from millrace.engine.failure_hints import failure_hint
 
 _OURS = os.path.dirname(os.path.abspath(millrace.__file__)) + os.sep
@@ -83,9 +83,7 @@ def _suggestion(error: BaseException) -> str:
     except Exception:  # the object's own __dir__; what is to be told is the first error
         return ""
     plain = {name.replace("_", "").lower(): name for name in known}
-    near = plain.get(error.name.replace("_", "").lower()) or next(
-        iter(get_close_matches(error.name, known, n=1, cutoff=0.7)), None
-    )
+    near = plain.get(error.name.replace("_", "").lower()) or nearest_name(error.name, known)
     return f"Did you mean: {near!r}?\n" if near is not None else ""
 
 

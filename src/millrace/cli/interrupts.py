@@ -9,6 +9,7 @@ from threading import Thread, current_thread, main_thread
 from types import FrameType
 from typing import Any
 
+from millrace.cli.signals import Terminated
 from millrace.cli.terminal import Terminal
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 
@@ -68,7 +69,7 @@ class Interrupts:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         clients = self.running()
         if not clients or self.cancelling:
-            raise KeyboardInterrupt
+            raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
         if not self.stopping:
             self.stopping = True
             _in_thread(self._stop, clients)

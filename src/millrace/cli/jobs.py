@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 from millrace.common.errors import CheckpointError, JobControlError
 from millrace.common.job import JobID, JobStatus
+from millrace.common.similar_names import did_you_mean
 from millrace.engine.archived_job import read_archive
 from millrace.engine.control_mailbox import Mailbox, RunNote
 from millrace.engine.job_record import RECORD, JobRecord, read_record
@@ -199,6 +199,6 @@ def _ambiguous(word: str, jobs: Sequence[Job]) -> str:
 
 
 def _not_found(base: Path, word: str, jobs: Sequence[Job]) -> str:
-    near = get_close_matches(word, [job.name for job in jobs] + [job.id for job in jobs], n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "; see 'millrace list', or --checkpoint-dir"
+    known = [job.name for job in jobs] + [job.id for job in jobs]
+    hint = did_you_mean(word, known, "see 'millrace list', or --checkpoint-dir")
     return f"there is no job {word!r} in {base}{hint}"

@@ -46,6 +46,7 @@ class CommandLineLauncher(JobLauncher):
 
     def __post_init__(self) -> None:
         self.run = self._run_job
+        self.beside = True
 
     def client(
         self,

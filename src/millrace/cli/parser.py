@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from millrace import __version__
@@ -29,6 +28,7 @@ from millrace.cli.commands import (
     top,
     trial,
 )
+from millrace.common.similar_names import did_you_mean
 
 COMMANDS = (
     run,
@@ -102,7 +102,7 @@ class HelpfulParser(argparse.ArgumentParser):
         """Exit with a message about words that are no arguments of this parser."""
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
         if word.startswith("-"):
-            near = _nearest(word.partition("=")[0], self._options)
+            near = did_you_mean(word.partition("=")[0], self._options)
             self.error(f"there is no option {word}{near}")
         hint = f"; to run a file, write '-f {word}'" if "--file" in self._options else ""
         self.error(f"{word!r} is one argument too many{hint}")
@@ -113,21 +113,9 @@ class HelpfulParser(argparse.ArgumentParser):
         if choice is not None:
             words = re.findall(r"'([^']*)'", choice[3])
             kind = "command" if choice["what"] == "COMMAND" else f"value of {choice['what']}"
-            message = f"there is no {kind} {choice['word']!r}" + (
-                _nearest(choice["word"], words) or f"; there is {', '.join(words)}"
-            )
+            hint = did_you_mean(choice["word"], words, f"there are {', '.join(words)}")
+            message = f"there is no {kind} {choice['word']!r}{hint}"
         elif message.startswith(_MISSING):
             left = message.removeprefix(_MISSING)
             message = _MISSING_JOB if left.startswith("job.py") else f"{left} is missing"
         self.exit(WRONG_USAGE, f"millrace: {message}\nsee '{self.prog} --help'\n")
-
-
-def _nearest(word: str, words: Sequence[str]) -> str:
-    """A question with the nearest word, for a message; empty if none is near.
-
-    Example:
-        >>> _nearest("stauts", ["run", "status"])
-        "; did you mean 'status'?"
-    """
-    found = get_close_matches(word, words, n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""

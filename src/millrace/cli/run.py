@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from millrace.cli.arguments import RunArguments
-from millrace.cli.failure_report import failure_report
+from millrace.cli.failure_report import failure_report, from_spark
 from millrace.cli.imports import (
     add_import_paths,
     archive_siblings,
@@ -21,6 +21,7 @@ from millrace.cli.interrupts import Interrupts
 from millrace.cli.job_file import run_job_file
 from millrace.cli.log_rotation import rotated
 from millrace.cli.run_log import open_run_log, prints_in_log
+from millrace.cli.signals import INTERRUPTED, TERMINATED, Terminated
 from millrace.cli.state_directory import CHECKPOINTS, SAVEPOINTS, state_directory
 from millrace.cli.terminal import Terminal, sharing_stdout
 from millrace.common.config import logging_options, options
@@ -30,7 +31,7 @@ from millrace.common.errors import JobCancelledError
 from millrace.runtime.logs.log_settings import FAILURE_REPORT
 from millrace.state.backend.scratch_directory import scratch_directory
 
-FINISHED, FAILED, INTERRUPTED = 0, 1, 130
+FINISHED, FAILED = 0, 1
 
 log = logging.getLogger(__name__)
 
@@ -148,6 +149,8 @@ class _Outcome:
         """Run a function and return its exit code."""
         try:
             work()
+        except Terminated as end:
+            return self._interrupted(str(end), TERMINATED)
         except SystemExit as end:
             return self._exit_code(end)
         except KeyboardInterrupt:
@@ -159,6 +162,8 @@ class _Outcome:
                 return self._stopped()
             return self._ended_from_outside(end)
         except Exception as error:
+            if (signalled := signal_behind(error)) is not None:
+                return self._interrupted(*signalled)
             return self._failed(error)
         if self._interrupts.stopping:
             return self._stopped()
@@ -183,10 +188,10 @@ class _Outcome:
         self._say_how_to_resume()
         return FINISHED
 
-    def _interrupted(self, what: str) -> int:
+    def _interrupted(self, what: str, code: int = INTERRUPTED) -> int:
         self._terminal.say(what)
         self._say_how_to_resume()
-        return INTERRUPTED
+        return code
 
     def _failed(self, error: BaseException) -> int:
         log.error("the job file failed", exc_info=error)
@@ -204,6 +209,24 @@ class _Outcome:
         if newest is not None and not _is_supervised():
             command = self._arguments.resume_command()
             self._terminal.say(f"to go on from checkpoint {newest}: {command}")
+
+
+def signal_behind(error: BaseException) -> tuple[str, int] | None:
+    """Message and exit code of the signal that made PySpark fail; None if there was none.
+
+    PySpark tidies up when an exception of a signal comes while it talks to the JVM. If the
+    connection is broken by then, this fails, too, and hides the signal.
+    """
+    if not from_spark(error):
+        return None
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, Terminated):
+            return str(cause), TERMINATED
+        if isinstance(cause, KeyboardInterrupt):
+            return "interrupted", INTERRUPTED
+        cause = cause.__cause__ or cause.__context__
+    return None
 
 
 def _is_supervised() -> bool:

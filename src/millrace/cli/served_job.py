@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from millrace.cli.job_overview import JobOverview, overview_of_server
@@ -13,6 +12,7 @@ from millrace.cli.jobs import SHORTEST
 from millrace.cli.server_client import ServerClient
 from millrace.common.errors import JobControlError
 from millrace.common.job import JobStatus
+from millrace.common.similar_names import did_you_mean
 
 __all__ = ["ServedJob", "find_served_job", "served_jobs"]
 
@@ -201,6 +201,6 @@ def find_served_job(client: ServerClient, word: str) -> ServedJob:
 
 
 def _not_found(client: ServerClient, word: str, jobs: Sequence[ServedJob]) -> str:
-    near = get_close_matches(word, [job.name for job in jobs] + [job.id for job in jobs], n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "; see 'millrace list --server URL'"
+    known = [job.name for job in jobs] + [job.id for job in jobs]
+    hint = did_you_mean(word, known, "see 'millrace list --server URL'")
     return f"the server at {client.address.url} has no job {word!r}{hint}"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from threading import current_thread, main_thread
+from threading import Thread, current_thread, main_thread
+from typing import TypeVar
 
 from millrace.common.job import JobExecutionResult
 from millrace.datastream.error_display import show_user_errors_first
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 
-__all__ = ["run_beside", "run_here"]
+__all__ = ["call_beside", "run_beside", "run_here"]
+
+T = TypeVar("T")
 
 
 def run_here(client: EmbeddedJobClient) -> JobExecutionResult:
@@ -39,6 +43,24 @@ def run_beside(client: EmbeddedJobClient) -> JobExecutionResult:
             with suppress(Exception):
                 client.result()
             raise KeyboardInterrupt from None
+
+
+def call_beside(function: Callable[[], T]) -> T:
+    """Call a function that talks to the JVM in a thread of its own, and wait for its result.
+
+    A signal interrupts only the wait. In the thread that talks, its exception would come in the
+    middle of a message, or of a clean-up by Python's garbage collector, which drops it.
+    """
+    result: Future[T] = Future()
+
+    def call() -> None:
+        try:
+            result.set_result(function())
+        except BaseException as error:
+            result.set_exception(error)
+
+    Thread(target=call, name="millrace-beside", daemon=True).start()
+    return result.result()
 
 
 @contextmanager

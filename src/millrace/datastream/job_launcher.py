@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Any, ClassVar
 
@@ -28,7 +29,7 @@ from millrace.common.source import Boundedness
 from millrace.datastream import job_place
 from millrace.datastream.available_now import require_available_now
 from millrace.datastream.connect_place import connect_place, connect_server
-from millrace.datastream.foreground_run import run_beside, run_here
+from millrace.datastream.foreground_run import call_beside, run_beside, run_here
 from millrace.datastream.job_place import DEFAULT_INTERVAL, JobPlace
 from millrace.engine.archived_job import archived_job
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
@@ -84,6 +85,8 @@ class JobLauncher:
     """Factory of executors from configuration, job name and highest parallelism; None for Spark."""
     run: Callable[[EmbeddedJobClient], JobExecutionResult] | None = None
     """Function that runs a job to its end; None for the executor's usual way."""
+    beside: bool = False
+    """Whether Spark starts in a thread of its own, so that a signal only interrupts the wait."""
 
     onlookers: ClassVar[list[Onlooker]] = []
     """Observers while a program waits for its job, such as a progress line in a notebook."""
@@ -228,7 +231,8 @@ class JobLauncher:
             server = connect_server(configuration)
             if server is not None:
                 return connect_place(graph, configuration, server)
-            return job_place.spark_place(graph, configuration, name, width)
+            place = partial(job_place.spark_place, graph, configuration, name, width)
+            return call_beside(place) if self.beside else place()
         if configuration.get(options.EXECUTOR) == ExecutorKind.RESIDENT:
             job_place.require_fit_for_resident_tasks(graph)
         return job_place.place_of(self.executor(configuration, name, width))

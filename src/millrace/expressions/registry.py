@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.aggregates.definitions import AGGREGATES
 from millrace.expressions.call_options import CallOptions, JsonClause, JsonClauses, JsonEvent
@@ -46,7 +46,7 @@ __all__ = [
     "find",
     "function",
     "functions",
-    "nearest",
+    "known_names",
     "resolve_aggregate",
     "resolve_call",
     "resolve_cast",
@@ -111,20 +111,18 @@ def function(name: str) -> FunctionDefinition:
     """
     found = find(name)
     if found is None:
-        near = nearest(name)
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        hint = did_you_mean(name, known_names())
         raise FunctionResolutionError(f"there is no function {name.upper()}{hint}")
     return found
 
 
-def nearest(name: str) -> tuple[str, ...]:
-    """Names of functions that are similar to a name.
+def known_names() -> tuple[str, ...]:
+    """Names of all functions, other names included; operators have none.
 
-    >>> nearest("COALESE")
-    ('COALESCE',)
+    >>> "COALESCE" in known_names(), "+" in known_names()
+    (True, False)
     """
-    known = [each for each in (*_FUNCTIONS, *_OTHER_NAMES) if each[0].isalpha()]
-    return tuple(get_close_matches(name.upper(), known, n=3, cutoff=0.75))
+    return tuple(name for name in (*_FUNCTIONS, *_OTHER_NAMES) if name[0].isalpha())
 
 
 def resolve_call(

@@ -14,7 +14,7 @@ from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvDialect, Cs
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import scalar_text
 
-__all__ = ["csv_options", "parse_columns"]
+__all__ = ["csv_options", "fields_of", "parse_columns"]
 
 Parser = Callable[[str], Any]
 _SHOWN = 100
@@ -48,12 +48,17 @@ def parse_columns(
         fields = []
     if len(fields) != width:
         wrong = next(row for row in rows if len(row) != width)
-        raise MalformedRecordError(f"a record has {len(wrong)} fields, not {width}")
+        raise MalformedRecordError(f"a record has {fields_of(wrong)}, not {width}")
     null = schema.dialect.null_value
     return [
         _parse_column(column, fields[index], null)
         for column, index in zip(schema.columns, indices, strict=True)
     ]
+
+
+def fields_of(row: Sequence[object]) -> str:
+    """Number of a row's fields, in words."""
+    return f"{len(row)} field{'' if len(row) == 1 else 's'}"
 
 
 def _parse_column(column: CsvColumn, texts: Sequence[str], null: str | None) -> Sequence[Any]:

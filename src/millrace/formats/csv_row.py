@@ -14,11 +14,12 @@ from typing import Any, ClassVar, TypeVar
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.composite_types import ListTypeInfo, RowTypeInfo, TupleTypeInfo
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row, named_row
 from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
 from millrace.common.types.value_types import TimestampTypeInfo, TimeTypeInfo
-from millrace.formats.csv_fields import csv_options
+from millrace.formats.csv_fields import csv_options, fields_of
 from millrace.formats.csv_schema import CsvDialect
 from millrace.formats.csv_texts import clock_text, java_text, text_reader
 from millrace.formats.json_reading import or_none
@@ -28,6 +29,12 @@ from millrace.formats.scalar_text import is_bytes, scalar_text
 __all__ = ["CsvRowDeserializationSchema", "CsvRowSerializationSchema"]
 
 _LINE_END = "\r\n"
+_SHOWN = 100
+_REMEDY = "skip such messages with set_ignore_parse_errors(True), or by the source's error policy"
+_REMEDY_OF_TABLES = (
+    "'csv.null-literal' names the text of a missing value, and 'csv.ignore-parse-errors' = 'true' "
+    "in WITH of the table skips such rows, and makes fields of a wrong type NULL"
+)
 
 B = TypeVar("B", bound="_Builder")
 
@@ -41,6 +48,8 @@ class RowDialect:
     array_delimiter: str = ";"
     ignore_parse_errors: bool = False
     null_for_wrong_fields: bool = False
+    table: str = ""
+    """Type of the table whose rows the messages are, for errors; empty outside of SQL."""
 
 
 class _Builder:
@@ -117,6 +126,11 @@ class CsvRowDeserializationSchemaBuilder(_Builder):
     def null_for_wrong_fields(self) -> CsvRowDeserializationSchemaBuilder:
         """Read fields of a wrong type as None (``csv.ignore-parse-errors`` of tables)."""
         self._dialect = replace(self._dialect, null_for_wrong_fields=True)
+        return self
+
+    def of_table(self, table: RowType) -> CsvRowDeserializationSchemaBuilder:
+        """Name the options of SQL in errors."""
+        self._dialect = replace(self._dialect, table=str(table))
         return self
 
 
@@ -216,15 +230,19 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         with contextlib.suppress(ValueError, csv.Error):
             fields = self._fields(message.decode())
             if len(fields) != len(self._names):
-                reason = f"it has {len(fields)} fields, not {len(self._names)}"
+                reason = f"it has {fields_of(fields)}, not {len(self._names)}"
             elif (wrong := self._wrong_field(fields)) is not None:
-                column, reason = self._names[wrong], f"field {self._names[wrong]!r}: {error}"
-        reason = reason[:500]
+                column, kind = self._names[wrong], self._type_info.types[wrong].name
+                text = str(fields[wrong])
+                text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+                reason = f"field {column!r}: {text!r} is no {kind}"
+        remedy = _REMEDY_OF_TABLES if self._dialect.table else _REMEDY
+        kind = self._dialect.table or self._type_info.name
         return MalformedRecordError(
-            f"a message is no CSV of type {self._type_info.name}: {reason}; skip such messages "
-            "with set_ignore_parse_errors(True), or by the source's error policy",
+            f"a message is no CSV of type {kind}: {reason[:500]}; {remedy}",
             bytes(message),
             column=column,
+            tells_remedy=bool(self._dialect.table),
         )
 
     def _wrong_field(self, fields: list[Any]) -> int | None:

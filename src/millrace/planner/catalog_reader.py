@@ -31,6 +31,7 @@ from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.relational.rel_node import RelNode
+from millrace.sql.position import OptionPlace
 
 __all__ = [
     "SOURCE_WATERMARK",
@@ -125,6 +126,7 @@ class ResolvedTable:
         bounded: whether the source is bounded.
         lookup: whether rows can be looked up by key, as the right side of a look-up join.
         source: an object that the catalog passes to the translation; the planner does not use it.
+        option_places: positions of the options in the statements that declare them, by key.
     """
 
     path: tuple[str, ...]
@@ -139,6 +141,9 @@ class ResolvedTable:
     bounded: bool = False
     lookup: bool = False
     source: Any = None
+    option_places: Mapping[str, OptionPlace] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def row_type(self) -> RowType:

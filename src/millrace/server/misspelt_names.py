@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from itertools import islice
 
+from millrace.common.similar_names import nearest_name
 from millrace.server.api_route import ApiError
 
-__all__ = ["nearest_name", "refuse_misspelt"]
+__all__ = ["refuse_misspelt"]
 
+_LIKENESS = 0.8
+"""Least likeness to a known name of one that is refused, because other clients' names pass."""
 _LOOKED_AT = 100
 """Number of names of a request that are compared. A body has room for 100,000, and other requests
 wait meanwhile."""
-
-
-def nearest_name(name: str, known: Iterable[str], likeness: float = 0.8) -> str:
-    """``; did you mean 'x'?`` if a known name is near, else an empty text.
-
-    Example:
-        >>> nearest_name("paralelism", ["parallelism", "jobName"])
-        "; did you mean 'parallelism'?"
-        >>> nearest_name("triggerId", ["parallelism", "jobName"])
-        ''
-    """
-    near = get_close_matches(name[:200], list(known), n=1, cutoff=likeness)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def refuse_misspelt(given: Iterable[str], known: Sequence[str], what: str) -> None:
@@ -36,5 +25,6 @@ def refuse_misspelt(given: Iterable[str], known: Sequence[str], what: str) -> No
         ApiError: 400, it names the known one.
     """
     for name in islice(given, _LOOKED_AT):
-        if name not in known and (hint := nearest_name(name, known)):
-            raise ApiError(400, f"unknown {what} {name[:200]!r}{hint}")
+        near = None if name in known else nearest_name(name, known, _LIKENESS)
+        if near is not None:
+            raise ApiError(400, f"unknown {what} {name[:200]!r}; did you mean {near!r}?")

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 __all__ = [
     "NamePositions",
+    "OptionPlace",
     "StatementPlace",
     "TextPosition",
     "excerpt",
@@ -41,6 +42,8 @@ class NamePositions:
     def __init__(self) -> None:
         self._names: dict[str, TextPosition] = {}
         self._texts: dict[str, TextPosition] = {}
+        self.options: dict[str, TextPosition] = {}
+        """Positions of the keys of options."""
 
     def note_name(self, name: str, position: TextPosition) -> None:
         """Note a name."""
@@ -72,6 +75,28 @@ class StatementPlace(NamedTuple):
         """Error text about the expression, with its position and its SQL text."""
         place = f"line {self.position.line}, column {self.position.column}: {reason}"
         return f"{place}\n{excerpt(self.text, self.position)}"
+
+
+class OptionPlace(NamedTuple):
+    """Position of an option in the statement that declares a table with it.
+
+    >>> text = "CREATE TABLE bids (id INT) WITH ('conector' = 'print')"
+    >>> print(OptionPlace("bids", text, TextPosition(1, 34, 33, 43)).shown("no connector"))
+    no connector
+    in line 1, column 34 of the declaration of table bids:
+    CREATE TABLE bids (id INT) WITH ('conector' = 'print')
+                                     ^^^^^^^^^^
+    """
+
+    table: str
+    text: str
+    position: TextPosition
+
+    def shown(self, reason: str) -> str:
+        """Error text about the option, with its position and its line."""
+        place = f"in line {self.position.line}, column {self.position.column}"
+        declaration = f"{place} of the declaration of table {self.table}:"
+        return f"{reason}\n{declaration}\n{excerpt(self.text, self.position)}"
 
 
 def position_of(node: exp.Expr) -> TextPosition | None:

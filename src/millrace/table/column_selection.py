@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
-from millrace.planner.binder.errors import nearest_name
+from millrace.common.similar_names import did_you_mean
 from millrace.table.syntax import column_node
 
 __all__ = ["ColumnRange", "ColumnSelection", "no_such_column", "with_selections_expanded"]
@@ -88,7 +88,7 @@ def _position(column: Any, columns: Sequence[str]) -> int:
             raise JobDefinitionError(f"there is no column {column} of {len(columns)}, from 1")
         return column - 1
     if column not in columns:
-        hint = nearest_name(str(column), columns)
+        hint = did_you_mean(str(column), columns)
         raise JobDefinitionError(f"there is no column {column!r}{hint}")
     return columns.index(column)
 
@@ -101,5 +101,5 @@ def no_such_column(name: str, columns: Sequence[str]) -> str:
         "a table has no method prise(), this one no such column: name, price; did you mean 'price'?"
     """
     known = ", ".join(columns)
-    hint = nearest_name(name, columns)
+    hint = did_you_mean(name, columns)
     return f"a table has no method {name}(), this one no such column: {known}{hint}"

@@ -11,10 +11,10 @@ from typing import Any
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.row import RowKind
 from millrace.datastream.stream import DataStream
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.tables import table_rows
 from millrace.planner.catalog_reader import SOURCE_WATERMARK, ColumnKind
 from millrace.planner.execution.table_access import DataStreamAccess
@@ -105,7 +105,7 @@ def _check_names(known: Mapping[str, LogicalType], declared: Schema) -> None:
         if known and name not in known:
             raise JobDefinitionError(
                 f"the schema declares a column {name!r}, and the stream's records have the fields "
-                f"{', '.join(known)}{nearest_name(name, known)}"
+                f"{', '.join(known)}{did_you_mean(name, known)}"
             )
 
 
@@ -155,7 +155,7 @@ def schema_of_fields(stream: DataStream[Any], fields: Sequence[Any]) -> Schema:
             continue
         old, new = _named(node)
         if not by_name and new != old:
-            raise JobDefinitionError(f"there is no column {old!r}{nearest_name(old, dict(known))}")
+            raise JobDefinitionError(f"there is no column {old!r}{did_you_mean(old, dict(known))}")
         source = old if by_name else known[position][0]
         position += 1
         if source == new:

@@ -10,7 +10,7 @@ from typing import NoReturn, Self, TypeVar
 
 from sqlglot import exp
 
-from millrace.planner.binder.errors import nearest_name
+from millrace.common.similar_names import did_you_mean
 from millrace.sql.dialect.printer import to_sql
 from millrace.table.calls.aggregates import AggregateFunctions
 from millrace.table.calls.bitmaps import BitmapFunctions
@@ -125,7 +125,7 @@ class Expression(
 
     def __getattr__(self, name: str) -> NoReturn:
         # only what is missing comes here; Python and pickle ask for names with an underscore
-        hint = "" if name.startswith("_") else nearest_name(name, dir(type(self)))
+        hint = "" if name.startswith("_") else did_you_mean(name, dir(type(self)))
         field = "" if name.startswith("_") else f"; the field of a row is .get({name!r})"
         raise AttributeError(f"an expression has no attribute {name!r}{hint}{field}", name=name)
 

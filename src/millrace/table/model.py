@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.planner.binder.errors import nearest_name
+from millrace.common.similar_names import did_you_mean
 from millrace.planner.binder.model_predict import predicted
 from millrace.planner.catalog_reader import ResolvedModel
 from millrace.table.catalog.resolved_schema import ResolvedSchema
@@ -72,7 +72,7 @@ class Model:
         names = [_name(each) for each in input_columns]
         for name in names:
             if name not in input_table.node.row_type.names:
-                hint = nearest_name(name, input_table.node.row_type.names)
+                hint = did_you_mean(name, input_table.node.row_type.names)
                 raise JobDefinitionError(f"there is no column {name!r}{hint}")
         try:
             return Table(self._session, predicted(input_table.node, self._resolved, names))

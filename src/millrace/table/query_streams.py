@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from millrace.common.config import table_options
 from millrace.common.errors import JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import (
     LocalZonedTimestampType,
     LogicalType,
@@ -19,7 +20,6 @@ from millrace.common.types.logical.logical_type import (
 from millrace.common.types.row import Row
 from millrace.datastream.stream import DataStream
 from millrace.plan.transformation import Input
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.planner.execution.sink import constraints_on
 from millrace.planner.inference.time_attributes import time_attributes
@@ -146,7 +146,7 @@ def _sources(names: tuple[str, ...], targets: Sequence[UnresolvedColumn]) -> tup
     if len(names) != len(wanted):
         missing = next(name for name in wanted if name not in names)
         raise JobDefinitionError(
-            f"the query has no column {missing!r}{nearest_name(missing, names)}, and "
+            f"the query has no column {missing!r}{did_you_mean(missing, names)}, and "
             f"{len(names)} columns for {len(wanted)}, so that it cannot be meant by position; the "
             f"query has {', '.join(names)}"
         )

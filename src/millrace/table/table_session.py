@@ -42,6 +42,7 @@ from millrace.table.catalog.table_resolution import (
     resolved_table,
 )
 from millrace.table.environment_settings import EnvironmentSettings
+from millrace.table.session_jobs import SessionJobs
 from millrace.table.table_config import TableConfig
 from millrace.table.table_result import TableResult
 
@@ -72,6 +73,7 @@ class TableSession:
         self.catalogs = CatalogManager(
             settings.get_built_in_catalog_name(), settings.get_built_in_database_name()
         )
+        self.jobs = SessionJobs()
         self._anonymous = 0
         _ = self.streaming  # a mode that tables do not have is refused at once
         self.reader = SessionCatalog(self.catalogs, self.bind_expression)
@@ -153,6 +155,8 @@ class TableSession:
         """Run a query whose rows go to the client."""
         [end] = self.transformations([CollectSink(node, node.row_type)])
         job = collect(self.env, end, self._job_name("collect"), self._job_settings())
+        if job.client is not None:
+            self.jobs.add(job.client)
         return TableResult(
             node.row_type,
             job=job,
@@ -168,6 +172,7 @@ class TableSession:
         replacing = [_replacing(sink) for sink in sinks if sink.overwrite]
         name = self._job_name(f"insert-into_{','.join(names)}")
         client = self.env.build_client(name, self._job_settings()).start()
+        self.jobs.add(client)
         if not self.streaming or self.config.get_configuration().get(table_options.DML_SYNC):
             client.result()
         for finish in replacing:

@@ -71,7 +71,7 @@ def test_a_fault_is_told_with_its_line(millrace: Any, tmp_path: Path) -> None:
     (tmp_path / "module.yaml").write_text(MODULE.replace("port:", "prot:"))
     told = millrace("statefun", "validate", tmp_path / "module.yaml")
     assert told.code == 1
-    assert "module.yaml, document 2, line 9: 'spec' has no key 'prot': did you mean" in told.err
+    assert "module.yaml, document 2, line 9: 'spec' has no key 'prot'; did you mean" in told.err
 
 
 def test_a_run_has_the_module_and_its_functions(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ NUMBERS = (
     "CREATE TABLE numbers (n BIGINT) WITH ('connector' = 'datagen', 'fields.n.kind' = 'sequence',"
     " 'fields.n.start' = '1', 'fields.n.end' = '3');"
 )
+JOB = re.compile(r"job '(.*)' ((?:runs|is) .*)")
 COUNT = "SELECT COUNT(*) AS c FROM numbers;"
 
 
@@ -77,7 +80,37 @@ def test_a_statement_set_is_one_job(client: SqlClient, capsys: pytest.CaptureFix
         + "INSERT INTO a SELECT n + 1 FROM numbers; END;"
     )
     assert client.wait()
-    assert capsys.readouterr().out.count("[INFO] the job") == 1
+    printed = capsys.readouterr().out
+    assert printed.count("[INFO] job 'insert-into_") >= 1
+    assert len({name for name, _ in JOB.findall(printed)}) == 1
+
+
+def test_a_job_is_named_and_its_end_is_told(
+    client: SqlClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that a file that runs for ever does not look as if it hung."""
+    assert client.execute_all(
+        "CREATE TABLE ticks (n INT) WITH ('connector' = 'datagen', 'rows-per-second' = '10');"
+        "CREATE TABLE nowhere (n INT) WITH ('connector' = 'blackhole');"
+        "SET 'pipeline.name' = 'ticking'; INSERT INTO nowhere SELECT n FROM ticks;"
+    )
+    [(name, state)] = JOB.findall(capsys.readouterr().out)
+    told, id = state.split("; its id is ")
+    assert (name, told) == ("ticking", "runs in the background")
+    with ThreadPoolExecutor(1) as pool:
+        waiting, printed = pool.submit(client.wait), ""
+        while "[INFO] waiting for the end of job 'ticking'; Ctrl-C cancels it\n" not in printed:
+            printed += capsys.readouterr().out
+        assert client.execute(f"STOP JOB '{id}'")
+        assert waiting.result(60)
+    printed = capsys.readouterr().out
+    assert JOB.findall(printed)[-1] == ("ticking", "is CANCELED")
+    assert client.execute_all("INSERT INTO nowhere SELECT n FROM ticks;")
+    client.close()
+    assert [state.partition(";")[0] for _, state in JOB.findall(capsys.readouterr().out)] == [
+        "runs in the background",
+        "is CANCELED",
+    ]
 
 
 def test_source_stops_at_the_first_failure(
@@ -87,12 +120,12 @@ def test_source_stops_at_the_first_failure(
     path.write_text(NUMBERS + "SELECT x FROM numbers; CREATE VIEW later AS SELECT 1;")
     assert not client.execute(f"SOURCE '{path}'")
     assert client.t_env.list_tables() == ["numbers"]
-    assert f"in the statement of line 1 of {path}" in capsys.readouterr().err
+    assert f"the statement begins in line 1 of {path}" in capsys.readouterr().err
     path.write_text("-- two\n\nSHOW TABLES;\nSELECT n,\n  x FROM numbers;\nSHOW VIEWS;")
     assert not client.execute_file(path)
     said = capsys.readouterr().err
     assert "line 2, column 3: column 'x'" in said
-    assert said.endswith(f"in the statement of line 4 of {path}\n")
+    assert said.endswith(f"the statement begins in line 4 of {path}\n")
     path.write_text(f"SOURCE '{path}';")
     assert not client.execute(f"SOURCE '{path}'")
     assert "reads itself" in capsys.readouterr().err

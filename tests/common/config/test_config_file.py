@@ -90,16 +90,16 @@ def test_keys_of_flink_without_effect_are_told_apart(tmp_path: Path) -> None:
     [
         (
             "a: 1\n",
-            "line 1: unknown configuration key 'a': see the page on config.yaml",
+            "line 1: unknown configuration key 'a'; see the list in docs/configuration.md",
         ),
         (
             "pipeline.name: x\nparallelism:\n  defualt: 2\n",
-            "line 3: unknown configuration key 'parallelism.defualt': "
+            "line 3: unknown configuration key 'parallelism.defualt'; "
             "did you mean 'parallelism.default'?",
         ),
         (
             "web.submit.enabled: true\n",
-            "line 1: unknown configuration key 'web.submit.enabled': "
+            "line 1: unknown configuration key 'web.submit.enabled'; "
             "did you mean 'web.submit.enable'?",
         ),
         (

@@ -201,7 +201,7 @@ def test_values_as_text_read_back() -> None:
 )
 def test_an_unknown_key_suggests_the_nearest(key: str, hint: str) -> None:
     """A typing mistake must not pass for a setting."""
-    with pytest.raises(ConfigurationError, match=f"unknown configuration key '{key}': {hint}"):
+    with pytest.raises(ConfigurationError, match=f"unknown configuration key '{key}'; {hint}"):
         Configuration({key: "1"}).validate()
 
 

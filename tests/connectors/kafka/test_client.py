@@ -10,7 +10,7 @@ pytest.importorskip("confluent_kafka")
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("auto.ofset.reset", 'Did you mean "auto.offset.reset"? Properties'),
+        ("auto.ofset.reset", "; did you mean 'auto.offset.reset'? Properties"),
         ("no.such.property", '"no.such.property". Properties'),
     ],
 )

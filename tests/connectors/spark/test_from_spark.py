@@ -187,7 +187,7 @@ def refused() -> Iterator[tuple[str, Callable[[Any, Any], object], str]]:
     yield "trigger", lambda env, spark: env.from_spark(spark.range(1), trigger={}), "is bounded"
     for trigger, text in (
         ({"procesingTime": "1 second"}, "'procesingTime'.* did you mean 'processingTime'?"),
-        ({"every": "1 second"}, "'every'.* write 'processingTime' or 'availableNow'"),
+        ({"every": "1 second"}, "'every'.* there are processingTime, availableNow"),
         ({"continuous": "1 second"}, "cannot use the trigger 'continuous'"),
         ({"processingTime": "1 second", "availableNow": True}, "takes one trigger"),
     ):

@@ -370,7 +370,7 @@ spec:
   port: 8090
 """
 FAULTY = MODULE.replace("port:", "prot:")
-FAULT = "document 2, line 9: 'spec' has no key 'prot': did you mean 'port'?"
+FAULT = "document 2, line 9: 'spec' has no key 'prot'; did you mean 'port'?"
 
 
 def test_a_module_is_a_program(api, submitted) -> None:

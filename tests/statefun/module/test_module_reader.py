@@ -220,7 +220,7 @@ def test_secrets_are_not_shown() -> None:
         ("kind: io.statefun.kafka.v1/ingress", "the document needs the key 'spec'"),
         (
             ENDPOINT + "  functoins: a/b",
-            "line 6: 'spec' has no key 'functoins': did you mean 'functions'?",
+            "line 6: 'spec' has no key 'functoins'; did you mean 'functions'?",
         ),
         (
             ENDPOINT.replace("com.example/*", "greeter"),
@@ -263,7 +263,7 @@ def test_secrets_are_not_shown() -> None:
         (ENDPOINT + "  maxNumBatchRequests: 1.5", "must be a whole number"),
         (ENDPOINT + "  transport: {call: 0s}", "'spec.transport.call' must be at least 1 ms"),
         (ENDPOINT + "  transport: {call: 3 fortnights}", "amount of time such as 500ms"),
-        (ENDPOINT + "  transport: {call: ~, cal: 3s}", "no key 'cal': did you mean 'call'?"),
+        (ENDPOINT + "  transport: {call: ~, cal: 3s}", "no key 'cal'; did you mean 'call'?"),
         (ENDPOINT + "  transport: {client_cert: a.pem}", "go together"),
         (ENDPOINT + "  transport: {trust_cacerts: 'classpath:a'}", "names a class path"),
         (ENDPOINT + "  functions: a/b", "line 6: key 'functions' occurs twice in 'spec'"),

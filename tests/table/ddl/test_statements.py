@@ -210,7 +210,6 @@ def test_errors_of_syntax_show_the_place(t_env: TableEnvironment) -> None:
         ("REMOVE JAR 'a.jar'", "REMOVE JAR", "there is no JVM"),
         ("CALL f()", "CALL", "no catalog here has procedures"),
         ("ALTER CATALOG c SET ('a' = 'b')", "ALTER CATALOG", "DROP CATALOG and CREATE it"),
-        ("STOP JOB 'a'", "STOP JOB", "use the JobClient"),
     ],
 )
 def test_what_cannot_be_executed_is_refused_with_the_reason(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from difflib import get_close_matches
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import msgspec
@@ -12,6 +11,7 @@ from msgspec import UNSET
 
 from millrace.cep.rules import forms
 from millrace.cep.rules.rule_error import RuleError
+from millrace.common.similar_names import did_you_mean
 from millrace.common.typed_json import learn
 
 __all__ = [
@@ -139,8 +139,7 @@ def _in_words(problem: str, value: Any, place: str) -> str:
     if problem.startswith("Object missing"):
         return f"{quoted[0]!r} is missing"
     if problem.startswith("Object contains unknown"):
-        close = get_close_matches(quoted[0], NAMES, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; known: {', '.join(NAMES)}"
+        hint = did_you_mean(quoted[0], NAMES, f"there are {', '.join(NAMES)}")
         return f"there is no {_short(quoted[0])} here{hint}"
     if problem.startswith("Invalid enum"):
         wanted = f"one of {', '.join(WORDS[place.rpartition('.')[2]])}"

@@ -25,7 +25,8 @@ def register(commands: Commands) -> None:
         help="type SQL, or run a file of it",
         description="Carry out statements of Flink SQL: typed in, from a file, or from standard "
         "input. (millrace savepoint sql queries a savepoint.)",
-        epilog="exit codes: 0 done, 1 a statement or a job failed, 2 wrong usage, 130 interrupted",
+        epilog="exit codes: 0 done, 1 a statement or a job failed, 2 wrong usage, 130 interrupted, "
+        "143 ended by SIGTERM",
     )
     parser.set_defaults(handler=handle)
     parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="run a file, and end")
@@ -56,9 +57,12 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 def _client(args: argparse.Namespace) -> SqlClient:
     try:
         from millrace.cli.sql_client.client import SqlClient
+        from millrace.datastream.job_launcher import JobLauncher
         from millrace.table import EnvironmentSettings, TableEnvironment
     except ModuleNotFoundError as error:
         raise _missing(error) from error
+    if JobLauncher.current().executor is None:
+        JobLauncher.install(JobLauncher(beside=True))
     settings = EnvironmentSettings.new_instance()
     t_env = TableEnvironment.create(
         (settings.in_batch_mode() if args.batch else settings.in_streaming_mode()).build()

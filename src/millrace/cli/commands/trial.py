@@ -57,7 +57,7 @@ def handle_kafka(args: argparse.Namespace, argv: Sequence[str]) -> int:
         KafkaError: the client of Kafka is not installed.
     """
     from millrace.cli.trial.kafka_jars import TrialError
-    from millrace.cli.trial.kafka_trial import KafkaTrial, program
+    from millrace.cli.trial.kafka_trial import KafkaTrial, program, statements
     from millrace.cli.trial.trial_broker import TrialBroker
     from millrace.connectors.kafka.client import import_confluent_kafka
     from millrace.spark.java_version import find_java
@@ -80,6 +80,9 @@ def handle_kafka(args: argparse.Namespace, argv: Sequence[str]) -> int:
             _say("Save these lines as totals.py, and run them in another terminal")
             _say("with 'millrace run totals.py':\n")
             _say(program(broker.address))
+            _say("Or save these lines as totals.sql, and run 'millrace sql -f totals.sql':\n")
+            _say(statements(broker.address))
+            _say("What arrives in the topic totals:\n")
             try:
                 trial.run()
             finally:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from millrace.cli.printing import printable
 from millrace.cli.sql_client.result_display import MAX_ROWS, RESULT_MODES, show_table
-from millrace.cli.sql_client.statement_texts import divided
+from millrace.cli.sql_client.statement_texts import divided, heading
 from millrace.common.errors import JobCancelledError, MillraceError
 from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.sql.parser import parse_statement
 from millrace.sql.statements import Insert, InsertSet
 from millrace.table import TableEnvironment
+from millrace.table.result_kind import ResultKind
 from millrace.table.table_result import TableResult
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ Statements end with a semicolon; they may have several lines. Besides those of F
   RESET 'key', RESET              forget an option; forget all
   SOURCE 'file.sql'               carry out the statements of a file
   BEGIN STATEMENT SET; ... END    several INSERTs as one job
+  SHOW JOBS, STOP JOB 'id'        list the jobs of this session; end one
   CLEAR                           empty the screen
   QUIT, EXIT                      leave; jobs that still run are cancelled
 Results are shown as SET 'sql-client.execution.result-mode' says: table, changelog or tableau.
@@ -92,16 +95,20 @@ class SqlClient:
             if self.ended:
                 break
             begin = text.index(statement, begin)
-            if not self.execute(statement):
+            if not self.execute(statement, f": {heading(statement)}" if source else ""):
                 line = text.count("\n", 0, begin) + 1
                 if source:
-                    print(f"in the statement of line {line} of {source}", file=sys.stderr)
+                    print(f"the statement begins in line {line} of {source}", file=sys.stderr)
                 return False
             begin += len(statement)
         return True
 
-    def execute(self, statement: str) -> bool:
+    def execute(self, statement: str, done: str = "") -> bool:
         """Execute one statement; False if it failed, after printing the reason.
+
+        Args:
+            done: what is printed after ``OK`` if the statement has no rows: the statement, if it
+                does not stand above on the screen.
 
         Raises:
             KeyboardInterrupt: Ctrl-C; the query that was running has been cancelled.
@@ -110,8 +117,8 @@ class SqlClient:
             if command := _COMMAND.match(statement):
                 return self._command(command)
             if setting := _SETTING.match(statement):
-                return self._set(setting)
-            self._statement(statement)
+                return self._set(setting, done)
+            self._statement(statement, done)
         except MillraceError as error:
             return self._failed(str(error))
         except ImportError as error:
@@ -124,15 +131,23 @@ class SqlClient:
         """Wait for the jobs of INSERTs; False if one failed."""
         done = True
         for client in self._jobs:
+            waiting = not _has_ended(client)
+            if waiting:
+                name = client.progress().job_name
+                print(f"[INFO] waiting for the end of job {name!r}; Ctrl-C cancels it", flush=True)
             try:
                 client.get_job_execution_result().result()
+            except JobCancelledError:
+                waiting = True  # somebody wanted its end
             except MillraceError as error:
-                done = self._failed(str(error))
+                waiting, done = False, self._failed(str(error))
+            if waiting:
+                print(f"[INFO] {_told(client)}")
         return done
 
     def running(self) -> list[EmbeddedJobClient]:
         """Jobs of INSERTs that have not ended."""
-        return [j for j in self._jobs if not j.get_job_status().result().is_terminal_state()]
+        return [client for client in self._jobs if not _has_ended(client)]
 
     def close(self) -> None:
         """Cancel the running jobs, and wait for their end."""
@@ -140,13 +155,9 @@ class SqlClient:
         for client in running:
             client.cancel()
         for client in running:
-            try:
+            with suppress(MillraceError):  # that it was cancelled
                 client.get_job_execution_result().result()
-            except MillraceError:
-                continue
-        if running:
-            count = len(running)
-            print(f"[INFO] {count} job{'s were' if count > 1 else ' was'} cancelled")
+            print(f"[INFO] {_told(client)}")
 
     def _command(self, command: re.Match[str]) -> bool:
         word = command[1].split()[0].upper()
@@ -161,14 +172,14 @@ class SqlClient:
             self.ended = True
         return True
 
-    def _set(self, found: re.Match[str]) -> bool:
+    def _set(self, found: re.Match[str], done: str) -> bool:
         value = None
         if found["word"].upper() == "SET":
             value = (found["value"] or "").strip().strip("'").lower()
         set_option = self._set_mode if found["key"].lower() == RESULT_MODE else self._set_max_rows
         if not set_option(value):
             return False
-        print("OK")
+        print(f"OK{done}")
         return True
 
     def _set_mode(self, value: str | None) -> bool:
@@ -185,18 +196,21 @@ class SqlClient:
         self.max_rows = int(text)
         return True
 
-    def _statement(self, statement: str) -> None:
+    def _statement(self, statement: str, done: str) -> None:
         result = self.t_env.execute_sql(statement)
         if current_thread() is main_thread():
             # PySpark takes Ctrl-C over when it makes its context
             signal.signal(signal.SIGINT, signal.default_int_handler)
         client = result.get_job_client()
-        if client is None:
+        if client is None and result.get_result_kind() is ResultKind.SUCCESS:
+            print(f"OK{done}")
+        elif client is None:
             self._with_own_options(statement, result).print()
         elif isinstance(parse_statement(statement), (Insert, InsertSet)):
             self._jobs.append(client)
-            ended = client.get_job_status().result().is_terminal_state()
-            print(f"[INFO] the job {'has ended' if ended else 'runs in the background'}")
+            # the file's statements cannot know the id, and who types may want it for STOP JOB
+            id = "" if done or _has_ended(client) else f"; its id is {client.get_job_id()}"
+            print(f"[INFO] {_told(client)}{id}")
         else:
             self._show(result)
 
@@ -228,3 +242,15 @@ class SqlClient:
         sys.stdout.flush()
         print(f"[ERROR] {printable(reason.rstrip(), keep=chr(10) + chr(9))}", file=sys.stderr)
         return False
+
+
+def _has_ended(client: EmbeddedJobClient) -> bool:
+    return client.progress().status.is_terminal_state()
+
+
+def _told(client: EmbeddedJobClient) -> str:
+    """A job and its state, in words."""
+    details = client.progress()
+    ended = details.status.is_terminal_state()
+    state = f"is {details.status.name}" if ended else "runs in the background"
+    return f"job {details.job_name!r} {state}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["divided"]
+__all__ = ["divided", "heading"]
 
 _PIECE = re.compile(
     r"""(?P<skip>--[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/|'(?:[^']|'')*'|`(?:[^`]|``)*`)
@@ -14,6 +14,9 @@ _PIECE = re.compile(
     re.VERBOSE,
 )
 _COMMENT = re.compile(r"\s+|--[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
+_CONTENT = re.compile(r"\(|=|--|/\*|\b(AS|WITH)\b", re.IGNORECASE)
+_LONGEST = 100
+"""Characters of a heading."""
 _SET_BEGINS = (["STATEMENT", "SET", "BEGIN"], ["BEGIN", "STATEMENT", "SET"])
 
 
@@ -41,6 +44,20 @@ def divided(text: str) -> tuple[list[str], str]:
             begin, words, in_set = piece.end(), [], False
     found = (_without_leading_comments(statement) for statement in statements)
     return [statement for statement in found if statement], _without_leading_comments(text[begin:])
+
+
+def heading(statement: str) -> str:
+    """Beginning of a statement, up to what it declares or sets, which may be long or secret.
+
+    Example:
+        >>> heading("CREATE TABLE t (id INT) WITH ('connector' = 'print')")
+        'CREATE TABLE t'
+        >>> heading("CREATE VIEW v AS SELECT 1"), heading("SET 'a' = 'b'")
+        ('CREATE VIEW v', "SET 'a'")
+    """
+    begin = _CONTENT.search(statement)
+    text = " ".join(statement[: begin.start() if begin else None].split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _without_leading_comments(text: str) -> str:

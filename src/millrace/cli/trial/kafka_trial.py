@@ -12,7 +12,7 @@ from millrace.cli.trial.kafka_jars import TrialError
 from millrace.cli.trial.trial_broker import TrialBroker
 from millrace.connectors.kafka.client import import_confluent_kafka
 
-__all__ = ["FIRST_ORDERS", "KafkaTrial", "program"]
+__all__ = ["FIRST_ORDERS", "KafkaTrial", "program", "statements"]
 
 ORDERS, TOTALS = "orders", "totals"
 FIRST_ORDERS = (("ada", 1200), ("bob", 450), ("ada", 300), ("cleo", 2000))
@@ -63,10 +63,35 @@ totals.map(json.dumps).sink_to(sink)
 env.execute("totals")
 """
 
+_STATEMENTS = """\
+CREATE TABLE orders (customer STRING, cents BIGINT) WITH (
+    'connector' = 'kafka',
+    'topic' = 'orders',
+    'properties.bootstrap.servers' = '{address}',
+    'scan.startup.mode' = 'earliest-offset',
+    'format' = 'json'
+);
+
+CREATE TABLE totals (customer STRING, cents BIGINT, PRIMARY KEY (customer) NOT ENFORCED) WITH (
+    'connector' = 'upsert-kafka',
+    'topic' = 'totals',
+    'properties.bootstrap.servers' = '{address}',
+    'key.format' = 'json',
+    'value.format' = 'json'
+);
+
+INSERT INTO totals SELECT customer, SUM(cents) AS cents FROM orders GROUP BY customer;
+"""
+
 
 def program(address: str) -> str:
     """The program that sums orders per customer, for brokers at an address."""
     return _PROGRAM.format(address=address)
+
+
+def statements(address: str) -> str:
+    """The statements that do the same in SQL, for brokers at an address."""
+    return _STATEMENTS.format(address=address)
 
 
 class KafkaTrial:

@@ -9,16 +9,22 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration, named_here
+from millrace.common.config.configuration import (
+    FREE_PREFIXES,
+    OPTIONS,
+    Configuration,
+    named_here,
+    unknown_key,
+)
 from millrace.common.config.flink_options import OTHER_NAMES, is_without_effect
 from millrace.common.config.server_options import WEBHOOK_PREFIX, is_of_server
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import ConfigurationError
 from millrace.common.installation import missing_package
+from millrace.common.similar_names import nearest_name
 
 __all__ = [
     "CONFIG_FILE",
@@ -184,11 +190,9 @@ def _check(where: str, key: str, value: Any) -> bool:
         return True
     names = [*OPTIONS, *OTHER_NAMES]
     # Flink's wildcards would hide misspelt keys
-    if is_without_effect(key) and not get_close_matches(key, names, n=1, cutoff=0.93):
+    if is_without_effect(key) and nearest_name(key, names, likeness=0.93) is None:
         return False
-    nearest = get_close_matches(key, names, n=1, cutoff=0.6)
-    hint = f"did you mean {nearest[0]!r}?" if nearest else f"see the page on {CONFIG_FILE}"
-    raise ConfigurationError(f"{where}: unknown configuration key {key!r}: {hint}")
+    raise unknown_key(key, names, f"{where}: ")
 
 
 def settings_for(named: Path | None, environment: Mapping[str, str] = os.environ) -> ConfigFile:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 # all declare their options
@@ -24,6 +23,7 @@ from millrace.common.config.metric_options import REPORTER_PREFIX
 from millrace.common.config.options import OPTIONS
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import ConfigurationError
+from millrace.common.similar_names import did_you_mean, nearest_name
 
 __all__ = [
     "ConfigOption",
@@ -48,7 +48,7 @@ class Configuration:
         >>> Configuration({"parallelism.defualt": 2}).validate()
         Traceback (most recent call last):
         ...
-        millrace.common.errors.ConfigurationError: unknown configuration key 'parallelism.defualt': did you mean 'parallelism.default'?
+        millrace.common.errors.ConfigurationError: unknown configuration key 'parallelism.defualt'; did you mean 'parallelism.default'?
     """  # noqa: E501 (a doctest shows the error on one line)
 
     def __init__(self, other: Configuration | Mapping[str, Any] | None = None) -> None:
@@ -250,13 +250,19 @@ def refuse_unknown(key: str, value: Any) -> None:
     accepted."""
     if key.startswith(FREE_PREFIXES):
         return
-    names = [*OPTIONS, *OTHER_NAMES, *WITHOUT_EFFECT]
-    # a key that was left unfinished, before one that looks like it
-    begun = [name for name in sorted(OPTIONS) if name.startswith(key)]
-    nearest = begun or get_close_matches(key, names, n=1, cutoff=0.8)
     ours = key.partition(".")[0] in {known.partition(".")[0] for known in OPTIONS}
     # A foreign key is refused only if it is very probably a misspelt one of ours.
-    if not ours and not get_close_matches(key, OPTIONS, n=1, cutoff=0.85):
+    if not ours and nearest_name(key, OPTIONS, likeness=0.85) is None:
         return
-    hint = f"did you mean {nearest[0]!r}?" if nearest else "see the list in docs/configuration.md"
-    raise ConfigurationError(f"unknown configuration key {key!r}: {hint}")
+    raise unknown_key(key, [*OPTIONS, *OTHER_NAMES, *WITHOUT_EFFECT])
+
+
+def unknown_key(key: str, known: Iterable[str], where: str = "") -> ConfigurationError:
+    """Error for an unknown key.
+
+    Args:
+        known: keys that may be meant.
+        where: file and line of the key, for the beginning of the message.
+    """
+    hint = did_you_mean(key, known, "see the list in docs/configuration.md")
+    return ConfigurationError(f"{where}unknown configuration key {key!r}{hint}")

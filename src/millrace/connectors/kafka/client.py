@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.installation import missing_package
+from millrace.common.similar_names import nearest_name
 from millrace.connectors.errors import ConnectorError
 from millrace.connectors.kafka.client_log import ClientLog
 
@@ -115,8 +115,8 @@ def _meant(refusal: str) -> str:
     """Question about the property that librdkafka does not know, if its name is nearly that of one
     which programs set."""
     unknown = re.search(r'No such configuration property: "([^"]*)"', refusal)
-    near = get_close_matches(unknown[1], _OFTEN_SET, n=1, cutoff=0.8) if unknown else []
-    return f'Did you mean "{near[0]}"? ' if near else ""
+    near = nearest_name(unknown[1], _OFTEN_SET) if unknown else None
+    return "" if near is None else f"; did you mean {near!r}?"
 
 
 def create_admin(config: Mapping[str, Any]) -> Any:
@@ -151,9 +151,9 @@ def _create(kind: str, config: Mapping[str, Any]) -> Any:
         return getattr(confluent_kafka, kind)(known)
     except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
         raise KafkaError(
-            f"no Kafka {kind.lower()} can be made with these properties: {_text(error)}. "
-            f"{_meant(_text(error))}"
-            "Properties are those of librdkafka; most names are the same as in Kafka's Java clients"
+            f"no Kafka {kind.lower()} can be made with these properties: {_text(error)}"
+            f"{_meant(_text(error)) or '.'} Properties are those of librdkafka; most names are the "
+            "same as in Kafka's Java clients"
         ) from error
 
 

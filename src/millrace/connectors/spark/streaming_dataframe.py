@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.common.source import BatchDelivery, Boundedness, Lane, ReaderContext, Source
 from millrace.common.types.row import Row
 from millrace.connectors.spark.delivered_reader import DeliveredReader
@@ -100,13 +100,8 @@ def _checked_trigger(trigger: Mapping[str, Any]) -> dict[str, Any]:
         advice = _OTHER_TRIGGERS.get(name)
         if advice is not None:
             raise JobDefinitionError(f"from_spark() cannot use the trigger {name!r}: {advice}")
-        near = get_close_matches(str(name), _TRIGGERS, 1)
-        hint = (
-            f"did you mean {near[0]!r}?" if near else f"write {' or '.join(map(repr, _TRIGGERS))}"
-        )
-        raise JobDefinitionError(
-            f"from_spark() got the trigger {name!r}, which Spark lacks; {hint}"
-        )
+        hint = did_you_mean(str(name), _TRIGGERS, f"there are {', '.join(_TRIGGERS)}")
+        raise JobDefinitionError(f"from_spark() got the trigger {name!r}, which Spark lacks{hint}")
     if len(trigger) > 1:
         raise JobDefinitionError(f"from_spark() takes one trigger, got {', '.join(trigger)}")
     return dict(trigger)

@@ -17,6 +17,9 @@ from millrace.formats.malformed_record import MalformedRecordError
 
 __all__ = ["AvroDecoder"]
 
+_REGISTRY_HEADER = 5
+"""Bytes before a record: a zero and the id of the schema."""
+
 
 class AvroDecoder:
     """Reads records that were written with one schema as records of another.
@@ -75,10 +78,25 @@ class AvroDecoder:
         try:
             return self.read([message]).to_rows().values[0]
         except Exception as error:  # whatever fastavro makes of bytes that are no Avro
+            field = self._failed_field(message)
+            place = "" if field is None else f"at field {field!r}: "
             raise MalformedRecordError(
-                f"a message is no Avro of its schema: {type(error).__name__}: {error}",
+                f"a message is no Avro of its schema: {place}{type(error).__name__}: {error}"
+                f"{_other_kind(message)}",
                 bytes(message),
+                column=field,
             ) from None
+
+    def _failed_field(self, message: bytes) -> str | None:
+        """Name of the first field that cannot be read; None if all can, or there are no fields."""
+        read, physical = fastavro().schemaless_reader, self._physical
+        fields = physical.get("fields", ()) if isinstance(physical, dict) else ()
+        for count, field in enumerate(fields, 1):
+            try:
+                read(BytesIO(message), {**physical, "fields": fields[:count]}, None)
+            except Exception:  # as above
+                return str(field["name"])
+        return None
 
     def read_many(self, stream: BytesIO, count: int) -> list[Any]:
         """Consecutive records of a stream, as fastavro returns them; input of `batch_of`."""
@@ -96,3 +114,14 @@ class AvroDecoder:
         if self._convert is None:
             return RowBatch(records)
         return RowBatch(list(map(self._convert, records)))
+
+
+def _other_kind(message: bytes) -> str:
+    """Hint for a message that looks as if it was written in another way."""
+    if message[:1] == b"\0" and len(message) > _REGISTRY_HEADER:
+        return "; it begins as messages of a schema registry do, which 'avro-confluent' reads"
+    if message.startswith(b"Obj\x01"):
+        return "; it is an Avro file, with a schema of its own, and not one record"
+    if message.startswith((b"{", b"[")):
+        return "; it looks like JSON"
+    return "; it must be read with the schema with which it was written"

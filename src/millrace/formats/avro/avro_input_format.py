@@ -183,6 +183,7 @@ class AvroFileReader(FormatReader[Any]):
             self._lose(SerializationError(reason), self._block_end)
         else:
             data = self._records.getvalue()[start : self._records.tell()]
+            reason = f"record {self._read + 1} of the block: {reason}"
             self.malformed(MalformedRecordError(reason, data, self._at))
             self._read += 1
             self._left -= 1

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.expressions.call_options import (
     CallOptions,
     JsonChoice,
@@ -22,10 +23,9 @@ from millrace.expressions.call_options import (
     TrimSide,
 )
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
-from millrace.expressions.registry import find, function, nearest, resolve_call
+from millrace.expressions.registry import find, function, known_names, resolve_call
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.binder.context import BindingContext
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.catalog_reader import NameKind
 from millrace.sql.dialect import nodes
 
@@ -82,9 +82,8 @@ def function_kind(context: BindingContext, call: nodes.FunctionCall) -> Function
     if definition is None and len(call.path) == 1:
         definition = find(call.name)
     if definition is None:
-        known = list(context.catalog.names(NameKind.FUNCTION))
-        known += nearest(call.name)
-        hint = nearest_name(call.name, known)
+        known = [*context.catalog.names(NameKind.FUNCTION), *known_names()]
+        hint = did_you_mean(call.name, known)
         name = ".".join(call.path)
         raise context.refusal(call, f"there is no function called {name!r}{hint}")
     return definition.kind

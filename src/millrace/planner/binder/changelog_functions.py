@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical import logical_type as logical
 from millrace.expressions.resolved import FieldReference, ValueLiteral
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.scope import Scope, table_of
@@ -128,7 +128,7 @@ class _ChangelogCall:
             else:
                 raise self._refusal(node, f"{self._name} takes ({', '.join(parameters)})")
             if name not in parameters:
-                hint = nearest_name(name, parameters)
+                hint = did_you_mean(name, parameters)
                 raise self._refusal(node, f"{self._name} has no argument {name!r}{hint}")
             if name in given:
                 raise self._refusal(node, f"the argument {name!r} is given twice")
@@ -168,7 +168,7 @@ class _ChangelogCall:
             raise self._refusal(
                 node,
                 f"The op column {name!r} does not exist in the input table"
-                f"{nearest_name(name, names)}",
+                f"{did_you_mean(name, names)}",
             )
         place = names.index(name)
         kind = self._rows.row_type.fields[place].type
@@ -186,7 +186,7 @@ class _ChangelogCall:
             return None
         names, node = self._rows.row_type.names, self._given["on_time"]
         if name not in names:
-            hint = nearest_name(name, names)
+            hint = did_you_mean(name, names)
             raise self._refusal(node, f"on_time: there is no column {name!r}{hint}")
         place = names.index(name)
         kind = self._rows.row_type.fields[place].type

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
-
 from millrace.common.errors import JobDefinitionError
 from millrace.sql.position import StatementPlace, TextPosition
 
-__all__ = ["SqlValidationError", "nearest_name"]
+__all__ = ["SqlValidationError"]
 
 
 class SqlValidationError(JobDefinitionError):
@@ -32,18 +29,3 @@ class SqlValidationError(JobDefinitionError):
         if not self.text:
             return f"line {self.position.line}, column {self.position.column}: {self.reason}"
         return StatementPlace(self.text, self.position).shown(self.reason)
-
-
-def nearest_name(name: str, names: Iterable[str]) -> str:
-    """The text ``; did you mean 'x'?`` if one of the names is similar, else an empty text.
-
-    >>> nearest_name("prise", ["price", "bidder"])
-    "; did you mean 'price'?"
-    >>> nearest_name("PRICE", ["price", "bidder"])
-    "; did you mean 'price'?"
-    """
-    by_lower: dict[str, str] = {}
-    for each in names:
-        by_lower.setdefault(each.lower(), each)
-    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
-    return f"; did you mean {by_lower[found[0]]!r}?" if found else ""

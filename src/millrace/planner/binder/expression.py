@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Final
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import CharType, RowType, VarCharType
 from millrace.expressions import built_in
@@ -28,7 +29,6 @@ from millrace.planner.binder.calls import (
 )
 from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.literals import LiteralError, bind_literal, negative_literal
 from millrace.planner.binder.scope import AmbiguousNameError, Scope
 from millrace.planner.relational.rel_node import RelNode, Subquery, SubqueryKind
@@ -178,10 +178,10 @@ class ExpressionBinder:
             shown = ".".join(names)
             tables = self.scope.table_names()
             if len(names) == 2 and names[1] in known and names[0] not in tables:
-                hint = nearest_name(names[0], tables)
+                hint = did_you_mean(names[0], tables)
                 reason = f"column {shown!r}: there is no table {names[0]!r} in FROM{hint}"
                 raise self.context.refusal(node, reason)
-            hint = nearest_name(names[-1], known)
+            hint = did_you_mean(names[-1], known)
             if not known and self.clause == "SELECT":
                 hint = ": the query has no FROM"
             raise self.context.refusal(node, f"column {shown!r} is not in any table{hint}")
@@ -193,7 +193,7 @@ class ExpressionBinder:
         if not isinstance(kind, RowType):
             raise self.context.refusal(node, f"{row} has no field {name!r}: it is of type {kind}")
         if name not in kind.names:
-            hint = nearest_name(name, kind.names)
+            hint = did_you_mean(name, kind.names)
             raise self.context.refusal(node, f"{row} of type {kind} has no field {name!r}{hint}")
         position = kind.names.index(name)
         found = kind.fields[position].type

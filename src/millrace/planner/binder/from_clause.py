@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import BooleanType
 from millrace.expressions import built_in
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.context import BindingContext, CommonTables
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.match_recognize import bind_match
 from millrace.planner.binder.names import unique_names
@@ -192,7 +192,7 @@ class FromBinder(FromContext):
         for column in using:
             for side, names in (("left", lefts), ("right", rights)):
                 if column.name not in names:
-                    hint = nearest_name(column.name, names)
+                    hint = did_you_mean(column.name, names)
                     reason = f"USING: the {side} side has no column {column.name!r}{hint}"
                     raise self.context.refusal(column, reason)
         return [column.name for column in using]

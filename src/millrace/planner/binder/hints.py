@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.planner.binder.context import BindingContext
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.scope import Scope
 from millrace.sql.dialect import nodes
 
@@ -59,7 +59,7 @@ def require_tables(context: BindingContext, select: exp.Select, scope: Scope) ->
                 raise context.refusal(
                     each,
                     f"{each.name.upper()}: there is no table {name!r} in FROM"
-                    + nearest_name(name, scope.table_names()),
+                    + did_you_mean(name, scope.table_names()),
                 )
 
 
@@ -79,7 +79,7 @@ def table_options(context: BindingContext, table: exp.Expr) -> tuple[tuple[str, 
 
 def _require_known(context: BindingContext, hint: Any, known: Sequence[str]) -> None:
     if hint.name.upper() not in known:
-        near = nearest_name(hint.name.upper(), known)
+        near = did_you_mean(hint.name.upper(), known)
         raise context.refusal(hint, f"there is no hint called {hint.name!r}{near}")
 
 

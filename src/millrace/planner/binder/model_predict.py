@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.parameters import implicit_cast
 from millrace.expressions.resolved import Cast, ResolvedExpression
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.tables import path_of
@@ -46,7 +46,7 @@ def bind_model_predict(binder: FromContext, call: nodes.FunctionCall) -> RelNode
     names = [each.name for each in columns.expressions]
     for node, name in zip(columns.expressions, names, strict=True):
         if name not in rows.row_type.names:
-            hint = nearest_name(name, rows.row_type.names)
+            hint = did_you_mean(name, rows.row_type.names)
             raise binder.context.refusal(node, f"there is no column {name!r}{hint}")
     try:
         return predicted(rows, found, names)
@@ -69,7 +69,7 @@ def _model(binder: FromContext, node: nodes.ModelArgument) -> ResolvedModel:
     path = path_of(node.this)
     found = binder.context.catalog.resolve_model(path)
     if found is None:
-        hint = nearest_name(path[-1], binder.context.catalog.names(NameKind.MODEL))
+        hint = did_you_mean(path[-1], binder.context.catalog.names(NameKind.MODEL))
         raise binder.context.refusal(node, f"there is no model {'.'.join(path)!r}{hint}")
     return found
 

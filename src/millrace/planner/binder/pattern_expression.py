@@ -12,6 +12,7 @@ from functools import reduce
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import (
     LocalZonedTimestampType,
     RowType,
@@ -31,7 +32,6 @@ from millrace.expressions.resolved import FieldReference, ResolvedExpression, Va
 from millrace.planner.binder.calls import called_function, function_kind, split_arguments
 from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.expression import ExpressionBinder
 from millrace.planner.binder.row_pattern import RowPattern
 from millrace.planner.binder.scope import Scope, table_of
@@ -103,10 +103,10 @@ class PatternExpressionBinder:
             known = [*self._scope.names()]
             shown = ".".join(names)
             if members is None and len(names) > 1:
-                hint = nearest_name(names[0], [*self._pattern.names, *self._pattern.subsets])
+                hint = did_you_mean(names[0], [*self._pattern.names, *self._pattern.subsets])
                 reason = f"column {shown!r}: {names[0]!r} is no variable of PATTERN{hint}"
                 raise self._context.refusal(node, reason)
-            hint = nearest_name(names[-1], known)
+            hint = did_you_mean(names[-1], known)
             raise self._context.refusal(node, f"column {shown!r} is not in the table{hint}")
         column = found.expression
         assert isinstance(column, FieldReference)

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import IntType, LogicalType, RowField, RowType
 from millrace.common.types.row import UPSERTS
@@ -28,7 +29,6 @@ from millrace.expressions.resolved import (
     SortKey,
     ValueLiteral,
 )
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.scope import Scope, table_of
@@ -105,7 +105,7 @@ class _ProcessCall:
             if isinstance(node, exp.Kwarg):
                 name, value = _known(node.this.name, names), node.expression
                 if name is None:
-                    hint = nearest_name(node.this.name, names)
+                    hint = did_you_mean(node.this.name, names)
                     raise self._refusal(
                         node, f"{self._expected()} has no argument {node.this.name!r}{hint}"
                     )
@@ -274,7 +274,7 @@ class _ProcessCall:
             if not found:
                 known = [each for rows in operands for each in rows.row_type.names]
                 raise self._refusal(
-                    on_time, f"on_time: there is no column {name!r}{nearest_name(name, known)}"
+                    on_time, f"on_time: there is no column {name!r}{did_you_mean(name, known)}"
                 )
             if not _is_time(found[0]):
                 raise self._refusal(

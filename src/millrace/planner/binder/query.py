@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import RowField, RowType
 from millrace.expressions.resolved import ResolvedExpression, SortKey, ValueLiteral
 from millrace.expressions.type_merging import common_type
 from millrace.planner.binder.casts import cast_rows, cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.expression import ExpressionBinder
 from millrace.planner.binder.scope import Scope, table_of
 from millrace.planner.binder.select import bind_select
@@ -148,7 +148,7 @@ class _QueryBinder:
         elif written is not None and written[-1] in names:
             index = names.index(written[-1])
         else:
-            hint = nearest_name(written[-1], names) if written else ""
+            hint = did_you_mean(written[-1], names) if written else ""
             raise self.context.refusal(node, f"ORDER BY takes a column of the result here{hint}")
         if not 0 <= index < len(names):
             raise self.context.refusal(node, f"ORDER BY {index + 1} of {len(names)} columns")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.planner.binder.context import BindingContext
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.relational.stream_rel_nodes import AfterMatchSkip, QuantifiedVariable
 from millrace.sql.dialect import nodes
 
@@ -44,7 +44,7 @@ class RowPattern:
     def unknown(self, name: str) -> str:
         """Error text about a name that is not a variable."""
         known = [*self.names, *self.subsets]
-        return f"Unknown pattern {name!r}{nearest_name(name, known)}"
+        return f"Unknown pattern {name!r}{did_you_mean(name, known)}"
 
 
 def bind_pattern(context: BindingContext, node: nodes.MatchRecognize) -> RowPattern:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import BooleanType, RowField, RowType
 from millrace.expressions.resolved import (
     FieldReference,
@@ -17,7 +18,6 @@ from millrace.expressions.resolved import (
 from millrace.planner.binder.aggregate_calls import CallBinder, bind_order, bind_specification
 from millrace.planner.binder.aggregation import Aggregation, UngroupedError
 from millrace.planner.binder.context import BindingContext, CommonTables
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.expression import ExpressionBinder
 from millrace.planner.binder.from_clause import FromBinder
 from millrace.planner.binder.grouping import (
@@ -229,7 +229,7 @@ class _Select:
                 binder = self._plain("SELECT")
                 return [(each, binder.field(node, row, each)) for each in kind.names]
         known = [table.path[-1] for table in self.scope.tables if table.path]
-        hint = nearest_name(names[-1], known)
+        hint = did_you_mean(names[-1], known)
         raise self.context.refusal(node, f"there is no table {'.'.join(names)!r} in FROM{hint}")
 
     def _order(

@@ -9,10 +9,11 @@ from typing import Final
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
-from millrace.expressions.registry import find, nearest
+from millrace.expressions.registry import find, known_names
 from millrace.expressions.resolved import OuterReference, ResolvedExpression, ValueLiteral
 from millrace.planner.binder.calls import definition_of, resolved_call
 from millrace.planner.binder.changelog_functions import (
@@ -20,7 +21,6 @@ from millrace.planner.binder.changelog_functions import (
     bind_changelog_function,
 )
 from millrace.planner.binder.context import BindingContext
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.from_context import FromContext
 from millrace.planner.binder.model_predict import ML_PREDICT, bind_model_predict
 from millrace.planner.binder.names import unique_names
@@ -73,7 +73,7 @@ def bind_function_table(
     if definition is not None and definition.kind is not FunctionKind.TABLE:
         raise binder.context.refusal(call, f"{call.name} is no table function: it gives one value")
     if definition is None:
-        hint = nearest_name(name, nearest(name))
+        hint = did_you_mean(name, known_names())
         raise binder.context.refusal(call, f"there is no table function {call.name!r}{hint}")
     rows = resolved_call(binder.context, call, definition, arguments, options)
     return _unnest(binder, call, [rows], False), ()
@@ -156,7 +156,7 @@ def _by_parameter(binder: FromContext, call: nodes.FunctionCall, name: str) -> d
         if isinstance(argument, exp.Kwarg):
             key = argument.this.name.upper()
             if key not in parameters:
-                hint = nearest_name(key, parameters)
+                hint = did_you_mean(key, parameters)
                 raise binder.context.refusal(argument, f"{name} has no parameter {key}{hint}")
             given[key] = argument.expression
         elif position < len(parameters):
@@ -174,7 +174,7 @@ def _time_column(
     column = descriptor.expressions[0].name
     names = rows.row_type.names
     if column not in names:
-        hint = nearest_name(column, names)
+        hint = did_you_mean(column, names)
         raise binder.context.refusal(descriptor, f"column {column!r} is not in the table{hint}")
     kind = rows.row_type.fields[names.index(column)].type
     if not isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType):

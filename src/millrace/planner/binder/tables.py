@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from millrace.common.similar_names import did_you_mean
 from millrace.expressions.resolved import FieldReference, Place, ResolvedExpression
 from millrace.planner.binder.context import BindingContext, CommonTables
-from millrace.planner.binder.errors import SqlValidationError, nearest_name
+from millrace.planner.binder.errors import SqlValidationError
 from millrace.planner.binder.hints import table_options
 from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
 from millrace.planner.relational.rel_node import Project, RelNode, TableScan
@@ -32,7 +33,7 @@ def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -
     found = context.catalog.resolve_table(path)
     if found is None:
         known = [*common, *context.catalog.names(NameKind.TABLE)]
-        hint = nearest_name(path[-1], known)
+        hint = did_you_mean(path[-1], known)
         raise context.refusal(node, f"there is no table or view called {'.'.join(path)!r}{hint}")
     if isinstance(found, ResolvedView):
         return _view(context, node, found)

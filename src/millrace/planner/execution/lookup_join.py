@@ -13,6 +13,7 @@ from millrace.planner.execution.lookup_options import lookup_behaviour, lookup_h
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.table_access import LookupRequest, TableAccess
+from millrace.planner.execution.table_options import errors_of_connector
 from millrace.planner.execution.temporal_join import with_columns
 from millrace.planner.execution.translation import Translator
 from millrace.planner.relational.rel_node import Join, JoinKind, TableScan
@@ -63,6 +64,7 @@ def lookup_join(
     session = translator.settings.session or SessionSettings()
     with errors_shown_at(node.place):
         hint = lookup_hint(node.hints, (name, table.path[-1]))
+    with errors_of_connector(table, dict(scan.options), node.place):
         function = access.create_lookup(LookupRequest(table, scan.row_type, names, options))
         settings = lookup_behaviour(path, options, hint, session.time_zone)
     spec = LookupJoinSpec(

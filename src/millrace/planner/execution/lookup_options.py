@@ -8,12 +8,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from datetime import time
-from difflib import get_close_matches
 from math import inf
 from typing import Any
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.errors import ConfigurationError, JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.common.time.amounts import Duration
 from millrace.table_runtime.full_cache import CacheReload, PeriodicReload, TimedReload
 from millrace.table_runtime.lookups import CacheSettings, LookupBehaviour
@@ -116,9 +116,8 @@ def _read(values: Mapping[str, str]) -> dict[str, Any]:
     known = {option.key: option for option in _HINT}
     for key, value in values.items():
         if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-            raise JobDefinitionError(f"the hint LOOKUP has no option {key!r}; {hint}")
+            hint = did_you_mean(key, known, f"there are {', '.join(known)}")
+            raise JobDefinitionError(f"the hint LOOKUP has no option {key!r}{hint}")
         if key in _WORDS and value.lower() not in _WORDS[key]:
             raise JobDefinitionError(
                 f"the hint LOOKUP takes '{key}'='{' or '.join(_WORDS[key])}', not {value!r}"

@@ -14,6 +14,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import SinkRequest, TableAccess
+from millrace.planner.execution.table_options import errors_of_connector
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
@@ -30,7 +31,9 @@ def repeats_writes(root: RelNode) -> bool:
     if not isinstance(root, LogicalSink):
         return False
     access: TableAccess = root.table.source
-    return access.repeats_writes(root.table, {**root.table.options, **dict(root.options)})
+    hints = dict(root.options)
+    with errors_of_connector(root.table, hints, root.place):
+        return access.repeats_writes(root.table, {**root.table.options, **hints})
 
 
 @translates(LogicalSink)
@@ -50,7 +53,7 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
         ordinal=translator.sink_ordinal(),
     )
     access: TableAccess = table.source
-    with errors_shown_at(node.place):
+    with errors_of_connector(table, dict(node.options), node.place):
         sink = access.create_sink(request)
     parallelism = int(options.get("sink.parallelism", source.transformation.parallelism))
     names = ", ".join(table.sink_type.names)

@@ -15,10 +15,10 @@ from millrace.plan.transformation import Role, Transformation
 from millrace.planner.catalog_reader import SOURCE_WATERMARK, ColumnKind, ResolvedTable
 from millrace.planner.execution.calc import composed
 from millrace.planner.execution.table_access import DataStreamAccess, ScanRequest, TableAccess
+from millrace.planner.execution.table_options import errors_of_connector
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Project, TableScan
 from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
-from millrace.planner.relational.unsupported_query import errors_shown_at
 from millrace.table_runtime.data_stream_scan import DataStreamScanOperator
 from millrace.table_runtime.table_source import TableSourceOperator
 
@@ -68,7 +68,7 @@ def _source(
         settings.batch,
     )
     access: TableAccess = table.source
-    with errors_shown_at(node.place):
+    with errors_of_connector(table, dict(node.options), node.place):
         source = access.create_source(request)
     _require_bounded(source, node, settings.batch)
     made = Transformation(

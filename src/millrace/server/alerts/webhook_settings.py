@@ -11,9 +11,9 @@ from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.server_options import WEBHOOK_PREFIX
 from millrace.common.errors import ConfigurationError
+from millrace.common.similar_names import did_you_mean
 from millrace.common.time.amounts import Duration
 from millrace.server.alerts.alert import AlertKind
-from millrace.server.misspelt_names import nearest_name
 
 __all__ = ["WebhookSettings", "webhooks_in"]
 
@@ -52,9 +52,8 @@ def webhooks_in(configuration: Configuration) -> list[WebhookSettings]:
                 f"{key} has no name of a webhook, as in {WEBHOOK_PREFIX}ops.url"
             )
         if parameter not in PARAMETERS:
-            hint = nearest_name(parameter, PARAMETERS, likeness=0.5)
-            known = f" (there are {', '.join(PARAMETERS)})" if not hint else ""
-            raise ConfigurationError(f"unknown configuration key {key!r}{hint}{known}")
+            hint = did_you_mean(parameter, PARAMETERS, f"there are {', '.join(PARAMETERS)}")
+            raise ConfigurationError(f"unknown configuration key {key!r}{hint}")
         names.add(name)
     return [_webhook(configuration, name) for name in sorted(names)]
 

@@ -14,6 +14,7 @@ from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configu
 from millrace.common.config.options import START_FROM
 from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobID
+from millrace.common.similar_names import did_you_mean
 from millrace.filesystem.location import is_local, qualified
 from millrace.server.api_route import (
     AccessRole,
@@ -25,7 +26,6 @@ from millrace.server.api_route import (
 )
 from millrace.server.harmless_settings import beyond_program
 from millrace.server.job_server import JobServer
-from millrace.server.misspelt_names import nearest_name
 from millrace.server.program_plan import ProgramPlan, plan_of
 from millrace.server.program_store import StoredProgram, check_module
 from millrace.server.registry import Submission
@@ -172,7 +172,7 @@ def _require_own_functions(main: Path, arguments: Sequence[str]) -> None:
 def _check_settings(settings: dict[str, str]) -> None:
     for key in settings:
         if "=" in key or (key not in OPTIONS and not key.startswith(FREE_PREFIXES)):
-            hint = nearest_name(key, OPTIONS, likeness=0.6)
+            hint = did_you_mean(key, OPTIONS)
             raise ApiError(400, f"unknown configuration key {key[:200]!r}{hint}")
     try:
         Configuration(settings).validate()

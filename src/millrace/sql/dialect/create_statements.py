@@ -72,7 +72,9 @@ class CreateParser(QueryParser):
             if found:
                 self.need(",")
             mark = self.index
+            at = self.token.position
             key = self.string("the key of an option in single quotes")
+            self.name_positions.options[key] = at
             if key in found:
                 raise self.error(f"the option '{key}' is set twice", mark)
             self.need("=")

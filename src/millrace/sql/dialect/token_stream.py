@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from itertools import chain
 from typing import TypeVar
 
 from sqlglot import exp
 
+from millrace.common.similar_names import nearest_name
 from millrace.sql.dialect.reserved_words import RESERVED
 from millrace.sql.dialect.tokenizer import END, NAME, NUMBER, STRING, WORD, Token, tokenize
 from millrace.sql.errors import SqlParserError
@@ -21,6 +21,8 @@ MAX_CHAIN = 200
 """Maximum number of consecutive operators, joins or set operations, except AND and OR."""
 MAX_LISTED = 6
 """Maximum number of alternatives that an error lists."""
+_KEYWORD_LIKENESS = 0.7
+"""Least likeness of a keyword that is suggested: many are short, and names may be anything."""
 _QUERY_WORDS = frozenset({"SELECT", "VALUES", "WITH", "TABLE"})
 _AFTER_QUERY = frozenset(
     {")", ";", "", "UNION", "INTERSECT", "EXCEPT", "MINUS", "ORDER", "LIMIT", "OFFSET", "FETCH"}
@@ -263,9 +265,9 @@ class TokenStream:
 
 def _nearest(token: Token, asked: list[tuple[str, ...]]) -> str:
     """The expected word that is nearest to a misspelt one; an empty text if none is near."""
-    words = sorted(set(chain(*asked)))
-    near = get_close_matches(token.key, words, 1, 0.7) if token.kind == WORD else []
-    return near[0] if near and near[0] != token.key else ""
+    if token.kind != WORD:
+        return ""
+    return nearest_name(token.key, sorted(set(chain(*asked))), _KEYWORD_LIKENESS) or ""
 
 
 def _closing(tokens: list[Token]) -> dict[int, int]:

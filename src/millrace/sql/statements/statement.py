@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from millrace.sql.position import NamePositions, TextPosition
+from millrace.sql.position import NamePositions, OptionPlace, TextPosition
 
 __all__ = ["Path", "Query", "Statement"]
 
@@ -35,6 +36,13 @@ class Statement:
         written = "" if at is None else self.text[at.start : at.end].replace("`", "")
         is_object = written.rpartition(".")[2].strip().lower() == name.lower()
         return at if is_object else self.name_positions.get(name)
+
+    def option_places(self, keys: Iterable[str], table: str) -> dict[str, OptionPlace]:
+        """Places of those options of a table that the statement sets, by their keys."""
+        positions = self.name_positions.options
+        return {
+            key: OptionPlace(table, self.text, positions[key]) for key in keys if key in positions
+        }
 
 
 @dataclass(frozen=True)

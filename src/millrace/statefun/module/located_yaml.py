@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.statefun.address import FunctionType
 
 __all__ = ["Located", "ModuleError", "located_documents"]
@@ -203,8 +203,7 @@ class Located:
 
 def _hint(word: str, known: list[str]) -> str:
     """Suggestion of the nearest known word, or all of them."""
-    near = get_close_matches(word[:200], known, 1, 0.6)
-    return f": did you mean '{near[0]}'?" if near else f"; known are {', '.join(sorted(known))}"
+    return did_you_mean(word, known, f"there are {', '.join(sorted(known))}")
 
 
 def located_documents(content: bytes, file: str) -> list[Located]:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
+from millrace.sql.position import OptionPlace
 from millrace.table.schema import Schema
 from millrace.table.table_schema import TableSchema
 
@@ -264,6 +265,8 @@ class CatalogTable(CatalogBaseTable):
         statistics: results of ANALYZE TABLE by partition, such as ``year=2026``; the key "" stands
             for all rows.
         partitions: partitions that `Catalog.create_partition` added.
+        option_places: positions of the options in the statements that declare them, by key; empty
+            for tables that are not declared in SQL, or were by another process.
     """
 
     schema: Schema
@@ -274,6 +277,9 @@ class CatalogTable(CatalogBaseTable):
     bounded: bool = False
     statistics: Mapping[str, CatalogTableStatistics] = field(default_factory=dict)
     partitions: tuple[tuple[CatalogPartitionSpec, CatalogPartition], ...] = ()
+    option_places: Mapping[str, OptionPlace] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     def get_options(self) -> dict[str, str]:
         return dict(self.options)

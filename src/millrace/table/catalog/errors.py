@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.plugins import Plugins
-from millrace.sql.position import StatementPlace
+from millrace.common.similar_names import did_you_mean, nearest_name
+from millrace.expressions.resolved import Place
 
 __all__ = [
     "CatalogError",
@@ -40,14 +40,14 @@ class CatalogError(JobDefinitionError):
         name: the last part of the object's name, which errors point at.
 
     Attributes:
-        place: position of the name in a statement; None if the error does not come from a
-            statement.
+        place: position of the name, or of the option that has it as its value, in a statement;
+            None if the error does not come from a statement.
     """
 
     def __init__(self, reason: str, name: str = "") -> None:
         super().__init__(reason, name)
         self.reason, self.name = reason, name
-        self.place: StatementPlace | None = None
+        self.place: Place | None = None
 
     def __str__(self) -> str:
         return self.reason if self.place is None else self.place.shown(self.reason)
@@ -143,11 +143,8 @@ def name_hint(name: str, names: Iterable[str]) -> str:
     ("; did you mean 'json'?", '; there are csv, json')
     """
     known = list(names)
-    by_lower = {each.lower(): each for each in known}
-    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {by_lower[near[0]]!r}?"
-    return f"; there are {', '.join(sorted(known)[:20])}" if known else "; there are none"
+    listed = ", ".join(sorted(known)[:20]) or "none"
+    return did_you_mean(name, known, f"there are {listed}")
 
 
 def plugin_hint(name: str, plugins: Plugins[Any]) -> str:
@@ -180,8 +177,8 @@ def missing_option(
     >>> str(missing_option("a table", "connector", ["conector"], ["kafka", "print"]))
     "a table needs the option 'connector'; did you mean it by 'conector'?"
     """
-    near = get_close_matches(key, list(options), n=1, cutoff=0.6)
-    if near:
-        reason = f"{owner} needs the option {key!r}; did you mean it by {near[0]!r}?"
-        return CatalogError(reason, near[0])
+    near = nearest_name(key, options)
+    if near is not None:
+        reason = f"{owner} needs the option {key!r}; did you mean it by {near!r}?"
+        return CatalogError(reason, near)
     return CatalogError(f"{owner} needs the option {key!r}; there are {', '.join(sorted(values))}")

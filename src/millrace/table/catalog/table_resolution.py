@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from millrace.common.errors import JobDefinitionError
 from millrace.common.source import Boundedness
 from millrace.common.types.logical.logical_type import (
     LocalZonedTimestampType,
@@ -29,6 +30,8 @@ from millrace.planner.catalog_reader import (
     ResolvedView,
     ResolvedWatermark,
 )
+from millrace.planner.execution.table_options import OptionError, option_place
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.table.catalog.catalog_manager import CatalogManager
 from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
 from millrace.table.catalog.errors import CatalogError
@@ -154,18 +157,28 @@ def resolved_columns(
         table.comment,
         source=table.access or ConnectorAccess(),
         bounded=table.bounded,
+        option_places=table.option_places,
     )
 
 
 def _with_connector(table: ResolvedTable) -> ResolvedTable:
-    factory = factory_of(table.options)
-    return replace(
-        table,
-        changes=factory.changes(table, table.options),
-        accepts=factory.accepts(table, table.options),
-        lookup=factory.lookup,
-        bounded=factory.boundedness(table, table.options) is Boundedness.BOUNDED,
-    )
+    try:
+        factory = factory_of(table.options)
+        return replace(
+            table,
+            changes=factory.changes(table, table.options),
+            accepts=factory.accepts(table, table.options),
+            lookup=factory.lookup,
+            bounded=factory.boundedness(table, table.options) is Boundedness.BOUNDED,
+        )
+    except (CatalogError, OptionError) as error:
+        error.place = error.place or option_place(error, table.option_places)
+        raise
+    except JobDefinitionError as error:
+        place = option_place(error, table.option_places)
+        if place is None:
+            raise
+        raise UnsupportedQueryError(str(error), place) from error
 
 
 def _columns(schema: Schema, bind: BindExpression) -> tuple[ResolvedColumn, ...]:

@@ -7,18 +7,19 @@ checks of options are `checked_options`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, ClassVar
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
+from millrace.common.similar_names import did_you_mean, nearest_name
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import LOOKUP_OPTIONS
 from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
+from millrace.planner.execution.table_options import OptionError
 
 __all__ = ["COMMON_OPTIONS", "OptionValues", "Rows", "TableFactory", "checked_options"]
 
@@ -44,7 +45,7 @@ class OptionValues:
         """The value of an option, or its default.
 
         Raises:
-            JobDefinitionError: the value is not of the option's type.
+            OptionError: the value is not of the option's type.
         """
         text = self.values.get(option.key)
         if text is None:
@@ -52,7 +53,7 @@ class OptionValues:
         try:
             return option.read(text)
         except ConfigurationError as error:
-            raise JobDefinitionError(str(error)) from None
+            raise OptionError(str(error), option.key) from None
 
 
 class TableFactory:
@@ -179,7 +180,7 @@ def checked_options(
     """The options, if all required ones are present, all are known, and their values are valid.
 
     Raises:
-        JobDefinitionError: otherwise; an unknown option is told the nearest one.
+        OptionError: otherwise; the error about an unknown option names the nearest one.
     """
     by_key = {option.key: option for option in (*COMMON_OPTIONS, *known)}
     values = OptionValues(options)
@@ -190,22 +191,24 @@ def checked_options(
             raise _unknown(identifier, key, by_key)
     missing = [option.key for option in required if option.key not in options]
     if missing:
-        listed = ", ".join(map(repr, missing))
-        raise JobDefinitionError(
-            f"'connector' = '{identifier}' needs the option {listed}"
-            f"{_meant(missing, [key for key in options if key not in by_key])}"
-        )
+        raise _missing(identifier, missing, [key for key in options if key not in by_key])
     return values
 
 
-def _meant(missing: list[str], others: list[str]) -> str:
-    """Question about a given option, unknown by itself, whose name is nearly a missing one's."""
-    near = get_close_matches(missing[0], others, n=1, cutoff=0.85)
-    return f"; did you mean it by {near[0]!r}?" if near else ""
+def _missing(identifier: str, missing: Sequence[str], others: Sequence[str]) -> OptionError:
+    """Error for missing options.
+
+    Args:
+        others: given options that the connector hands on unchecked; one of them may be misspelt.
+    """
+    reason = f"'connector' = '{identifier}' needs the option {', '.join(map(repr, missing))}"
+    near = nearest_name(missing[0], others, likeness=0.85)
+    if near is None:
+        return OptionError(reason, "connector")
+    return OptionError(f"{reason}; did you mean it by {near!r}?", near)
 
 
-def _unknown(identifier: str, key: str, known: Iterable[str]) -> JobDefinitionError:
+def _unknown(identifier: str, key: str, known: Iterable[str]) -> OptionError:
     names = sorted(known)
-    near = get_close_matches(key, names, n=1, cutoff=0.6)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-    return JobDefinitionError(f"'connector' = '{identifier}' has no option {key!r}; {hint}")
+    hint = did_you_mean(key, names, f"there are {', '.join(names)}")
+    return OptionError(f"'connector' = '{identifier}' has no option {key!r}{hint}", key)

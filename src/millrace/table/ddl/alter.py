@@ -43,6 +43,9 @@ def alter_table(session: TableSession, statement: AlterTable) -> TableResult:
             f"ALTER TABLE cannot do this here: {type(statement.action).__name__}"
         )
     changed = change(table, statement.action)
+    if isinstance(statement.action, sql.SetOptions):
+        places = statement.option_places(statement.action.options, statement.path[-1])
+        changed = replace(changed, option_places={**table.option_places, **places})
     if isinstance(statement.action, sql.AddSchema | sql.ModifySchema):
         session.check(name, changed)  # as CREATE TABLE: a mistake is told now
     session.catalogs.alter_table(name, changed)

@@ -62,6 +62,7 @@ def create_table(session: TableSession, statement: CreateTable) -> TableResult:
         dict(statement.options),
         statement.partitioned_by,
         statement.comment,
+        option_places=statement.option_places(statement.options, statement.path[-1]),
     )
     if statement.like is not None:
         table = _like(session, table, statement.like)
@@ -163,6 +164,7 @@ def _like(session: TableSession, table: CatalogTable, like: LikeClause) -> Catal
         table.partition_keys
         or (other.partition_keys if strategies["PARTITIONS"] != "EXCLUDING" else ()),
         table.comment,
+        option_places={**other.option_places, **table.option_places},
     )
 
 
@@ -332,5 +334,6 @@ def _table_of_query(session: TableSession, statement: CreateTable) -> tuple[Cata
         dict(statement.options),
         statement.partitioned_by,
         statement.comment,
+        option_places=statement.option_places(statement.options, statement.path[-1]),
     )
     return table, query

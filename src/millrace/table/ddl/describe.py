@@ -24,6 +24,7 @@ from millrace.sql.parser import parse_expression
 from millrace.sql.statements import Describe, DescribeKind
 from millrace.table.catalog.catalog_objects import CatalogTable
 from millrace.table.catalog.errors import not_found
+from millrace.table.ddl.jobs import describe_job
 from millrace.table.ddl.models import described_model
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
@@ -45,6 +46,8 @@ def describe(session: TableSession, statement: Describe) -> TableResult:
         return _catalog(session, statement)
     if statement.kind is DescribeKind.MODEL:
         return described_model(session, statement.path)
+    if statement.kind is DescribeKind.JOB:
+        return describe_job(session, statement.path[0])
     raise JobDefinitionError(f"DESCRIBE {statement.kind.value} tells nothing here")
 
 

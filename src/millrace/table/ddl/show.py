@@ -14,6 +14,7 @@ from millrace.table.catalog.catalog_objects import CatalogTable, CatalogView
 from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.ddl.describe import columns_result
+from millrace.table.ddl.jobs import show_jobs
 from millrace.table.ddl.models import model_text, models_of
 from millrace.table.ddl.partitions import show_partitions
 from millrace.table.table_result import TableResult
@@ -32,6 +33,8 @@ def show(session: TableSession, statement: Show) -> TableResult:
         return columns_result(session, statement.path or (), _filter(statement))
     if statement.kind is ShowKind.PARTITIONS:
         return show_partitions(session, statement)
+    if statement.kind is ShowKind.JOBS:
+        return show_jobs(session)
     if statement.kind is ShowKind.FULL_MODULES:
         columns = RowType.of(("module name", VarCharType()), ("used", BooleanType()))
         return TableResult.of_rows(columns, [("core", True)])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.planner.execution.table_options import OptionError
 from millrace.sql import statements as sql
 from millrace.sql.position import StatementPlace
 from millrace.sql.statements import Statement
@@ -16,6 +17,7 @@ from millrace.table.ddl import (
     create,
     describe,
     drop,
+    jobs,
     models,
     modify,
     modules,
@@ -70,6 +72,7 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
     sql.Show: show.show,
     sql.ShowCreate: show.show_create,
     sql.Describe: describe.describe,
+    sql.StopJob: jobs.stop_job,
 }
 
 
@@ -79,11 +82,6 @@ _REASONS: dict[type[Statement], tuple[str, str]] = {
     sql.RemoveJar: ("REMOVE JAR", _NO_JARS),
     sql.CallProcedure: ("CALL", "no catalog here has procedures"),
     sql.AlterCatalog: ("ALTER CATALOG", "DROP CATALOG and CREATE it with other options"),
-    sql.StopJob: (
-        "STOP JOB",
-        "use the JobClient of the TableResult; or set 'execution.checkpointing.dir' before the "
-        "INSERT, and use millrace stop --checkpoint-dir DIR JOB",
-    ),
 }
 """Why, and what to do instead, of statements that are read and not carried out."""
 
@@ -105,4 +103,10 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
             position = statement.place_of(error.name)
             if position is not None:
                 error.place = StatementPlace(statement.text, position)
+        raise
+    except OptionError as error:
+        # of a catalog or a model, or of a table whose declaration asks its connector
+        declared = statement.name_positions.options.get(error.option)
+        if error.place is None and declared is not None:
+            error.place = StatementPlace(statement.text, declared)
         raise

@@ -117,7 +117,7 @@ class CsvFormat(MessageFormat):
         _set_dialect(builder, read)
         if read(CSV_IGNORES):
             builder.null_for_wrong_fields()
-        return builder.set_allow_comments(read(COMMENTS)).build()
+        return builder.set_allow_comments(read(COMMENTS)).of_table(physical).build()
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
         builder = CsvRowSerializationSchema.Builder(row_type_info(columns, rows=True))

@@ -10,8 +10,8 @@ from copy import copy
 from typing import Any, NoReturn
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.similar_names import did_you_mean
 from millrace.expressions.function_definition import FunctionDefinition
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.stream_rel_nodes import VersionColumns
@@ -93,7 +93,7 @@ def _column(rows: RelNode, given: Any) -> int:
             f"create_temporal_table_function() takes columns of the table, not {given}"
         )
     if path[0] not in names:
-        hint = nearest_name(path[0], names)
+        hint = did_you_mean(path[0], names)
         raise JobDefinitionError(
             f"create_temporal_table_function(): there is no column {path[0]!r}{hint}"
         )

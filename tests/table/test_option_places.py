@@ -1,0 +1,94 @@
+"""Errors about options of a table show the statement that declares the option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from millrace.common.errors import JobDefinitionError
+from millrace.table import EnvironmentSettings, TableEnvironment
+from millrace.testing import run_local
+
+ORDERS = """CREATE TABLE orders (id INT) WITH (
+    'connector' = 'datagen',
+    'rows-per-secnd' = '5'
+)"""
+
+
+@pytest.fixture
+def t_env() -> Iterator[TableEnvironment]:
+    with run_local():
+        yield TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+
+
+def refusal(t_env: TableEnvironment, *statements: str) -> str:
+    *before, last = statements
+    for statement in before:
+        t_env.execute_sql(statement)
+    with pytest.raises(JobDefinitionError) as raised:
+        t_env.execute_sql(last)
+    return str(raised.value)
+
+
+def test_an_unknown_option(t_env: TableEnvironment) -> None:
+    assert refusal(t_env, ORDERS, "SELECT id FROM orders") == (
+        "'connector' = 'datagen' has no option 'rows-per-secnd'; did you mean 'rows-per-second'?\n"
+        "in line 3, column 5 of the declaration of table orders:\n"
+        "    'rows-per-secnd' = '5'\n"
+        "    ^^^^^^^^^^^^^^^^"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ("'connector' = 'datagen', 'number-of-rows' = 'many'", "'number-of-rows'"),
+        ("'connector' = 'filesystem', 'path' = '/no'", "'connector'"),
+        ("'connector' = 'filesystem', 'path' = '/no', 'format' = 'jsn'", "'format'"),
+        ("'connector' = 'python', 'source' = 'no_module:x'", "'source'"),
+    ],
+)
+def test_the_option_that_the_error_is_about(
+    t_env: TableEnvironment, options: str, shown: str
+) -> None:
+    """Also in errors of connectors, which name their options in quotes."""
+    declared = f"CREATE TABLE t (id INT) WITH ({options})"
+    *_, line, carets = refusal(t_env, declared, "SELECT id FROM t").splitlines()
+    assert line == declared
+    assert line[carets.index("^") :].startswith(shown)
+    assert carets.strip() == "^" * len(shown)
+
+
+def test_a_sink(t_env: TableEnvironment) -> None:
+    declared = "CREATE TABLE s (id INT) WITH ('connector' = 'print', 'standard-err' = 'true')"
+    told = refusal(t_env, declared, "INSERT INTO s VALUES (1)")
+    assert "of the declaration of table s:\n" in told
+
+
+def test_an_altered_option_is_shown_in_the_statement_that_alters_it(
+    t_env: TableEnvironment,
+) -> None:
+    correct = "CREATE TABLE t (id INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3')"
+    altered = "ALTER TABLE t SET ('number-of-rows' = 'three')"
+    assert altered in refusal(t_env, correct, altered, "SELECT id FROM t")
+
+
+def test_a_copied_option_is_shown_in_the_statement_of_its_table(t_env: TableEnvironment) -> None:
+    told = refusal(t_env, ORDERS, "CREATE TABLE copy LIKE orders", "SELECT id FROM copy")
+    assert "of the declaration of table orders:\n    'rows-per-secnd'" in told
+
+
+def test_an_option_of_a_hint_is_shown_in_the_query(t_env: TableEnvironment) -> None:
+    correct = "CREATE TABLE t (id INT) WITH ('connector' = 'datagen', 'number-of-rows' = '3')"
+    query = "SELECT id FROM t /*+ OPTIONS('number-of-row' = '2') */"
+    told = refusal(t_env, correct, query)
+    assert told.startswith("line 1, column 16: ")
+    assert query in told
+
+
+def test_what_a_table_cannot_do_is_shown_in_the_query(t_env: TableEnvironment) -> None:
+    told = refusal(
+        t_env, "CREATE TABLE s (id INT) WITH ('connector' = 'print')", "SELECT id FROM s"
+    )
+    assert told.splitlines()[1] == "SELECT id FROM s"
