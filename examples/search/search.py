@@ -13,6 +13,7 @@ from catalog import CATEGORIES, DOCUMENTS
 from millrace.common import Row, RowTypeInfo, Types, WatermarkStrategy
 from millrace.connectors.postgres_cdc import PostgresCdcSource, RowDeserializationSchema
 from millrace.datastream import DataStream, StreamExecutionEnvironment
+from millrace.datastream.connectors import DeliveryGuarantee
 from millrace.datastream.connectors.elasticsearch import (
     Elasticsearch7SinkBuilder,
     ElasticsearchEmitter,
@@ -57,6 +58,7 @@ def write_index(documents: DataStream[Row], url: str) -> None:
         Elasticsearch7SinkBuilder()
         .set_hosts(url)
         .set_emitter(ElasticsearchEmitter.static_index(INDEX, "id"))
+        .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
         .set_bulk_flush_backoff_strategy(FlushBackoffType.EXPONENTIAL, 8, 100)
         .build()
     )

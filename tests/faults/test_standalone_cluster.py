@@ -4,6 +4,7 @@ when it is read again: nothing is lost, nothing doubled."""
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -130,6 +131,38 @@ def test_executors_and_workers_die_at_length(
 ) -> None:
     """On resident tasks, both slots are taken: the task that is left takes over after a minute."""
     survive(cluster, tmp_path, count=9000, seed=seed, executor=executor)
+
+
+@pytest.mark.torture
+def test_resident_tasks_follow_a_cluster_that_grows_and_is_decommissioned(
+    master: StandaloneCluster, tmp_path: Path
+) -> None:
+    """A second executor gets a task; the first one is told to leave, and ends by itself, when its
+    subtasks have moved. Nothing fails."""
+    master.start_workers(1)
+    more = {"spark.decommission.enabled": "true"}
+    driver = ClusterDriver(master, tmp_path, 20_000, "resident", more)
+
+    def works(host: int) -> bool:
+        children = [c for e in master.executors(host) for c in e.children(recursive=True)]
+        return sum("pyspark.daemon" in command_line(child) for child in children) > 1
+
+    try:
+        driver.wait_for_epochs(10)
+        master.start_worker(HOSTS[1])
+        driver.wait_for(lambda: works(1), "task of the executor that came late")
+        driver.wait_for_epochs(5)
+        [leaving] = master.executors(0)
+        leaving.send_signal(signal.SIGPWR)
+        driver.wait_for(lambda: not leaving.is_running(), "end of the executor that leaves")
+        driver.wait_for_epochs(5)
+        assert driver.wait() == 0, driver.tail()
+    finally:
+        driver.close()
+    pipeline.check_output(tmp_path / "out", 20_000, SPLITS)
+    log = driver.err.read_text()
+    assert "is about to be removed" in log
+    assert " was lost" not in log
 
 
 OPERATED = """

@@ -56,6 +56,7 @@ _NODE_OPTIONS = (
     table_options.NOT_NULL_ENFORCER,
     table_options.TYPE_LENGTH_ENFORCER,
     table_options.NESTED_CONSTRAINT_ENFORCER,
+    table_options.WRITE_AHEAD,
 )
 """Options that only one kind of node reads."""
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from millrace.common.sink import Sink
 from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.row import RowKind
 from millrace.runtime.operators.sink import SinkOperator
+from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.state.columns.slot_table import SlotTable
 from millrace.table_runtime.sink_constraints import SinkConstraints
 
-__all__ = ["TableSinkOperator"]
+__all__ = ["TableSinkOperator", "by_key"]
 
 
 class TableSinkOperator(SinkOperator):
@@ -20,23 +26,51 @@ class TableSinkOperator(SinkOperator):
     Args:
         names: names of the columns, in order.
         constraints: constraints on the rows. None if there are none.
+        keys: positions of the primary key, if the sink writes by key and takes no -U rows. Empty
+            for other sinks.
     """
 
     def __init__(
-        self, sink: Sink[Any], names: tuple[str, ...], constraints: SinkConstraints | None = None
+        self,
+        sink: Sink[Any],
+        names: tuple[str, ...],
+        constraints: SinkConstraints | None = None,
+        keys: tuple[int, ...] = (),
     ) -> None:
         super().__init__(sink)
         self._names = names
         self._constraints = constraints
+        self._keys = keys
         self._by_row = sink.takes is BatchForm.ROWS
         self.takes = BatchForm.COLUMNS
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         if self._constraints is not None:
             batch = self._constraints.enforced(batch)
+        if self._keys and batch.row_kinds is not None:
+            batch = by_key(batch, self._keys)
         named = replace(batch, data=batch.data.rename_columns(list(self._names)))
         if not self._by_row:
             super().process_columns(number, named)
             return
         rows = named.to_rows()
         self.process(rows.values, rows.timestamps)
+
+
+def by_key(batch: ColumnBatch, keys: tuple[int, ...]) -> ColumnBatch:
+    """The changes without -U rows. One that no row of its key follows becomes a deletion: a filter
+    has left out the row after the update."""
+    kinds = np.asarray(batch.row_kinds)
+    before = kinds == RowKind.UPDATE_BEFORE.value
+    if not before.any():
+        return batch
+    columns = [batch.data.column(index) for index in keys]
+    groups = SlotTable()
+    groups.bind(ColumnsOf(tuple(column.type for column in columns)))
+    slots = groups.slots_of(columns, create=True, count=kinds.size)
+    last = np.full(int(slots.max()) + 1, -1)
+    others = np.flatnonzero(~before)
+    np.maximum.at(last, slots[others], others)
+    replaced = before & (last.take(slots) > np.arange(kinds.size))
+    kinds = np.where(before, RowKind.DELETE.value, kinds).astype(np.int8)
+    return replace(batch, row_kinds=pa.array(kinds)).filter(pa.array(~replaced))

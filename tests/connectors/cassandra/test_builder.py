@@ -12,7 +12,7 @@ from cassandra.query import UNSET_VALUE
 
 from millrace.common import ErrorPolicy, OutputTag
 from millrace.common.errors import JobDefinitionError
-from millrace.common.sink import DeliveryGuarantee, WriterContext
+from millrace.common.sink import CommitMode, DeliveryGuarantee, WriterContext
 from millrace.connectors.cassandra import (
     CassandraError,
     CassandraFailureHandler,
@@ -66,8 +66,8 @@ def test_secrets_are_not_shown() -> None:
         (lambda b: b.set_retry_interval_ms("1"), "retry_interval_ms must be"),
         (lambda b: b.set_cluster_builder(5), "takes a function"),
         (lambda b: b.set_error_policy(ErrorPolicy.side_output(OutputTag("x"))), "no side output"),
-        (lambda b: b.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE), "no transactions"),
-        (lambda b: b.enable_write_ahead_log(), "replace themselves by their primary key"),
+        (lambda b: b.set_delivery_guarantee("once"), "takes a DeliveryGuarantee"),
+        (lambda b: b.enable_write_ahead_log(object()), "takes no committer"),
         (lambda b: b.build(), r"needs set_table\(\) or set_query\(\)"),
         (lambda b: b.set_table("a.b").set_query("q").build(), r"needs set_table\(\) or"),
         (lambda b: b.set_query("q").set_ttl(1).build(), "USING TTL"),
@@ -200,3 +200,15 @@ def test_a_handler_decides_on_what_is_refused() -> None:
     for failing in (writer(), writer(CassandraFailureHandler.no_op())):
         with pytest.raises(CassandraError, match="no such column"):
             failing._take(["no such column"])
+
+
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda b: b.enable_write_ahead_log(),
+        lambda b: b.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE),
+    ],
+)
+def test_rows_of_a_write_ahead_log_are_written_by_commits(choose: Any) -> None:
+    sink = choose(builder().set_table("shop.totals")).build()
+    assert sink.commit_mode is CommitMode.IN_SUBTASK

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.sink import DeliveryGuarantee, WriterContext
+from millrace.common.sink import CommitMode, DeliveryGuarantee, WriterContext
 from millrace.common.types import Row, RowKind
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.elasticsearch import (
@@ -37,7 +37,6 @@ def complete() -> Elasticsearch7SinkBuilder:
         (lambda b: b.set_hosts("x:port"), "is no address of a host"),
         (lambda b: b.set_emitter("users"), "takes an ElasticsearchEmitter"),
         (lambda b: b.set_delivery_guarantee("at-least-once"), "takes a DeliveryGuarantee"),
-        (lambda b: b.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE), "no transactions"),
         (lambda b: b.set_bulk_flush_max_actions(0), "a positive number or -1"),
         (lambda b: b.set_bulk_flush_max_size_mb(-2), "a positive number or -1"),
         (lambda b: b.set_bulk_flush_backoff_strategy("x", 1, 1), "takes a FlushBackoffType"),
@@ -64,6 +63,15 @@ def test_what_is_missing() -> None:
     emitter = ElasticsearchEmitter.static_index("users")
     with pytest.raises(JobDefinitionError, match=r"needs set_hosts\(\)"):
         Elasticsearch7SinkBuilder().set_emitter(emitter).build()
+
+
+def test_exactly_once_needs_ids_and_commits_in_the_subtask() -> None:
+    assert complete().build().commit_mode is CommitMode.BEFORE_NEXT_EPOCH
+    sink = complete().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+    assert sink.build().commit_mode is CommitMode.IN_SUBTASK
+    without_ids = sink.set_emitter(ElasticsearchEmitter.static_index("users"))
+    with pytest.raises(JobDefinitionError, match="an emitter with a key_field"):
+        without_ids.build()
 
 
 def test_passwords_in_addresses_are_not_repeated() -> None:

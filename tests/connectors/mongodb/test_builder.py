@@ -10,7 +10,7 @@ import pytest
 
 from millrace.common import ErrorPolicy, OutputTag, Row, RowKind, Types
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.sink import DeliveryGuarantee, WriterContext
+from millrace.common.sink import CommitMode, DeliveryGuarantee, WriterContext
 from millrace.connectors.mongodb import MongoError, MongoSink, MongoSource, PartitionStrategy
 from millrace.connectors.mongodb.operations import FunctionOperations, KeyedOperations
 
@@ -81,7 +81,6 @@ def test_places_are_checked(builder: Callable[[], Any], wrong: Any, said: str) -
         (lambda b: b.set_retry_interval_ms(None), "retry_interval_ms must be"),
         (lambda b: b.set_serialization_schema("x"), "takes a function"),
         (lambda b: b.set_delivery_guarantee("once"), "takes a DeliveryGuarantee"),
-        (lambda b: b.set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE), "no transactions"),
         (lambda b: b.set_error_policy(ErrorPolicy.side_output(OutputTag("x"))), "no side output"),
     ],
 )
@@ -182,3 +181,9 @@ def test_functions_return_operations() -> None:
     assert len(list(made.of([0, 1, 2]))) == 4
     with pytest.raises(SerializationError, match="not a dict"):
         list(FunctionOperations(lambda n: {"n": n}).of([1]))
+
+
+def test_exactly_once_writes_by_commits() -> None:
+    made = sink().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).build()
+    assert made.commit_mode is CommitMode.IN_SUBTASK
+    assert sink().build().commit_mode is CommitMode.BEFORE_NEXT_EPOCH

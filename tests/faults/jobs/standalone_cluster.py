@@ -108,14 +108,20 @@ class ClusterDriver(ToldDriver):
 
     Args:
         executor: value of ``millrace.executor``.
+        more: further settings.
     """
 
     def __init__(
-        self, cluster: StandaloneCluster, directory: Path, count: int, executor: str = "epochs"
+        self,
+        cluster: StandaloneCluster,
+        directory: Path,
+        count: int,
+        executor: str = "epochs",
+        more: Mapping[str, str] | None = None,
     ) -> None:
         program = [sys.executable, str(JOBS / "cluster_driver.py"), str(directory), str(count)]
         env = environment()
-        pairs = {**executor_settings(env), "millrace.executor": executor}
+        pairs = {**executor_settings(env), "millrace.executor": executor, **(more or {})}
         settings = [f"{key}={value}" for key, value in pairs.items()]
         pause_ms = "0" if executor == "epochs" else str(PAUSE_MS)
         super().__init__([*program, cluster.url, pause_ms, *settings], directory, env)

@@ -37,6 +37,14 @@ UPSERT_MATERIALIZE = known(
     "Whether the rows for a table with a primary key are kept to find the last one of each key; "
     "AUTO: where a query's rows are not unique by that key, or may come out of order.",
 )
+WRITE_AHEAD = known(
+    ConfigOptions.key("table.exec.sink.write-ahead")
+    .string_type()
+    .default_value("AUTO")
+    .one_of("AUTO", "FORCE", "NONE"),
+    "Whether a table that is written by key and at least once gets its rows when their checkpoint "
+    "is complete, rather than at once; AUTO: where rows of a lost epoch could stay otherwise.",
+)
 NOT_NULL_ENFORCER = known(
     ConfigOptions.key("table.exec.sink.not-null-enforcer")
     .string_type()

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.errors import JobDefinitionError
-from millrace.common.sink import DeliveryGuarantee, Sink, SinkWriter, WriterContext
+from millrace.common.sink import DeliveryGuarantee, SinkWriter, WriterContext
 from millrace.common.time.amounts import Duration
 from millrace.connectors.cassandra.client import CassandraConnection
 from millrace.connectors.cassandra.cluster_builder import ClusterBuilder
@@ -18,12 +18,13 @@ from millrace.connectors.cassandra.mapper_options import MapperOptions
 from millrace.connectors.cassandra.writer import CassandraWriter, CassandraWriting
 from millrace.connectors.index_range import require_at_least
 from millrace.connectors.refused_writes import require_sink_error_policy
-from millrace.connectors.repeatable_writes import require_repeatable
+from millrace.connectors.repeatable_writes import writes_ahead
+from millrace.runtime.write_ahead import RepeatableSink
 
 __all__ = ["CassandraSink", "CassandraSinkBuilder", "CassandraSinkOptions"]
 
 
-class CassandraSink(Sink[Any]):
+class CassandraSink(RepeatableSink):
     """Writes rows to Cassandra; made by `CassandraSink.builder`.
 
     An epoch ends when the replicas of the consistency level have acknowledged all its rows: at
@@ -58,7 +59,11 @@ class CassandraSink(Sink[Any]):
     def __repr__(self) -> str:
         return f"CassandraSink({self._writing.target}, {self._writing.connection})"
 
-    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+    @property
+    def writes_ahead(self) -> bool:
+        return self._writing.writes_ahead
+
+    def create_direct_writer(self, context: WriterContext) -> SinkWriter[Any]:
         return CassandraWriter(self._writing, context)
 
 
@@ -219,27 +224,33 @@ class CassandraSinkOptions:
         return self._with(policy=require_sink_error_policy(policy))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
-        """The guarantee: NONE or AT_LEAST_ONCE, which mean the same for this sink.
+        """The guarantee. NONE and AT_LEAST_ONCE mean the same: rows are written at once, and
+        again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
+        so nothing of a lost epoch stays. See
+        `enable_write_ahead_log`.
 
         Raises:
-            JobDefinitionError: it is EXACTLY_ONCE.
+            JobDefinitionError: it is no `DeliveryGuarantee`.
         """
-        require_repeatable(
-            delivery_guarantee, "Cassandra", "rows that replace themselves by their primary key"
-        )
-        return self
+        return self._with(writes_ahead=writes_ahead(delivery_guarantee))
 
     def enable_write_ahead_log(self, committer: Any = None) -> Self:
-        """Not supported.
+        """Write rows when their checkpoint is complete, and none of an epoch that is lost. Rows
+        that are written again replace themselves by their primary key, so the table is that of a
+        run without failures, even if the program depends on the moment.
+
+        Args:
+            committer: must be None: checkpoints contain the log, and know what was committed.
 
         Raises:
-            JobDefinitionError: always.
+            JobDefinitionError: there is a committer.
         """
-        raise JobDefinitionError(
-            "there is no write-ahead log: rows that are written again replace themselves by their "
-            "primary key. Let what depends on the moment be computed before the last keyed "
-            "operator, or leave this call"
-        )
+        if committer is not None:
+            raise JobDefinitionError(
+                "enable_write_ahead_log() takes no committer: checkpoints contain the log, and "
+                "know what was committed"
+            )
+        return self._with(writes_ahead=True)
 
     def _sink(self) -> CassandraSink:
         """The sink.

@@ -46,6 +46,8 @@ class CassandraWriting:
     """In place of the policy."""
     mapped: MappedWrites | None = None
     """Mapper options, which count for a table."""
+    writes_ahead: bool = False
+    """Whether rows are written when their checkpoint is complete."""
 
 
 class CassandraWriter(AsyncSinkWriter[Any]):

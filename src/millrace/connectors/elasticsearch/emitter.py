@@ -32,6 +32,9 @@ class ElasticsearchEmitter(ABC):
         'delete'
     """
 
+    has_ids = True
+    """Whether documents have ids, by which one that is written again replaces itself."""
+
     @abstractmethod
     def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:
         """Actions of a batch, in its order.
@@ -98,6 +101,7 @@ class _FieldEmitter(ElasticsearchEmitter):
         self._index = index
         self._index_field = index_field
         self._key_field = _optional(key_field, "key_field")
+        self.has_ids = key_field is not None
         self._type = _optional(doc_type, "doc_type")
 
     def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:

@@ -30,3 +30,5 @@ class SinkSettings:
     failure_handler: FailureHandler | None
     with_types: bool = False
     """Whether actions name the types of their documents, as Elasticsearch 6 wants it."""
+    writes_ahead: bool = False
+    """Whether documents are written when their checkpoint is complete."""

@@ -8,13 +8,14 @@ from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.sink import DeliveryGuarantee, Sink, SinkWriter, WriterContext
+from millrace.common.sink import DeliveryGuarantee, SinkWriter, WriterContext
 from millrace.connectors.elasticsearch.backoff import Backoff, FlushBackoffType
 from millrace.connectors.elasticsearch.connection import Connection, require_hosts
 from millrace.connectors.elasticsearch.emitter import ElasticsearchEmitter
 from millrace.connectors.elasticsearch.settings import FailureHandler, SinkSettings
 from millrace.connectors.elasticsearch.writer import ElasticsearchWriter
-from millrace.connectors.repeatable_writes import require_repeatable
+from millrace.connectors.repeatable_writes import writes_ahead
+from millrace.runtime.write_ahead import RepeatableSink
 
 __all__ = [
     "Elasticsearch6SinkBuilder",
@@ -28,7 +29,7 @@ _MAX_MB = 5
 _MB = 1 << 20
 
 
-class ElasticsearchSink(Sink[Any]):
+class ElasticsearchSink(RepeatableSink):
     """Writes documents to Elasticsearch 7 and later, OpenSearch, and Elasticsearch 6.
 
     Made by `Elasticsearch7SinkBuilder` or `Elasticsearch6SinkBuilder`. An epoch ends only when the
@@ -39,7 +40,11 @@ class ElasticsearchSink(Sink[Any]):
     def __init__(self, settings: SinkSettings) -> None:
         self._settings = settings
 
-    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+    @property
+    def writes_ahead(self) -> bool:
+        return self._settings.writes_ahead
+
+    def create_direct_writer(self, context: WriterContext) -> SinkWriter[Any]:
         return ElasticsearchWriter(self._settings, context)
 
 
@@ -54,6 +59,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         self._max_actions: float = _MAX_ACTIONS
         self._max_bytes: float = _MAX_MB * _MB
         self._handler: FailureHandler | None = None
+        self._writes_ahead = False
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> Self:
         """The emitter, which makes actions from records.
@@ -79,18 +85,15 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._connect(hosts=require_hosts(hosts))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
-        """The guarantee: NONE or AT_LEAST_ONCE, which mean the same, because every epoch ends with
-        acknowledged documents.
+        """The guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written at once, and
+        again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
+        so nothing of a lost epoch stays. The emitter
+        must give documents ids.
 
         Raises:
-            JobDefinitionError: it is EXACTLY_ONCE, which clusters have no transactions for.
+            JobDefinitionError: it is no `DeliveryGuarantee`.
         """
-        require_repeatable(
-            delivery_guarantee,
-            "Elasticsearch",
-            "an emitter with a key_field, by which a document that is written again replaces "
-            "itself",
-        )
+        self._writes_ahead = writes_ahead(delivery_guarantee)
         return self
 
     def set_bulk_flush_max_actions(self, num_max_actions: int) -> Self:
@@ -199,11 +202,17 @@ class ElasticsearchSinkBuilderBase(ABC):
         """The sink.
 
         Raises:
-            JobDefinitionError: hosts or emitter are missing.
+            JobDefinitionError: hosts or emitter are missing, or documents without ids are to be
+                written exactly once.
         """
         if not self._connection.hosts or self._emitter is None:
             missing = "set_hosts()" if self._emitter is not None else "set_emitter()"
             raise JobDefinitionError(f"an ElasticsearchSink needs {missing}")
+        if self._writes_ahead and not self._emitter.has_ids:
+            raise JobDefinitionError(
+                "EXACTLY_ONCE needs an emitter with a key_field, by which a document that is "
+                "written again replaces itself; without one, use AT_LEAST_ONCE"
+            )
         settings = SinkSettings(
             self._connection,
             self._emitter,
@@ -212,6 +221,7 @@ class ElasticsearchSinkBuilderBase(ABC):
             self._max_bytes,
             self._handler,
             self._with_types,
+            self._writes_ahead,
         )
         return ElasticsearchSink(settings)
 

@@ -10,18 +10,19 @@ from typing import Any
 
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.errors import JobDefinitionError
-from millrace.common.sink import DeliveryGuarantee, Sink, SinkWriter, WriterContext
+from millrace.common.sink import DeliveryGuarantee, SinkWriter, WriterContext
 from millrace.connectors.index_range import require_at_least
 from millrace.connectors.mongodb.client import require_name, require_uri
 from millrace.connectors.mongodb.operations import FunctionOperations, KeyedOperations
 from millrace.connectors.mongodb.writer import MongoWriter, MongoWriting
 from millrace.connectors.refused_writes import require_sink_error_policy
-from millrace.connectors.repeatable_writes import require_repeatable
+from millrace.connectors.repeatable_writes import writes_ahead
+from millrace.runtime.write_ahead import RepeatableSink
 
 __all__ = ["MongoSink", "MongoSinkBuilder"]
 
 
-class MongoSink(Sink[Any]):
+class MongoSink(RepeatableSink):
     """Writes documents to a collection; made by `MongoSink.builder`.
 
     An epoch ends when MongoDB has acknowledged all its documents: at least once. By key a repeated
@@ -51,7 +52,11 @@ class MongoSink(Sink[Any]):
     def __repr__(self) -> str:
         return f"MongoSink({self._writing.connection})"
 
-    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+    @property
+    def writes_ahead(self) -> bool:
+        return self._writing.writes_ahead
+
+    def create_direct_writer(self, context: WriterContext) -> SinkWriter[Any]:
         return MongoWriter(self._writing, context)
 
 
@@ -146,17 +151,15 @@ class MongoSinkBuilder:
         return self._with(retry_interval_ms=retry_interval_ms)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> MongoSinkBuilder:
-        """The guarantee: NONE or AT_LEAST_ONCE, which mean the same for this sink.
+        """The guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written at once, and
+        again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
+        so nothing of a lost epoch stays. Documents
+        need a key or an ``_id``, by which one that is written again replaces itself.
 
         Raises:
-            JobDefinitionError: it is EXACTLY_ONCE.
+            JobDefinitionError: it is no `DeliveryGuarantee`.
         """
-        require_repeatable(
-            delivery_guarantee,
-            "a MongoSink",
-            "set_key(), by which a document that is written again replaces itself",
-        )
-        return self
+        return self._with(writes_ahead=writes_ahead(delivery_guarantee))
 
     def set_error_policy(self, policy: ErrorPolicy) -> MongoSinkBuilder:
         """Policy for documents that the server refuses: the job fails, or continues.

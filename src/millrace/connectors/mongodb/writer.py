@@ -40,6 +40,8 @@ class MongoWriting:
     max_retries: int = 3
     retry_interval_ms: int = 1_000
     policy: ErrorPolicy = field(default_factory=ErrorPolicy.fail)
+    writes_ahead: bool = False
+    """Whether documents are written when their checkpoint is complete."""
 
 
 class MongoWriter(AsyncSinkWriter[Any]):

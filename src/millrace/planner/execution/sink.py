@@ -11,6 +11,7 @@ from millrace.common.config import table_options
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import RowKind
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import SinkRequest, TableAccess
@@ -19,6 +20,7 @@ from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
 from millrace.planner.relational.unsupported_query import errors_shown_at
+from millrace.runtime.write_ahead import WriteAheadSink
 from millrace.table_runtime.collect import CollectColumnsOperator
 from millrace.table_runtime.sink_constraints import SinkConstraints
 from millrace.table_runtime.table_sink import TableSinkOperator
@@ -55,6 +57,9 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
     access: TableAccess = table.source
     with errors_of_connector(table, dict(node.options), node.place):
         sink = access.create_sink(request)
+    logged = _writes_ahead(node, translator)
+    if logged:
+        sink = WriteAheadSink(sink)
     parallelism = int(options.get("sink.parallelism", source.transformation.parallelism))
     names = ", ".join(table.sink_type.names)
     if table.primary_key and parallelism != source.transformation.parallelism:
@@ -65,15 +70,37 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
         name=f"{table.path[-1]}[{translator.number()}]",
         role=Role.SINK,
         factory=partial(
-            TableSinkOperator, sink, table.sink_type.names, _constraints(node, translator)
+            TableSinkOperator,
+            sink,
+            table.sink_type.names,
+            _constraints(node, translator),
+            _upsert_key(table),
         ),
         inputs=(source,),
         parallelism=parallelism,
         sink=sink,
         functions=(sink,),
-        description=f"Sink(table=[{'.'.join(table.path)}], fields=[{names}])",
+        description=f"Sink(table=[{'.'.join(table.path)}], fields=[{names}]"
+        f"{', writeAhead=[true]' if logged else ''})",
     )
     return translator.end(made, ascii(table.path))
+
+
+def _upsert_key(table: ResolvedTable) -> tuple[int, ...]:
+    """Positions of the key, if the sink takes upserts without the rows before them."""
+    if not table.accepts or RowKind.UPDATE_BEFORE in table.accepts:
+        return ()
+    names = table.sink_type.names
+    return tuple(names.index(name) for name in table.primary_key or ())
+
+
+def _writes_ahead(node: LogicalSink, translator: Translator) -> bool:
+    """Whether the sink's writes wait for their checkpoint, as at once they could leave rows of a
+    lost epoch."""
+    option = translator.settings.options.get(table_options.WRITE_AHEAD.key, "NONE")
+    if option == "NONE" or translator.settings.batch or not repeats_writes(node):
+        return False
+    return option == "FORCE" or translator.leaves_lost_rows(node)
 
 
 def _constraints(node: LogicalSink, translator: Translator) -> SinkConstraints | None:

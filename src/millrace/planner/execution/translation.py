@@ -27,7 +27,9 @@ from millrace.plan.transformation import Input, Partitioning, QueryUid, Role, Tr
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance, StateSignature
 from millrace.planner.inference.changelog_mode import ChangelogModes
+from millrace.planner.inference.lost_rows import leaves_lost_rows
 from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.runtime.operator import Operator
 from millrace.runtime.program import Exchange
 from millrace.state.checkpoint.manifest import QUERY_UIDS
@@ -145,6 +147,10 @@ class Translator:
     def repeatable(self, node: RelNode) -> bool:
         """Whether the node's changes must also correct what a lost epoch has written."""
         return self._modes is not None and self._modes.repeatable(node)
+
+    def leaves_lost_rows(self, sink: LogicalSink) -> bool:
+        """Whether rows that a lost epoch has written by key could stay in the sink's table."""
+        return self._modes is not None and leaves_lost_rows(sink, self._modes)
 
     def insert_only(self, node: RelNode) -> bool:
         """Whether a node's rows are never updated or deleted."""

@@ -1,0 +1,234 @@
+"""`leaves_lost_rows`: whether rows that a lost epoch has written could stay in a sink's table.
+
+The sink writes by key and at least once. The epoch that follows reads the same rows, in another
+order, together with more of them, and in other batches. The table is right again if it writes each
+key that the lost one has written. So a key must depend on source rows alone, and not on what else
+was there when they came: the result of an aggregation may be a number that is never seen again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from millrace.expressions.evaluation import is_deterministic
+from millrace.expressions.resolved import ResolvedExpression, fields_of
+from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
+from millrace.planner.inference.time_attributes import joins_by_time, ordered_by_time
+from millrace.planner.relational.changelog import FromChangelog
+from millrace.planner.relational.model_predict import ModelPredict
+from millrace.planner.relational.rel_node import (
+    Aggregate,
+    Filter,
+    Join,
+    JoinKind,
+    Project,
+    RelNode,
+    SetKind,
+    SetOperation,
+    Sort,
+    TableFunctionScan,
+    TableScan,
+    Values,
+)
+from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.planner.relational.stream_rel_nodes import (
+    ChangelogNormalize,
+    CountWindowAggregate,
+    Deduplicate,
+    LogicalSnapshot,
+    Match,
+    OverAggregate,
+    Rank,
+    UpsertMaterialize,
+    WatermarkAssigner,
+    WindowAggregate,
+    WindowKind,
+    WindowTableFunction,
+)
+
+__all__ = ["leaves_lost_rows"]
+
+Fixed = frozenset[int]
+"""Positions of columns that depend on source rows alone."""
+
+
+def leaves_lost_rows(sink: LogicalSink, modes: ChangelogModes) -> bool:
+    """Whether rows of a lost epoch could stay in the table of a sink that writes by key."""
+    names = sink.table.sink_type.names
+    key = {names.index(name) for name in sink.table.primary_key or ()}
+    fixed = _Returns(modes).of(sink.input)
+    return fixed is None or not key <= fixed
+
+
+@dataclass(frozen=True)
+class _Returns:
+    """Finds nodes whose changes come again: for each change of a lost epoch, the repeated one emits
+    a change with the same values in the columns that are fixed."""
+
+    modes: ChangelogModes
+    known: dict[RelNode, Fixed | None] = field(default_factory=dict)
+    """Results for nodes, as queries may read a node several times."""
+
+    def of(self, node: RelNode) -> Fixed | None:
+        """The fixed columns of a node's changes. None if some changes may not come again."""
+        if node not in self.known:
+            self.known[node] = self._derived(node)
+        return self.known[node]
+
+    def _derived(self, node: RelNode) -> Fixed | None:
+        inputs = [self.of(each) for each in node.inputs]
+        if isinstance(node, Join):
+            return self._of_join(node, *inputs)
+        known = [fixed for fixed in inputs if fixed is not None]
+        if len(known) < len(inputs):
+            return None
+        if isinstance(node, SetOperation):
+            return self._of_set_operation(node, known)
+        if not known:
+            return _of_leaf(node)
+        rule = _RULES.get(type(node))
+        return None if rule is None else rule(node, known[0], self.modes)
+
+    def _of_join(self, node: Join, left: Fixed | None, right: Fixed | None) -> Fixed | None:
+        if left is None:
+            return None
+        width = len(node.left.row_type)
+        if node.lateral:
+            # a function that reads source rows alone returns the same, a look-up need not
+            same = isinstance(node.right, TableFunctionScan) and len(left) == width
+            return left if same or node.kind is JoinKind.LEFT else None
+        both = left | {width + index for index in right or ()}
+        if right is None or not _reads(both, [node.condition]):
+            return None
+        if joins_by_time(node):
+            return both
+        if node.kind is JoinKind.SEMI:
+            # without its partner for a moment, a row goes and does not come again
+            return left if all(map(self.modes.insert_only, node.inputs)) else None
+        if any(RowChanges.DELETE in self.modes.changes(side) for side in node.inputs):
+            return None  # a row may be gone when its partner comes
+        # the side that may be missing is NULL until it comes
+        kinds = {JoinKind.INNER: both, JoinKind.LEFT: left, JoinKind.RIGHT: both - left}
+        return kinds.get(node.kind)
+
+    def _of_set_operation(self, node: SetOperation, inputs: list[Fixed]) -> Fixed | None:
+        fixed = frozenset.intersection(*inputs)
+        if node.kind is SetKind.UNION and node.all:
+            return fixed
+        only_grows = all(map(self.modes.insert_only, node.inputs))
+        whole = len(fixed) == len(node.row_type)
+        return fixed if only_grows and whole and node.kind is not SetKind.EXCEPT else None
+
+
+def _of_leaf(node: RelNode) -> Fixed | None:
+    if isinstance(node, TableScan | Values | TableFunctionScan):
+        return frozenset(range(len(node.row_type)))
+    return None
+
+
+def _reads(fixed: Fixed, expressions: Iterable[ResolvedExpression]) -> bool:
+    """Whether expressions depend on fixed columns alone."""
+    return all(is_deterministic(each) and fixed.issuperset(fields_of(each)) for each in expressions)
+
+
+def _of_same_rows(node: RelNode, fixed: Fixed, modes: ChangelogModes) -> Fixed:
+    return fixed
+
+
+def _of_project(node: Project, fixed: Fixed, modes: ChangelogModes) -> Fixed:
+    return frozenset(index for index, each in enumerate(node.expressions) if _reads(fixed, [each]))
+
+
+def _of_filter(node: Filter, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
+    return fixed if _reads(fixed, [node.condition]) else None
+
+
+def _of_last_rows(
+    node: ChangelogNormalize | UpsertMaterialize, fixed: Fixed, modes: ChangelogModes
+) -> Fixed | None:
+    return frozenset(node.keys) if fixed.issuperset(node.keys) else None
+
+
+def _of_aggregate(node: Aggregate, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
+    # without aggregates a group that is gone for a moment does not come again
+    lasts = node.calls or modes.insert_only(node.input)
+    if not lasts or not fixed.issuperset(node.groups):
+        return None
+    return frozenset(range(len(node.groups)))
+
+
+def _of_windows(node: WindowTableFunction, fixed: Fixed, modes: ChangelogModes) -> Fixed:
+    width = len(node.input.row_type)
+    moves = node.window.kind is WindowKind.SESSION or node.window.processing
+    return fixed if moves or node.time not in fixed else fixed | {width, width + 1, width + 2}
+
+
+def _of_window_aggregate(
+    node: WindowAggregate, fixed: Fixed, modes: ChangelogModes
+) -> Fixed | None:
+    """All columns: a window is emitted once, when its rows are complete."""
+    times = node.attached if node.time is None else (node.time,)
+    whole = fixed.issuperset((*node.groups, *(times or ())))
+    final = modes.insert_only(node.input) and not node.window.processing
+    return frozenset(range(len(node.row_type))) if whole and final else None
+
+
+def _of_count_windows(
+    node: CountWindowAggregate, fixed: Fixed, modes: ChangelogModes
+) -> Fixed | None:
+    return frozenset(range(len(node.groups))) if fixed.issuperset(node.groups) else None
+
+
+def _of_over(node: OverAggregate, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
+    return fixed if ordered_by_time(node) and modes.insert_only(node.input) else None
+
+
+def _of_rank(node: Rank, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
+    whole = len(fixed) == len(node.input.row_type)
+    if node.window is None or not whole or not modes.insert_only(node.input):
+        return None
+    return frozenset(range(len(node.row_type)))
+
+
+def _of_deduplicate(node: Deduplicate, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
+    # of rows that are only added, the first only becomes earlier and the last only later
+    grows = modes.insert_only(node.input) and fixed.issuperset(node.keys)
+    return frozenset(node.keys) if grows else None
+
+
+def _of_sort(node: Sort, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
+    return fixed if node.fetch is None and not node.offset else None
+
+
+def _of_match(node: Match, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
+    whole = len(fixed) == len(node.input.row_type) and modes.insert_only(node.input)
+    return frozenset(range(len(node.row_type))) if whole else None
+
+
+def _of_changes(node: FromChangelog, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
+    if node.op not in fixed:
+        return None
+    return frozenset(index for index, column in enumerate(node.order) if column in fixed)
+
+
+_RULES: dict[type[RelNode], Callable[..., Fixed | None]] = {
+    Aggregate: _of_aggregate,
+    ChangelogNormalize: _of_last_rows,
+    CountWindowAggregate: _of_count_windows,
+    Deduplicate: _of_deduplicate,
+    Filter: _of_filter,
+    FromChangelog: _of_changes,
+    LogicalSnapshot: _of_same_rows,
+    Match: _of_match,
+    ModelPredict: _of_same_rows,
+    OverAggregate: _of_over,
+    Project: _of_project,
+    Rank: _of_rank,
+    Sort: _of_sort,
+    UpsertMaterialize: _of_last_rows,
+    WatermarkAssigner: _of_same_rows,
+    WindowAggregate: _of_window_aggregate,
+    WindowTableFunction: _of_windows,
+}
+"""Rules of nodes with one input. Nodes without a rule may emit changes that do not come again."""
