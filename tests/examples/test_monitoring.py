@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from millrace.common import Configuration, WatermarkStrategy
@@ -98,7 +99,8 @@ def test_panels_do_not_overlap() -> None:
 
 
 def test_alerts_ask_for_what_there_is(scraped: set[str]) -> None:
-    named = metrics_in(RULES.read_text())
+    jobs, _ = yaml.safe_load(RULES.read_text())["groups"]
+    named = metrics_in(json.dumps(jobs))
     assert len(named) > 5
     assert named <= scraped
 
@@ -147,6 +149,11 @@ tests:
       - {{series: 'flink_jobmanager_job_numRestarts{{job_name="b"}}', values: '0 1 2 3 4x20'}}
       - {{series: 'flink_jobmanager_job_watermarkLag{{job_name="c"}}', values: '400000x20'}}
       - {{series: 'flink_jobmanager_job_runningState{{job_name="d"}}', values: '1x5 stale'}}
+      - {{series: 'up{{job="millrace", instance="s"}}', values: '1 0x20'}}
+      - {{series: 'flink_jobmanager_isLeader{{job="millrace", host="s"}}', values: '0x20'}}
+      - {{series: 'flink_jobmanager_isLeader{{job="millrace", host="t"}}', values: '1x5 0x15'}}
+      - {{series: 'flink_jobmanager_numFailedJobs{{instance="s"}}', values: '2 3 3 3x20'}}
+      - {{series: 'flink_jobmanager_numFailedJobs{{instance="t"}}', values: '3 2 2 2x20'}}
     alert_rule_test:
       - eval_time: 10m
         alertname: JobNotRunning
@@ -167,6 +174,24 @@ tests:
         exp_alerts:
           - exp_labels: {{severity: critical, job_name: d}}
             exp_annotations: {{summary: "Job d ran ten minutes ago and reports nothing any more"}}
+      - eval_time: 10m
+        alertname: ServerGone
+        exp_alerts:
+          - exp_labels: {{severity: critical, job: millrace, instance: s}}
+            exp_annotations: {{summary: "The metrics of s cannot be scraped"}}
+      - eval_time: 5m
+        alertname: NoLeader
+        exp_alerts: []
+      - eval_time: 10m
+        alertname: NoLeader
+        exp_alerts:
+          - exp_labels: {{severity: critical, job: millrace}}
+            exp_annotations: {{summary: "No job server leads, so that nobody restarts jobs"}}
+      - eval_time: 10m
+        alertname: JobFailed
+        exp_alerts:
+          - exp_labels: {{severity: critical, instance: s}}
+            exp_annotations: {{summary: "Jobs of s have failed"}}
     promql_expr_test:
       - expr: count(ALERTS{{alertname="JobRestarts"}})
         eval_time: 10m

@@ -14,9 +14,11 @@ from urllib.request import Request, urlopen
 from debian import DebianPackages, debian_packages
 from service import Service, free_ports
 
-_CONFIGURATION = """
+_GLOBAL = """
 global: {scrape_interval: 200ms, evaluation_interval: 200ms}
 rule_files: [rules/*.yml]
+"""
+_SCRAPE_CONFIGS = """
 scrape_configs:
   - job_name: millrace
     file_sd_configs: [{files: [targets.json], refresh_interval: 200ms}]
@@ -45,7 +47,7 @@ class PrometheusServer(Service):
     def start(self) -> None:
         [self.port] = free_ports(1)
         (self.directory / "rules").mkdir(exist_ok=True)
-        (self.directory / "prometheus.yml").write_text(_CONFIGURATION)
+        (self.directory / "prometheus.yml").write_text(_GLOBAL + _SCRAPE_CONFIGS)
         self.scrape([])
         command = [
             _packages().path("usr/bin/prometheus"),
@@ -63,8 +65,18 @@ class PrometheusServer(Service):
         (self.directory / "targets.json").write_text(json.dumps(targets))
 
     def use_rules(self, path: Path) -> None:
-        """Evaluate the rules of a file."""
+        """Evaluate the rules of a file, and no others."""
+        for earlier in (self.directory / "rules").iterdir():
+            earlier.unlink()
         (self.directory / "rules" / path.name).write_text(path.read_text())
+        self._reload()
+
+    def use_scrape_configs(self, text: str | None) -> None:
+        """Scrape as a text with ``scrape_configs`` tells; None: as `scrape` tells."""
+        (self.directory / "prometheus.yml").write_text(_GLOBAL + (text or _SCRAPE_CONFIGS))
+        self._reload()
+
+    def _reload(self) -> None:
         with urlopen(Request(f"{self.url}/-/reload", method="POST"), timeout=20):
             pass
 
