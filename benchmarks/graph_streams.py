@@ -1,5 +1,4 @@
-"""Graph streams: components of edges that are added, and removed again, shortest paths, and alerts
-of rings."""
+"""Graph streams: components of edges that are added, and removed again, and shortest paths."""
 
 from __future__ import annotations
 
@@ -13,23 +12,18 @@ SIZES = {"components": 3_000_000, "mixed": 1_000_000, "paths": 1_000_000}
 RATES = {"components": 100_000, "mixed": 20_000}
 """Least changes per second."""
 LONGEST_MS = 100
-RINGS = 1_000
-LONGEST_ALERT_MS = 1_000
 NAMES = {
     "components": "graph stream: components, additions only",
     "mixed": "graph stream: components, a tenth removed again",
     "paths": "graph stream: shortest paths, median delay of a change",
-    "rings": "graph stream: rings in payments, alerts after the transfer, p99",
 }
 
 
 def measure(quick: bool) -> Data:
-    data = {
+    return {
         job: run_ours("graph_stream.py", "--job", job, "--edges", size // 50 if quick else size)
         for job, size in SIZES.items()
     }
-    data["rings"] = run_ours("ring_alerts.py", "--rings", RINGS // 10 if quick else RINGS)
-    return data
 
 
 def section(data: Data) -> Section:
@@ -42,10 +36,6 @@ def section(data: Data) -> Section:
     delays = data["paths"]["delays"]
     middle = median(delays)
     rows.append(Row(NAMES["paths"], f"{LONGEST_MS} ms", f"{middle:.1f} ms", middle <= LONGEST_MS))
-    rings = data["rings"]
-    last = quantile(rings["delays"], 0.99)
-    is_quick = last <= LONGEST_ALERT_MS and rings["found"] == rings["rings"]
-    rows.append(Row(NAMES["rings"], f"{LONGEST_ALERT_MS} ms", f"{last:.0f} ms", is_quick))
     text = (
         "R-MAT edges among about 100,000 vertices on resident tasks (`local[2]`), parallelism 2, a "
         "checkpoint each second, as fast as they go; the start of the tasks counts. One generator "
@@ -54,11 +44,4 @@ def section(data: Data) -> Section:
         f"{data['paths']['edges']:,}; the time from the edge to the new distance at a sink, p99 "
         f"{quantile(delays, 0.99):.1f} ms."
     )
-    alerts = (
-        "Rings in payments: the example's query with the parallelism 2, first its 6,000 transfers, "
-        f"then {rings['rings']:,} rings of three accounts, 20 a second; the time from the "
-        "transfers of a ring to the first row of its alert at a sink: median "
-        f"{median(rings['delays']):.0f} "
-        f"ms, longest {max(rings['delays']):.0f} ms. {rings['found']:,} were found."
-    )
-    return Section(rows, [text, alerts, table(["job", "changes", "s", "rows of results"], lines)])
+    return Section(rows, [text, table(["job", "changes", "s", "rows of results"], lines)])

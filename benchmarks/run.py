@@ -62,6 +62,7 @@ import resident_soak
 import resident_sql
 import rest_load
 import restore_2gb
+import ring_alerts_delay
 import rocksdb_20m
 import savepoint
 import soak
@@ -118,6 +119,7 @@ BARS: dict[str, Bar] = {
             statefun_checkpoint,
             graph_library,
             graph_streams,
+            ring_alerts_delay,
             startup,
             sql_first_row,
             memory,
