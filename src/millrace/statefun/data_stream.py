@@ -122,8 +122,8 @@ class StatefulFunctionEgressStreams:
         self._egresses = egresses
 
     def get_data_stream_for_egress_id(self, egress: str) -> DataStream[Any]:
-        """What functions write to an egress: each value, or what the egress' ``convert`` makes of
-        it. `millrace.statefun.types.decoded` makes Python values of the built-in types.
+        """Values that functions write to an egress, or what the egress' ``convert`` makes of
+        them. `millrace.statefun.types.decoded` makes Python values of the built-in types.
 
         Raises:
             JobDefinitionError: the builder was not told of the egress.

@@ -155,7 +155,7 @@ class LockstepOperator(PacedOperator, IterationHeadOperator):
 
     @abstractmethod
     def progress(self) -> Any:
-        """What the open round needs to go on, beside the state."""
+        """State of the open round that no table holds: what it goes on with after a restore."""
 
     @abstractmethod
     def resume(self, progress: Any) -> None:

@@ -90,7 +90,7 @@ def egress_tag(egress: FunctionType) -> OutputTag[TypedValue]:
 
 @dataclass(frozen=True)
 class DispatchSpec:
-    """What a dispatcher needs to know.
+    """Settings of a dispatcher.
 
     Attributes:
         max_in_flight: most batches in flight per subtask.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Container
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import repeat
 from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -388,6 +388,8 @@ class Module:
             for ingress in self.components
             if isinstance(ingress, KafkaIngress | KinesisIngress)
             for routed in ingress.routed
-            for target, place in zip_longest(routed.targets, routed.places, fillvalue="the module")
+            for target, place in zip(
+                routed.targets, routed.places or repeat("the module"), strict=False
+            )
             if target not in embedded and self.endpoint(target) is None
         ]
