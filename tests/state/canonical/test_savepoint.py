@@ -275,6 +275,33 @@ def test_what_goes_round_in_loops(tmp_path: Path) -> None:
     assert list(map(decode, table_delta["put"].values())) == [([(1, "a")], None)]
 
 
+def test_a_subtask_without_rows_determines_no_types(tmp_path: Path) -> None:
+    """Or other tools would read tagged msgpack in the files of the others."""
+    place = TableId("op", "states")
+    deltas: dict[tuple[str, int], list[StateDelta]] = {}
+    for subtask, keys in enumerate(("", "ab", "")):
+        state = SubtaskState()
+        table = state.table(place, MAP)
+        for key in keys:
+            table.put(key, ("function", "name"), ("type", b"value", -1))
+        state.table(TableId("op", "split"), SPLIT_LIST).put(subtask, "element")
+        delta = state.snapshot(1, f"v{subtask}")
+        assert delta is not None
+        deltas["stage", subtask] = [delta]
+    made = tmp_path / "made"
+    stored = next(s for s in write_states(str(made), "", deltas, MAXIMUM, {}) if s.name == "states")
+    assert [(file.subtask, file.rows) for file in stored.files] == [(0, 0), (1, 2), (2, 0)]
+    rows = ds.dataset(made / "states" / "op" / "states").to_table().to_pylist()
+    assert {row["key"] for row in rows} == {"a", "b"}
+    for row in rows:
+        assert row["map_key"] == {"f0": "function", "f1": "name"}
+        assert row["value"] == {"f0": "type", "f1": b"value", "f2": -1}
+    put = {}
+    for table_delta in StoredTable(str(made), stored, False).table_deltas():
+        put.update(table_delta["put"])
+    assert put == dict.fromkeys("ab", {("function", "name"): ("type", b"value", -1)})
+
+
 @pytest.mark.parametrize("path", ["../../x.parquet", "/dev/zero", "states/a/../x.parquet", "a"])
 def test_paths_stay_inside(native: Any, tmp_path: Path, path: str) -> None:
     """Whatever the manifest says."""

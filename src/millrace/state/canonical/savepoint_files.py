@@ -69,8 +69,9 @@ def write_states(
         state.restore("canonical", found, load)
         for table in sorted(state.tables):
             writer.add(stage, subtask, table, state)
+    states = writer.states()
     file_system_of(path).sync([*writer.paths, *_directories(writer.paths)])
-    return writer.states()
+    return states
 
 
 def _directories(paths: list[str]) -> set[str]:
@@ -83,11 +84,17 @@ def _directories(paths: list[str]) -> set[str]:
 
 @dataclass
 class _Draft:
-    """Manifest entry of a state while its files are being written. The first file determines the
-    types."""
+    """Manifest entry of a state while its files are being written. The first file with rows
+    determines the types.
+
+    Attributes:
+        empty: subtasks before that file, with their columns without rows. Their files wait for the
+            types.
+    """
 
     state: StoredState
     files: list[StateFile] = field(default_factory=list)
+    empty: list[tuple[int, Columns]] = field(default_factory=list)
 
 
 class _Writer:
@@ -104,7 +111,9 @@ class _Writer:
         self.paths: list[str] = []
 
     def states(self) -> tuple[StoredState, ...]:
-        """The manifest's entries for the written states."""
+        """The manifest's entries for the written states. All subtasks have been added."""
+        for draft in self._drafts.values():
+            self._write_empty(draft)
         return tuple(replace(d.state, files=tuple(d.files)) for d in self._drafts.values())
 
     def add(self, stage: str, subtask: int, table: TableId, state: SubtaskState) -> None:
@@ -129,10 +138,21 @@ class _Writer:
                 declared = None if kind.columnar is not None else schema
                 columns = _columns(declared_columns(kind, declared), rows)
                 draft.state = replace(draft.state, schema=schema, columns=columns)
+            if kind.columnar is None and not draft.files and not any(rows.values()):
+                draft.empty.append((subtask, rows))
+                return
             if KEY in rows:
                 groups = self._groups(draft.state, rows[KEY])
         if kind.columnar is None or entries:  # no rows would tell no types to the other subtasks
+            self._write_empty(draft)
             draft.files.append(self._written(draft.state, rows, groups, subtask))
+
+    def _write_empty(self, draft: _Draft) -> None:
+        """Write the files of the subtasks that wait for the types."""
+        for subtask, rows in draft.empty:
+            groups = self._groups(draft.state, []) if KEY in rows else None
+            draft.files.append(self._written(draft.state, rows, groups, subtask))
+        draft.empty.clear()
 
     def _draft(self, stage: str, table: TableId, kind: TableKind) -> _Draft:
         draft = self._drafts.get((stage, table))
