@@ -100,6 +100,7 @@ pyflink-examples: setup
 torture: setup
 	$(BIN)/python -m pytest -m torture
 	MILLRACE_GRAPHS=200 $(BIN)/python -m pytest tests/graph/library/test_against_networkx.py
+	MILLRACE_EXAMPLES=10 $(BIN)/python -m pytest $$(grep -rl --include='test_*.py' job_examples tests)
 
 # -k matches directories and marks: what stands in these rooms, and every test marked connectors.
 test-connectors: setup

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent / "services"))
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
 import by_file
+import frozen_objects
 import logging_state
 import watchdog
 from azurite import Azurite
@@ -54,6 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     record_costs(config)
     watchdog.pytest_configure(config)
     config.pluginmanager.register(by_file)
+    config.pluginmanager.register(frozen_objects)
     config.pluginmanager.register(logging_state)
 
 

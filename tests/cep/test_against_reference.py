@@ -7,6 +7,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from drawn import job_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_patterns import described, patterns, streams
@@ -70,7 +71,7 @@ def of_reference(pattern: EventPattern, stream: Stream) -> tuple[list[Found], li
     return [*map(written, reference.matches())], [*map(written, reference.timed_out())]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=job_examples(200), deadline=None)
 @given(patterns(), streams(6))
 def test_the_matcher_agrees(pattern: EventPattern, stream: Stream) -> None:
     """Matches in their order; timed-out partial matches in the order of time."""
@@ -187,7 +188,7 @@ HISTORIES = st.lists(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=job_examples(60), deadline=None)
 @given(patterns(), streams(8), HISTORIES)
 def test_the_operator_agrees(pattern: EventPattern, stream: Stream, history: Any) -> None:
     """Whatever the order of arrival, and whatever happens between the events."""

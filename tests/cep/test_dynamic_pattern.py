@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from drawn import job_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,7 +79,7 @@ def test_the_rules_of_a_bounded_stream_are_there_before_the_events() -> None:
         assert list(alerts.execute_and_collect()) == [expected]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=job_examples(8), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("klm"), st.sampled_from("abc")), max_size=20),
     st.integers(0, 99),

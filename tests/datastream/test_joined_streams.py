@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 import pytest
+from drawn import job_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,7 +102,7 @@ def expected_pairs(left, right, size, slide) -> Counter:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=job_examples(20), deadline=None)
 @given(
     SIDES,
     SIDES,

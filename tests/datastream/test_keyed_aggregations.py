@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from drawn import job_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -84,7 +85,7 @@ def values_of(shape: str, found: Any) -> tuple:
     return (found.key, found.x, found.serial) if "dataclass" in shape else tuple(found)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=job_examples(20), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 3)), max_size=20),
     st.sampled_from(["sum", "min", "max", "min_by", "max_by"]),

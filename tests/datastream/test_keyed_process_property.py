@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from drawn import job_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,7 +82,7 @@ def model(values) -> Counter:
     return results
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=job_examples(60), deadline=None)
 @given(VALUES, FAULTS, st.integers(1, 3), st.integers(1, 3), st.integers(1, 9), st.integers(0, 99))
 def test_against_a_naive_model(values, faults, parallelism, workers, epoch_records, seed) -> None:
     with run_local(workers, seed, faults=faults, epoch_records=epoch_records, buffer_records=3):
@@ -111,7 +112,7 @@ class Times(KeyedProcessFunction):
         yield ctx.get_current_key(), timestamp
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=job_examples(40), deadline=None)
 @given(st.integers(0, 99), FAULTS)
 def test_processing_timers_fire_once_whatever_goes_wrong(seed, faults) -> None:
     with run_local(2, seed, faults=faults, epoch_records=3) as cluster:
@@ -129,7 +130,7 @@ def test_processing_timers_fire_once_whatever_goes_wrong(seed, faults) -> None:
     assert set("a") <= set(keys)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=job_examples(40), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=60),
     st.sampled_from(["key_by", "rebalance then key_by", "forward"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
+from drawn import job_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,7 +67,7 @@ def expected_windows(records, size: int, slide: int) -> dict:
 RECORDS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 60)), max_size=40)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=job_examples(50), deadline=None)
 @given(
     RECORDS,
     st.sampled_from([(10, 10), (10, 5), (15, 5)]),

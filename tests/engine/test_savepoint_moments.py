@@ -218,7 +218,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Counter[Any]:
 @pytest.mark.parametrize(
     "moment",
     [
-        pytest.param(moment, marks=[] if moment % 8 == 0 else [pytest.mark.torture])
+        pytest.param(moment, marks=[] if moment % 16 == 0 else [pytest.mark.torture])
         for moment in range(MOMENTS)
     ],
 )

@@ -119,7 +119,7 @@ def live_through(seed: int, rate: float, interval: int, parallelism: int) -> Non
 
 
 @histories
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_any_history_gives_the_plain_result(
     seed: int, rate: float, interval: int, parallelism: int
 ) -> None:

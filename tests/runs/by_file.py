@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
+from frozen_objects import freeze
 from xdist.scheduler import LoadFileScheduling
 
 STARTED = ("kafka_broker", "postgresql", "redis_server", "s3_", "store_root", "mark.spark")
@@ -37,6 +38,7 @@ class FileOfTests(pytest.Item):
         self.config.hook.pytest_collection_modifyitems(
             session=self.session, config=self.config, items=tests
         )
+        freeze()
         return tests
 
     def reportinfo(self) -> tuple[Path, None, str]:

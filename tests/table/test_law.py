@@ -15,6 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from drawn import job_examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.table.resident_cuts import RESIDENT_CUTS, ResidentCut
@@ -231,7 +232,7 @@ def duck_result(query: str, tables: Tables) -> Counter[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text[:60])
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=job_examples(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(t=RECORDS, u=RECORDS, cut=STREAM_CUTS, batch_cut=CUTS)
 def test_stream_batch_and_duckdb_agree(
     query: LawQuery, t: list[Any], u: list[Any], cut: Cut, batch_cut: Cut

@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
+from drawn import job_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -469,7 +470,7 @@ def run(rules: list[Rule], stream: Iterable[tuple[Any, ...]], restart: int = 0) 
     return [*output, *job.output(), *(f"over {o}" for o in job.side_output(OVER))]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=job_examples(30), deadline=None)
 @given(st.lists(patterns().filter(compiles), min_size=1, max_size=4), EVENTS, st.integers(1, 4))
 def test_together_as_alone_as_static_and_restarted(
     drawn: list[Pattern], stream: list[tuple[Any, ...]], restart: int

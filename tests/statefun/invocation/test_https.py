@@ -29,7 +29,7 @@ from millrace.statefun.types import STRING, typed
 TARGET = Address("test", "greeter", "7")
 BATCH = MessageBatch(TARGET, {}, [RoutableMessage(TARGET, typed(STRING, "hello"))])
 PATIENT = Transport(call_ms=20_000)
-HASTY = Transport(call_ms=300)
+HASTY = Transport(call_ms=900)
 
 
 class Pair(NamedTuple):
@@ -166,7 +166,7 @@ def test_a_client_shows_its_certificate(
 def test_a_server_that_wants_a_certificate_refuses_a_client_without(authority: Authority) -> None:
     transport = replace(HASTY, trust_cacerts=authority.trust)
     with function_server(no_effects, tls=serving(authority.issue(), authority)) as server:
-        with pytest.raises(InvocationError, match="attempts? in 300 ms failed, the last: "):
+        with pytest.raises(InvocationError, match="attempts? in 900 ms failed, the last: "):
             invoked(server, transport)
         assert server.served == 0
 
@@ -254,7 +254,7 @@ def test_a_handshake_that_hangs_is_limited_by_connect(authority: Authority) -> N
         finally:
             silent.close()
 
-    with pytest.raises(InvocationError, match=r"[2-9] attempts in 300 ms failed"):
+    with pytest.raises(InvocationError, match=r"[2-9] attempts in 900 ms failed"):
         asyncio.run(scenario())
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from drawn import job_examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -182,7 +183,7 @@ def test_rows_of_a_table_function(table: Table) -> None:
 CHANGES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-5, 5)), min_size=1, max_size=30)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=job_examples(8), deadline=None)
 @given(pairs=CHANGES, epoch=st.integers(1, 8))
 def test_a_stream_with_retractions(pairs: list[tuple[str, int]], epoch: int) -> None:
     """Only the newest value of each key counts: what is aggregated comes and goes."""

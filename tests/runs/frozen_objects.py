@@ -1,0 +1,23 @@
+"""Modules and tests that a process has loaded are no longer searched for garbage.
+
+Python's collector looks at all living objects again and again. In a process that holds a million
+of them, modules for the most part, that took a tenth of the processor time of all tests.
+"""
+
+from __future__ import annotations
+
+import gc
+
+__all__ = ["freeze", "pytest_collection_finish"]
+
+
+def freeze() -> None:
+    """Keep all living objects to the end of the process. A further call adds those made since,
+    without their garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    """Freeze what is loaded in a run that collects everything at its beginning."""
+    freeze()
