@@ -16,6 +16,7 @@ import pytest
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, SerializationError
 from millrace.common.types.typeinfo import Types
+from millrace.state.canonical import page_check
 from millrace.state.canonical.page_check import BombError, checked_footer, within_limits
 from millrace.state.canonical.state_file import (
     ROWS_PER_GROUP,
@@ -169,17 +170,25 @@ def test_our_own_files_are_never_taken_for_bombs(tmp_path: Path) -> None:
     assert read(tmp_path, written(tmp_path, rows)) == rows
 
 
+@pytest.fixture
+def low_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file needs fewer lists to be taken for a bomb, by the factor 32."""
+    monkeypatch.setattr(page_check, "_FREE_PARTS", page_check._FREE_PARTS // 32)
+
+
+@pytest.mark.usefixtures("low_limit")
 def test_runs_of_empty_lists_are_written_untyped(tmp_path: Path) -> None:
-    """Typed, millions of them are a few bytes, as a bomb is."""
+    """Typed, thousands of them are a few bytes, as a bomb is."""
     columns: dict[str, Any] = {"key": "BIGINT", "value": "ARRAY<ARRAY<BIGINT>>"}
-    rows: dict[str, list[Any]] = {"key": [1, 2], "value": [[[]] * 2_000_000, [[1], [None]]]}
+    rows: dict[str, list[Any]] = {"key": [1, 2], "value": [[[]] * 62_500, [[1], [None]]]}
     assert read(tmp_path, written(tmp_path, rows, columns), columns) == rows
 
 
+@pytest.mark.usefixtures("low_limit")
 def test_bytes_that_look_like_lists_are_no_bomb(tmp_path: Path) -> None:
     """Compressed they would be one, so they are not compressed."""
     columns: dict[str, Any] = {"key": "BIGINT", "value": "RAW('object', 'pickle')"}
-    rows: dict[str, list[Any]] = {"key": [1, 2], "value": [b"\x90" * 3_000_000, [()] * 700_000]}
+    rows: dict[str, list[Any]] = {"key": [1, 2], "value": [b"\x90" * 93_750, [()] * 21_875]}
     assert read(tmp_path, written(tmp_path, rows, columns), columns) == rows
 
 
