@@ -22,7 +22,7 @@ from millrace.common import Configuration, RowKind, WatermarkStrategy
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import Batch
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
-from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.table import StreamTableEnvironment
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "payments_rings"
@@ -41,7 +41,7 @@ def ring(number: int) -> list[tuple[str, str, int, int]]:
     return [(name, names[n - 2], 100, int(1000 * now)) for n, name in enumerate(names)]
 
 
-def as_transfers(made: list[tuple[str, str, int, int]]) -> Iterator[Any]:
+def as_transfers(made: Any) -> Iterator[Any]:
     from transfers import Transfer
 
     return (Transfer(*transfer) for transfer in made)
@@ -89,7 +89,7 @@ def run(directory: Path, output: Path, rings: int) -> None:
     env.set_parallelism(PARALLELISM)
     for module in ("rings.py", "transfers.py"):
         env.add_python_file(str(EXAMPLE / module))
-    everyday = env.from_collection([[tuple(transfer)] for transfer in transfers()])
+    everyday: DataStream[Any] = env.from_collection([[tuple(one)] for one in transfers()])
     pace = RateLimiterStrategy.per_second(PER_SECOND)
     source = DataGeneratorSource(ring, count=rings, splits=1, rate_limiter_strategy=pace)
     closed = env.from_source(source, WatermarkStrategy.no_watermarks(), "rings")
