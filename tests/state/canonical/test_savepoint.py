@@ -299,7 +299,8 @@ def test_a_subtask_without_rows_determines_no_types(tmp_path: Path) -> None:
     put = {}
     for table_delta in StoredTable(str(made), stored, False).table_deltas():
         put.update(table_delta["put"])
-    assert put == dict.fromkeys("ab", {("function", "name"): ("type", b"value", -1)})
+    entry = {("function", "name"): ("type", b"value", -1)}
+    assert put == {"a": entry, "b": entry}
 
 
 @pytest.mark.parametrize("path", ["../../x.parquet", "/dev/zero", "states/a/../x.parquet", "a"])
