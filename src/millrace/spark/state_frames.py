@@ -11,10 +11,10 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.functions import col
 
 from millrace.common.errors import MillraceError, StateError
 from millrace.common.installation import install_command
+from millrace.spark.partition_ids import by_partition_id
 
 __all__ = [
     "answer_rows",
@@ -107,7 +107,7 @@ def exchange_rows(
             yield _one_column([take(packets.target, iter(packets))])
 
     sent = _mapped(dataframe, send, "target int, packet binary")
-    by_target = sent.repartitionById(targets, col("target"))
+    by_target = by_partition_id(sent, targets, "target")
     return _collected(_mapped(by_target, receive, "answer binary"))
 
 

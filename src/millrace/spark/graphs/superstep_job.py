@@ -43,6 +43,7 @@ from millrace.spark.graphs.frames import (
     mapped,
     spark_failure,
 )
+from millrace.spark.partition_ids import by_partition_id
 from millrace.spark.resident.free_slots import all_slots, busy_slots
 from millrace.spark.worker_death import worker_death
 from millrace.state.serialization.payload import dump_code
@@ -261,7 +262,7 @@ def _rows_by_task(
     pack_edges = RowPacker(types.edge_schema, True, tasks, at_once)
     packed_vertices = mapped(vertex_rows, pack_vertices, PIECES)
     packed_edges = mapped(edge_rows, _after(prepared, pack_edges), PIECES)
-    return packed_vertices.unionAll(packed_edges).repartitionById(tasks, OWNER), types
+    return by_partition_id(packed_vertices.unionAll(packed_edges), tasks, OWNER), types
 
 
 def _after(prepared: BatchFunction | None, packer: RowPacker) -> BatchFunction:
