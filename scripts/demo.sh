@@ -13,4 +13,4 @@ else
 fi
 
 exec .venv/bin/millrace run ${RESUME[@]+"${RESUME[@]}"} --parallelism 2 \
-    --checkpoint-dir "$OUTPUT/checkpoints" examples/flights/demo.py --output "$OUTPUT"
+    --checkpoint-dir "$OUTPUT/checkpoints" examples/flights/demo.py --output "$OUTPUT" --rate 15000

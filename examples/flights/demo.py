@@ -14,7 +14,7 @@ from pathlib import Path
 from aircraft import still_away
 from delays import LATE, hourly_delays
 from events import CANCELLED, Departures, Flight, event_time, parse_flight
-from replay import write_replay
+from replay import Paced, write_replay
 from report import read_results, report
 
 from millrace.common import Configuration, Types, WatermarkStrategy
@@ -23,14 +23,8 @@ from millrace.connectors.file_sink import BulkFormatBuilder
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.formats import CsvEncoder, CsvReaderFormat, ParquetBulkWriters
 
-PACE = Configuration(
-    {
-        # not faster than this, so that there is something to watch
-        "millrace.epoch.max-records-per-split": 15_000,
-        # watermarks travel between buffers: big ones would hide how late data can be
-        "millrace.buffer.records": 16,
-    }
-)
+# watermarks travel between buffers: big ones would hide how late data can be
+SMALL_BUFFERS = Configuration({"millrace.buffer.records": 16})
 
 DELAYS = {
     "origin": Types.STRING(),
@@ -44,11 +38,14 @@ DELAYS = {
 ALERTS = ("tailnum", "departed", "origin", "dest", "carrier", "flight")
 
 
-def build(env: StreamExecutionEnvironment, replay: Path, results: Path) -> None:
-    """Build the job: from the file ``replay`` to files below ``results``."""
+def build(env: StreamExecutionEnvironment, replay: Path, results: Path, rate: float | None) -> None:
+    """Build the job: from the file ``replay`` to files below ``results``, at most ``rate`` flights
+    per second."""
     source = FileSource.for_record_stream_format(CsvReaderFormat.for_header(), replay).build()
     departures = (
         env.from_source(source, WatermarkStrategy.no_watermarks(), "replay")
+        .set_parallelism(1)
+        .map(Paced(rate))
         .set_parallelism(1)
         .map(parse_flight)
         .set_parallelism(1)
@@ -91,10 +88,12 @@ def main() -> None:
     """Run the job and print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("flights"), help="a new directory")
-    output = parser.parse_args().output.resolve()
+    parser.add_argument("--rate", type=float, help="flights per second at most")
+    options = parser.parse_args()
+    output = options.output.resolve()
     results = output / "results"
-    env = StreamExecutionEnvironment.get_execution_environment(PACE)
-    build(env, write_replay(output / "replay.csv"), results)
+    env = StreamExecutionEnvironment.get_execution_environment(SMALL_BUFFERS)
+    build(env, write_replay(output / "replay.csv"), results, options.rate)
     env.execute("New York flights")
     print(report(read_results(results)))
     print(f"The files are in {os.path.relpath(results)}")

@@ -9,12 +9,15 @@ from __future__ import annotations
 import csv
 import io
 import os
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
+
+from millrace.datastream import MapFunction, RuntimeContext
 
 COLUMNS = (
     "time_hour",
@@ -58,6 +61,25 @@ def write_replay(path: Path) -> Path:
         writer.writerows(sorted(_selected(), key=lambda row: (row[0], int(row[1]))))
     os.replace(unfinished, path)
     return path
+
+
+class Paced(MapFunction[dict[str, str], dict[str, str]]):
+    """Passes rows on, at most ``per_second`` of them, so that there is something to watch; None: as
+    fast as they come."""
+
+    def __init__(self, per_second: float | None) -> None:
+        self._per_second = per_second
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._began, self._passed = time.monotonic(), 0
+
+    def map(self, value: dict[str, str]) -> dict[str, str]:
+        self._passed += 1
+        # short pauses: other subtasks of the process wait meanwhile
+        if self._per_second is not None and self._passed % 64 == 0:
+            due = self._began + self._passed / self._per_second
+            time.sleep(max(0.0, due - time.monotonic()))
+        return value
 
 
 def _selected() -> Iterator[list[str]]:

@@ -266,9 +266,14 @@ class Subtask:
             exchange.flush()
             exchange.send_status(idle)
 
-    def next_wakeup(self) -> int | None:
-        """Time of the next processing-time timer, in ms since the epoch."""
-        wakeups = [operator.next_wakeup() for operator in self.chain.operators]
+    def next_wakeup(self, with_head: bool = True) -> int | None:
+        """Time of the next processing-time timer, in ms since the epoch.
+
+        Args:
+            with_head: whether the head counts. The head of a source stage wants to be polled.
+        """
+        operators = self.chain.operators
+        wakeups = [op.next_wakeup() for op in (operators if with_head else operators[1:])]
         return min((at for at in wakeups if at is not None), default=None)
 
     def next_flush(self) -> int | None:

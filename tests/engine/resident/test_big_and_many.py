@@ -66,7 +66,7 @@ def test_a_record_that_is_too_big_fails_the_job_with_its_operator_and_size(
 def test_results_that_are_too_big_for_one_message_fail_the_job_with_their_operator(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(resident_subtask, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(resident_subtask, "MOST_PAYLOAD", 100_000)
     big = environment(1).from_collection([1]).map(lambda n: "x" * 200_000).name("swelling")
     with pytest.raises(JobExecutionError, match="hands to the driver") as caught:
         list(big.execute_and_collect())

@@ -44,8 +44,8 @@ Token = tuple[int, int, int]
 DONE = OutputTag("done")
 
 
-def use(executor: str, barrier_interval: int = 20) -> None:
-    resident = ResidentSettings(barrier_interval=barrier_interval)
+def use(executor: str, barrier_interval: int = 20, buffer_timeout: float | None = 0.005) -> None:
+    resident = ResidentSettings(barrier_interval=barrier_interval, buffer_timeout=buffer_timeout)
     made: dict[str, Callable[[], Any]] = {
         "resident": lambda: local_resident_executor(2, resident),
         "epochs": LocalExecutor,
@@ -244,8 +244,10 @@ def test_a_failure_inside_a_loop_loses_and_doubles_nothing() -> None:
 # -- hops, memory, the end ---------------------------------------------------------------------
 
 
-def test_hops_need_no_epochs() -> None:
-    use("resident", 10_000)
+@pytest.mark.parametrize("buffer_timeout", [0.005, None])
+def test_hops_need_no_epochs(buffer_timeout: float | None) -> None:
+    """Nor full buffers, even if nothing else sends one before the barrier."""
+    use("resident", 10_000, buffer_timeout)
     env = environment()
     progress: list[JobDetails] = []
     env.launcher.listeners.append(progress.append)

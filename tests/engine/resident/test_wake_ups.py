@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -35,7 +37,9 @@ from millrace.common.types.batch import RowBatch
 from millrace.datastream import AsyncDataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.runtime.epoch import ReadPlan
 from millrace.runtime.operators.async_wait import AsyncWaitOperator
+from millrace.runtime.subtask import Subtask
 from millrace.testing.resident_tasks import local_resident_executor
 
 NEVER = 1 << 50
@@ -229,6 +233,58 @@ def test_a_barrier_waits_for_requests_that_no_epoch_carries_over(
     answers.may_end.set()
     client.get_job_execution_result().result()
     assert sorted(answers.results) == list(range(8))
+
+
+class Endless(Pushed):
+    """A source that always has records, and is polled for them."""
+
+    def create_reader(self, context: ReaderContext) -> EndlessReader:
+        return EndlessReader(0, False, context)
+
+
+class EndlessReader(PushedReader):
+    def poll(self, max_records: int) -> Sequence[SplitRecords[int]]:
+        self._read += 1
+        return [SplitRecords(self._split, RowBatch([self._read - 1]))]
+
+    def next_wakeup(self, now: int) -> None:  # type: ignore[override]
+        return None
+
+
+def test_a_source_is_not_polled_while_its_chain_holds_the_barrier(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It was polled each millisecond, although nothing is read before the next epoch."""
+    held: list[int] = []
+    rounds: list[None] = []
+    finish, holds_barrier = Subtask.finish_reading, vars(AsyncWaitOperator)["holds_barrier"].fget
+
+    def noting(operator: AsyncWaitOperator) -> bool:
+        holds = bool(holds_barrier(operator))
+        if holds:
+            held.append(len(rounds))
+        return holds
+
+    def counted(subtask: Subtask, plan: ReadPlan) -> None:
+        rounds.append(None)
+        finish(subtask, plan)
+
+    monkeypatch.setattr(AsyncWaitOperator, "holds_barrier", property(noting))
+    monkeypatch.setattr(Subtask, "finish_reading", counted)
+    env = environment()
+    stream = env.from_source(Endless(0), WatermarkStrategy.no_watermarks(), "endless")
+    wait = AsyncDataStream.unordered_wait
+    wait(stream, answered_later, Time.minutes(1), 7, drain=True).map(noted).print()
+    client = env.execute_async()
+    answers.wait_for(5)
+    savepoint = client.trigger_savepoint(str(tmp_path))
+    while not held:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    assert len(rounds) - held[0] < 10
+    answers.may_end.set()
+    assert savepoint.result()
+    client.cancel().result()
 
 
 async def answered_with_nothing(value: int) -> list[int]:

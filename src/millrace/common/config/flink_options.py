@@ -23,7 +23,8 @@ BUFFER_TIMEOUT = known(
 BUFFER_TIMEOUT_ENABLED = known(
     ConfigOptions.key("execution.buffer-timeout.enabled").boolean_type().default_value(True),
     "Whether `execution.buffer-timeout.interval` counts. Without it, resident tasks send buffers "
-    "when they are full, and before each barrier.",
+    "when they are full, and before each barrier; in a job with a loop also when a subtask has "
+    "nothing else to do, since a record would otherwise wait at each hop.",
 )
 OPERATOR_CHAINING = known(
     ConfigOptions.key("pipeline.operator-chaining.enabled").boolean_type().default_value(True),

@@ -677,7 +677,7 @@ class ResidentExecutor:
         elif kind is FrameKind.LOST:
             self._take_loss(task, *map(int, body.split()))
         elif kind is FrameKind.ACK:
-            self._take_ack(body)
+            self._take_acks(body)
         elif kind is FrameKind.REFUSED:
             self._take_refusal(task, LoadFailure.decode(body))
         elif kind is FrameKind.NEWS:
@@ -714,11 +714,12 @@ class ResidentExecutor:
             raise JobExecutionError(message)
         raise ExecutorError(message)
 
-    def _take_ack(self, body: bytes) -> None:
-        ack = decode(body)
-        assert isinstance(ack, Ack)
-        if self._open is not None and ack.attempt == self._attempt:
-            self._open.acks.append(ack)
+    def _take_acks(self, body: bytes) -> None:
+        for payload in decode(body):
+            ack = decode(payload)
+            assert isinstance(ack, Ack)
+            if self._open is not None and ack.attempt == self._attempt:
+                self._open.acks.append(ack)
 
     def _take_news(self, task: Task, epoch: int, news: News) -> None:
         opened = self._open

@@ -27,7 +27,7 @@ PREFIX = struct.Struct("<IB")
 MOST_BYTES = 1 << 30
 """Longest body that is accepted. A longer one is a stranger's, or garbage."""
 MOST_PAYLOAD = MOST_BYTES - 4096
-"""Longest payload of a buffer, whose head has room beside it."""
+"""Longest payload of a buffer, whose head has room beside it, and of an acknowledgement."""
 UNKNOWN_BYTES = 4096
 """Longest body that is accepted from a peer that has not been authenticated."""
 
@@ -57,7 +57,7 @@ class FrameKind(IntEnum):
     BARRIER = 6
     """Driver to worker: sources end the open epoch."""
     ACK = 7
-    """Worker to driver: acknowledgement of a subtask."""
+    """Worker to driver: encoded list of the acknowledgements of some subtasks."""
     NEWS = 8
     """Worker to driver: the open epoch has something to commit, or nothing more to read."""
     LOST = 9

@@ -17,7 +17,7 @@ from millrace.runtime.logs.log_place import LogPlace
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.resident.credits import CreditWindow, Pace, Preemptions
 from millrace.runtime.resident.feedback import Feedback
-from millrace.runtime.resident.frames import MOST_BYTES
+from millrace.runtime.resident.frames import MOST_PAYLOAD
 from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
 from millrace.runtime.resident.outbox import Outbox
@@ -431,6 +431,8 @@ class ResidentSubtask:
     def _read(self, reading: _Reading, now: int, until: float) -> None:
         if self.feedback is not None and not reading.is_end_wanted:
             self._feed(self.feedback, until)
+        if reading.is_ending:  # the barrier was held, or had to wait for credit
+            self.subtask.on_timer(now)
         if not reading.is_ending and (reading.is_end_wanted or not self._is_overfed):
             self._read_on(reading, now, until)
         if reading.is_end_wanted and not self.outbox.is_blocked:
@@ -480,8 +482,12 @@ class ResidentSubtask:
         if self.subtask.ended:
             reading.rest(None)
             return
-        found = self._records_read > reading.records_before
+        found = self._records_read > reading.records_before and not reading.is_ending
         reading.poll_after = FIRST_POLL_MS if found else min(2 * reading.poll_after, MOST_POLL_MS)
+        if reading.is_ending:  # nobody asks the reader before the next epoch
+            at = self.subtask.next_wakeup(with_head=False)
+            reading.rest(None if at is None else max(at, now + reading.poll_after))
+            return
         at, head = self.subtask.next_wakeup(), self.subtask.chain.head
         if at is not None:
             is_polled = isinstance(head, SourceOperator) and head.is_polled
@@ -506,9 +512,14 @@ class ResidentSubtask:
 
     def _flush_if_due(self) -> None:
         timeout = self._buffer_timeout
-        if self._unflushed is None or timeout is None or self.outbox.is_blocked:
+        if self._unflushed is None or self.outbox.is_blocked:
             return
-        if not self._has_work() or time.perf_counter() - self._unflushed >= timeout:
+        if timeout is None:
+            # in a loop, a record would wait at each hop
+            is_due = bool(self.subtask.program.loops) and not self._has_work()
+        else:
+            is_due = not self._has_work() or time.perf_counter() - self._unflushed >= timeout
+        if is_due:
             self._flush()
 
     def _flush_by_the_clock(self, now: int) -> None:
@@ -548,10 +559,10 @@ class ResidentSubtask:
 
     def _send(self, ack: Ack) -> None:
         payload = self.held.encoded(ack)
-        if len(payload) > MOST_BYTES:
+        if len(payload) > MOST_PAYLOAD:
             error = JobExecutionError(
                 f"what a subtask hands to the driver at the end of an epoch takes "
-                f"{len(payload):,} bytes, more than {MOST_BYTES:,}: results that are collected, "
+                f"{len(payload):,} bytes, more than {MOST_PAYLOAD:,}: results that are collected, "
                 "files and rows that a sink hands to its committer, accumulators. Make them "
                 "smaller, or let the results go to a sink that writes in the workers"
             )

@@ -54,6 +54,7 @@ from millrace.runtime.watchdog import turn_path
 from millrace.runtime.watermark_valve import Channel
 from millrace.runtime.worker import Worker
 from millrace.state.key_groups import warm_up
+from millrace.state.serialization.payload import encode
 
 __all__ = ["TaskAssignment", "ResidentWorker"]
 
@@ -67,6 +68,8 @@ CONNECT_PATIENCE = 10.0
 """Seconds in which the connections to other workers must stand."""
 IDLE = 5.0
 """Longest wait of the loop in seconds."""
+MOST_TOGETHER = 1 << 20
+"""Bytes of acknowledgements that share a frame."""
 
 _ACTIVE = (MIN_WATERMARK, False)
 
@@ -151,6 +154,8 @@ class ResidentWorker:
         """Last watermark and status that each producer has told this task."""
         self._plan: EpochPlan | None = None
         self._told: set[News] = set()
+        self._acks: list[bytes] = []
+        """Acknowledgements of this step, which are sent together."""
         self._first = 0
         """Subtask with which the next step begins."""
         self._turn_since: float | None = None
@@ -237,6 +242,7 @@ class ResidentWorker:
                 self._receive(source)
         self._give_up_connecting()
         self._run_subtasks()
+        self._send_acks()
         self._tell_news()
         if self._tidy is not None and time.monotonic() - self._tidied_at > TIDY_INTERVAL:
             self._tidied_at = time.monotonic()
@@ -502,7 +508,7 @@ class ResidentWorker:
             position,
             Outbox(outgoing, len(wiring.places), self._deliver),
             self._grant,
-            lambda payload: self._control.send(FrameKind.ACK, payload),
+            self._acknowledge,
             self._clock,
             wiring.buffer_timeout,
             self._held.watchdog,
@@ -611,7 +617,20 @@ class ResidentWorker:
     def _take_credit(self, edge: int, producer: int, target: int, records: int) -> None:
         self._producers[edge, producer].outbox.add_credit(edge, target, records)
 
-    # -- news ----------------------------------------------------------------------------------
+    # -- acknowledgements and news -------------------------------------------------------------
+
+    def _acknowledge(self, payload: bytes) -> None:
+        """Send an acknowledgement, at the end of the step at the latest."""
+        if sum(map(len, self._acks)) + len(payload) > MOST_TOGETHER:
+            self._send_acks()
+        self._acks.append(payload)
+
+    def _send_acks(self) -> None:
+        """Send the acknowledgements of this step in one frame: with many subtasks, a frame for each
+        is a good part of a barrier's round."""
+        if self._acks:
+            acks, self._acks = self._acks, []
+            self._control.send(FrameKind.ACK, encode(acks))
 
     def _tell_news(self) -> None:
         """Tell the driver, once in an epoch, why the epoch may end."""
