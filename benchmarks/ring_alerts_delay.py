@@ -13,7 +13,7 @@ LONGEST_MS = 1_000
 
 
 def measure(quick: bool) -> Data:
-    return run_ours("ring_alerts.py", "--rings", RINGS // 10 if quick else RINGS)
+    return run_ours("ring_alerts.py", "--rings", RINGS // 4 if quick else RINGS)
 
 
 def section(data: Data) -> Section:

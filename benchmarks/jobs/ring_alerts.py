@@ -30,7 +30,7 @@ PARALLELISM = 2
 PER_SECOND = 20
 NAME = "P"
 """First letter of the accounts of rings; their names go on with the time."""
-TIMED = 0.8
+TIMED = 0.5
 """Share of the rings that is timed: the last ones, when the job has started."""
 
 
