@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from running_server import JOBS, RunningServer, await_that
@@ -21,7 +23,13 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def server(tmp_path: Path, receiver: Receiver) -> Iterator[RunningServer]:
+def reporter_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture
+def server(tmp_path: Path, receiver: Receiver, reporter_port: int) -> Iterator[RunningServer]:
     (tmp_path / "config.yaml").write_text(
         f"""\
 # defaults of all jobs
@@ -31,6 +39,7 @@ execution.checkpointing:
   num-retained: 4
 restart-strategy: {{type: fixed-delay, fixed-delay.attempts: 5}}
 user.database: postgresql://ada:pw@host/db
+metrics.reporter.prom: {{factory.class: prometheus, port: {reporter_port}}}
 # the server
 jobstore.max-capacity: 10
 millrace.alerts.webhook.ops: {{url: "{receiver.url}", secret: key}}
@@ -42,7 +51,7 @@ millrace.alerts.webhook.ops: {{url: "{receiver.url}", secret: key}}
 
 
 def test_defaults_origins_and_alerts(
-    server: RunningServer, receiver: Receiver, tmp_path: Path
+    server: RunningServer, receiver: Receiver, tmp_path: Path, reporter_port: int
 ) -> None:
     job = server.submit(
         JOBS / "counting.py",
@@ -62,6 +71,8 @@ def test_defaults_origins_and_alerts(
     assert not any(key.startswith(("jobstore.", "millrace.alerts.webhook")) for key in origins)
     assert answer["execution-config"]["job-parallelism"] == 3
     assert "Restart 5 times" in answer["execution-config"]["restart-strategy"]
+    with urlopen(f"http://127.0.0.1:{reporter_port}/metrics", timeout=60) as reported:
+        assert f'job_id="{job}"' in reported.read().decode()
 
     program = tmp_path / "broken.py"
     program.write_text("raise ValueError('no such topic')\n")

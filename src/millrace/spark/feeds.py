@@ -52,9 +52,15 @@ def arrow_schema(dataframe: Any) -> pa.Schema:
             object is not a DataFrame of PySpark.
     """
     if not hasattr(dataframe, "_jdf"):
+        if ".connect." in type(dataframe).__module__:
+            raise JobDefinitionError(
+                "from_spark() got a DataFrame of Spark Connect that is streaming or "
+                "repeatable=True, which needs Spark's driver in the process of the job. Leave out "
+                "repeatable, and the server copies a bounded DataFrame to files; or use a source "
+                "that reads in the workers (files, Kafka, JDBC, Delta)"
+            )
         raise JobDefinitionError(
-            f"from_spark() takes a DataFrame of PySpark, got {type(dataframe).__name__}; those of "
-            "Spark Connect are not in the process of the job"
+            f"from_spark() takes a DataFrame of PySpark, got {type(dataframe).__name__}"
         )
     names = dataframe.schema.names
     if len(set(names)) < len(names):

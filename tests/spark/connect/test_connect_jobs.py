@@ -22,7 +22,7 @@ from millrace.common import (
     ValueStateDescriptor,
     WatermarkStrategy,
 )
-from millrace.common.errors import JobExecutionError
+from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from millrace.datastream.connect_place import connect_server
@@ -186,8 +186,18 @@ def test_the_session_of_a_notebook_serves(connect_url: str) -> None:
         assert list(env.from_collection([1, 2]).execute_and_collect()) == [1, 2]
         rows = environment(None, 1).from_spark(session.range(3)).execute_and_collect()
         assert sorted(row.id for row in rows) == [0, 1, 2]  # the server copies them to files
+        for frame, repeatable in ((session.range(3), True), (rates(session), False)):
+            with pytest.raises(
+                JobDefinitionError, match="Spark Connect that is streaming or.*use a source"
+            ):
+                environment(None, 1).from_spark(frame, repeatable=repeatable).execute_and_collect()
     finally:
         session.stop()
+
+
+def rates(session: Any) -> Any:
+    """A streaming DataFrame."""
+    return session.readStream.format("rate").load()
 
 
 def test_millrace_run(connect_url: str, tmp_path: Path) -> None:

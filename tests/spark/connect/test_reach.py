@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
 
+from millrace.common.errors import JobExecutionError
 from millrace.runtime.resident.connection import connect, listening
 from millrace.spark.connect import connect_task
 from millrace.spark.connect.connect_task import ReachTask
-from millrace.spark.connect.reach import Callers
+from millrace.spark.connect.reach import START_PATIENCE, Callers, _await_slots
 
 
 def answers(task: ReachTask) -> list[str]:
@@ -50,3 +53,34 @@ def test_a_worker_tries_once_to_reach_the_driver(monkeypatch: pytest.MonkeyPatch
     assert len(tries) == 1
     assert answers(ReachTask("192.0.2.1:1", 5.0)) == ["timed out"]
     assert len(tries) == 2, "the next check tries again"
+
+
+class SlowQuery:
+    """Ends after some seconds of a time of its own."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.is_cancelled = False
+
+    def wait(self, seconds: float) -> bool:
+        self.seconds -= seconds
+        return self.seconds <= 0
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+@pytest.mark.parametrize(("seconds", "warnings"), [(1.0, 0), (START_PATIENCE - 1, 1)])
+def test_a_cluster_that_grows_is_waited_for(
+    seconds: float, warnings: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "millrace"):
+        _await_slots(cast("Any", SlowQuery(seconds)), "sc://h")
+    assert len(caplog.messages) == warnings
+
+
+def test_a_server_without_a_free_slot_is_named() -> None:
+    query = SlowQuery(START_PATIENCE + 1)
+    with pytest.raises(JobExecutionError, match="no slot of the Spark Connect server sc://h was"):
+        _await_slots(cast("Any", query), "sc://h")
+    assert query.is_cancelled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import selectors
 import socket
 from dataclasses import dataclass
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Reach", "reach_of"]
 
+log = logging.getLogger(__name__)
+
 CONNECT_PATIENCE = 5.0
 """Seconds in which a worker must have reached the driver."""
-START_PATIENCE = 60.0
+START_PATIENCE = 300.0
 """Seconds in which a slot must be free for the check."""
+SILENCE = 30.0
+"""Seconds after which the log tells that the check waits."""
 QUIET = 0.5
 """Seconds without a new connection after which no more are expected at the same time."""
 _WAVES = 3
@@ -62,13 +67,7 @@ def reach_of(session: SparkSession, name: str, endpoint: Endpoint) -> Reach:
         query = Operation(
             session, lambda spark: spark.range(1 << 12).mapInArrow(task, REACH_SCHEMA), "reach"
         )
-        if not query.wait(START_PATIENCE):
-            query.cancel()
-            raise JobExecutionError(
-                f"no slot of the Spark Connect server {name} was free within "
-                f"{START_PATIENCE:.0f} s, or its workers did not start: end other jobs there, or "
-                "give it more cores"
-            )
+        _await_slots(query, name)
     if query.error is not None:
         raise JobExecutionError(reason_of_failure(query.error, name))
     problems = [row for row in query.rows if row.problem]
@@ -82,6 +81,23 @@ def reach_of(session: SparkSession, name: str, endpoint: Endpoint) -> Reach:
         )
     slots = min(len(query.rows), callers.most) if is_counted else len(query.rows)
     return Reach(slots, {row.host for row in query.rows} == {host_id()})
+
+
+def _await_slots(query: Operation, name: str) -> None:
+    """Wait for the answers of workers, which a cluster that grows may have to start first."""
+    if query.wait(SILENCE):
+        return
+    log.warning(
+        "no answer from workers of the Spark Connect server %s yet: none of its slots is free, or "
+        "its workers still start",
+        name,
+    )
+    if not query.wait(START_PATIENCE - SILENCE):
+        query.cancel()
+        raise JobExecutionError(
+            f"no slot of the Spark Connect server {name} was free within {START_PATIENCE:.0f} s, "
+            "or its workers did not start: end other jobs there, or give it more cores"
+        )
 
 
 class Callers:
