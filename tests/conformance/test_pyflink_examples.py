@@ -42,6 +42,15 @@ def test_outputs_are_compared_as_multisets() -> None:
     assert expected.difference(["(1, 2)", "(3, 4)"]) == "missing: (1, 2); unexpected: (3, 4)"
 
 
+def test_of_changes_the_rows_that_are_left_are_compared() -> None:
+    expected = Expected(("+I[a, 2]",), changes=True)
+    assert expected.difference(["+I[a, 2]"]) == ""
+    assert (
+        expected.difference(["x", "+I[a, 1]", "+I[b, 1]", "-D[b, 1]", "-U[a, 1]", "+U[a, 2]"]) == ""
+    )
+    assert expected.difference(["+I[a, 1]"]) == "missing: +I[a, 2]; unexpected: +I[a, 1]"
+
+
 def test_a_waiting_program_must_say_why() -> None:
     """One that runs, or fails for another reason, does not wait."""
     assert waiting_problem(Ended(1, [], "Trace\nError: no Table API yet: x"), "no Table API") == ""
