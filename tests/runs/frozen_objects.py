@@ -6,6 +6,7 @@ of them, modules for the most part, that took a tenth of the processor time of a
 
 from __future__ import annotations
 
+import atexit
 import gc
 
 __all__ = ["freeze", "pytest_collection_finish"]
@@ -16,6 +17,10 @@ def freeze() -> None:
     without their garbage."""
     gc.collect()
     gc.freeze()
+
+
+# libraries in C++ look then whether something of theirs is left, and print what they find
+atexit.register(gc.unfreeze)
 
 
 def pytest_collection_finish() -> None:
