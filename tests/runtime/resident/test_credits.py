@@ -206,12 +206,20 @@ def test_pieces_begin_small() -> None:
 
 
 def test_a_subtask_that_slows_down_gets_small_pieces_at_once() -> None:
-    """One that speeds up gets larger ones little by little."""
+    """One that speeds up gets larger ones with its next large piece."""
     pace = Pace()
     pace.observe(100, 100 * 0.0001)
     pace.observe(1, 0.005)
     assert pace.seconds == 0.005
     pace.observe(100, 100 * 0.0001)
-    assert pace.seconds == pytest.approx(0.005 + 0.3 * (0.0001 - 0.005))
+    assert pace.seconds == pytest.approx((0.7 * 0.005 + 100 * 0.0001) / (0.7 + 100))
     pace.observe(0, 9.0)  # nothing was measured
     assert pace.seconds < 0.005
+
+
+def test_the_rest_of_a_buffer_makes_no_piece_small() -> None:
+    """A call has its own cost, which a few records have to bear alone."""
+    pace = Pace()
+    pace.observe(4_000, 0.004)
+    pace.observe(3, 0.0003)
+    assert pace.seconds == pytest.approx(1e-6, rel=0.2)

@@ -28,7 +28,10 @@ FIRST_CREDIT = 64
 """Records that each producer may send before the pace of the consumer is known."""
 MOST_RECORDS = 1 << 17
 """Largest window of a channel."""
-_SMOOTHING = 0.3
+_KEPT = 0.7
+"""Share of the earlier pieces that counts with each further one."""
+_SHORT = 0.0005
+"""Seconds of a piece that tell little about its records: a call has its own cost."""
 _SLOW = 3
 """Factor by which a piece is slower than those before, to be looked at."""
 PIECE = 0.005
@@ -69,6 +72,8 @@ class Pace:
     def __init__(self) -> None:
         self.seconds = 0.0
         """Seconds per record. 0 as long as nothing is known."""
+        self._records = self._time = 0.0
+        """Records and seconds of the last pieces."""
         self._first = 1
         """Limit of the next piece, which doubles with each."""
         self.columns = 16
@@ -86,9 +91,13 @@ class Pace:
             self.columns = max(1, int(records * COLUMNS_PIECE / seconds))
         elif seconds < COLUMNS_PIECE / 2:
             self.columns = max(self.columns, min(4 * records, MOST_RECORDS))
-        pace, before = seconds / records, self.seconds
-        # at once if it became slower: a piece should not take long
-        self.seconds = before + _SMOOTHING * (pace - before) if 0 < pace < before else pace
+        if seconds > _SHORT and seconds > self.seconds * records:
+            # at once if it became slower: a piece should not take long
+            self._records, self._time = float(records), seconds
+        else:  # a few records, the rest of a large buffer, must not make all pieces small
+            self._records = _KEPT * self._records + records
+            self._time = _KEPT * self._time + seconds
+        self.seconds = self._time / self._records
 
     def limit(self, records: int) -> int:
         """Records of the next piece, at most ``records``."""
