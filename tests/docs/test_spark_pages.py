@@ -13,10 +13,12 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyiceberg.catalog import load_catalog
 
+from millrace.common import Configuration
 from millrace.connectors.delta import DeltaSink, DeltaSource
 from millrace.connectors.iceberg import IcebergSink, IcebergSource
 from millrace.connectors.spark import SparkSink
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
 from millrace.testing import run_local
 
 DOCS = Path(__file__).parents[2] / "docs" / "connectors"
@@ -24,7 +26,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "connectors"
 
 def program(page: str) -> dict[str, Any]:
     text = (DOCS / page).read_text(encoding="utf-8")
-    [code] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    [code] = re.findall(r"```python(?: title=\"digits.py\")?\n(.*?)```", text, re.DOTALL)
     names: dict[str, Any] = {"__name__": "page"}
     exec(compile(code, page, "exec"), names)
     return names
@@ -37,6 +39,26 @@ def test_digits(spark: Any, tmp_path: Path) -> None:
     program("spark.md")["count_digits"](env, spark, str(tmp_path / "table"))
     found = spark.read.parquet(str(tmp_path / "table")).collect()
     assert sorted((row["digit"], row["count"]) for row in found) == [(n, 100) for n in range(10)]
+
+
+@pytest.mark.spark
+def test_a_stream_of_spark(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (DOCS / "spark.md").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"```\w+ title=\"([^\"]+)\"\n(.*?)```", text, re.DOTALL))
+    (tmp_path / "clicks").mkdir()
+    (tmp_path / "clicks/1.json").write_text(blocks["clicks/1.json"], encoding="utf-8")
+    # the JVM has been started elsewhere
+    code = blocks["pages.py"].replace('"clicks"', repr(str(tmp_path / "clicks")))
+    settings = {
+        "millrace.available-now": "true",
+        "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+    }
+    launcher = JobLauncher(settings=Configuration(settings))
+    monkeypatch.setattr(JobLauncher, "_current", launcher)
+    exec(compile(code, "pages.py", "exec"), {"__name__": "page"})
+    assert f"--available-now pages.py\n{capsys.readouterr().out}```" in text
 
 
 def test_orders_per_day(tmp_path: Path) -> None:
