@@ -173,8 +173,10 @@ def test_workers_that_do_not_reach_the_job_are_named_at_once(connect_url: str) -
         env.from_collection([1]).execute_and_collect()
 
 
-def test_the_session_of_a_notebook_serves(connect_url: str) -> None:
-    """Nothing names its address."""
+def test_a_notebook_names_its_server_by_its_session(
+    connect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each job has a session of its own there, so that a changed module is shipped again."""
     from pyspark.sql.connect.session import SparkSession
 
     session = SparkSession.builder.remote(connect_url).getOrCreate()
@@ -184,6 +186,17 @@ def test_the_session_of_a_notebook_serves(connect_url: str) -> None:
             "the Spark Connect server of this program's session"
         )
         assert list(env.from_collection([1, 2]).execute_and_collect()) == [1, 2]
+        assert not session.is_stopped
+        monkeypatch.syspath_prepend(str(tmp_path))
+        for value in (1, 22):  # a cell that is edited and run again
+            module = tmp_path / "edited_in_cell.py"
+            module.write_text(f"def value(_):\n    return {value}\n", encoding="utf-8")
+            sys.modules.pop("edited_in_cell", None)
+            env = environment(None, 1)
+            env.add_python_file(str(module))
+            from edited_in_cell import value as edited  # type: ignore[import-not-found]
+
+            assert list(env.from_collection([0]).map(edited).execute_and_collect()) == [value]
         rows = environment(None, 1).from_spark(session.range(3)).execute_and_collect()
         assert sorted(row.id for row in rows) == [0, 1, 2]  # the server copies them to files
         for frame, repeatable in ((session.range(3), True), (rates(session), False)):

@@ -17,7 +17,6 @@ from millrace.common.config import options
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError, JobExecutionError
-from millrace.common.installation import install_command
 from millrace.common.job import JobStatus
 from millrace.engine.executor import Executor
 from millrace.engine.job_observer import JobObserver
@@ -27,6 +26,12 @@ from millrace.spark.connect.connect_starter import ConnectStarter
 from millrace.spark.connect.endpoint import Endpoint, endpoint_of
 from millrace.spark.connect.reach import Reach, reach_of
 from millrace.spark.connect.remote import Remote
+from millrace.spark.connect.sessions import (
+    active_session,
+    end_session,
+    session_beside,
+    session_of,
+)
 from millrace.spark.resident.executor import heartbeat_seconds, link_timeout_seconds
 
 if TYPE_CHECKING:
@@ -51,7 +56,8 @@ class ConnectApplication(JobObserver):
     """A session on a Spark Connect server, which ends with its job.
 
     Args:
-        remote: the server. None if the session is the user's: it stays.
+        remote: the server; None if its address is not known.
+        shared: whether the session is the program's, and stays.
         tasks: largest number of tasks; None for the number of the server's slots.
     """
 
@@ -62,8 +68,10 @@ class ConnectApplication(JobObserver):
         endpoint: Endpoint,
         reach: Reach,
         tasks: int | None,
+        shared: bool,
     ) -> None:
         self._session = session
+        self._shared = shared
         self._remote = remote
         self._endpoint = endpoint
         self._reach = reach
@@ -86,9 +94,9 @@ class ConnectApplication(JobObserver):
         """Do nothing: the tasks still run."""
 
     def closed(self) -> None:
-        """End the session, unless it is the user's."""
-        if self._remote is not None:
-            self._session.stop()
+        """End the session, unless it is the program's."""
+        if not self._shared:
+            end_session(self._session)
 
 
 def connect_application(configuration: Configuration, remote: Remote | None) -> ConnectApplication:
@@ -96,25 +104,28 @@ def connect_application(configuration: Configuration, remote: Remote | None) -> 
     process.
 
     Args:
-        remote: the server. None for the active session of this thread.
+        remote: the server. None for that of this thread's active session.
 
     Raises:
         ConfigurationError: a setting or a package does not suit Spark Connect.
         JobExecutionError: the server does not answer, or its workers cannot run the job.
     """
     _require_shippable(configuration)
+    shared = False
     if remote is not None:
         endpoint = endpoint_of(configuration, remote)  # a server that does not answer is named
-        session = _session(remote)
+        session = session_of(remote)
     else:
-        session = _session(None)
-        endpoint = endpoint_of(configuration, str(session.client.host))
+        active = active_session()
+        endpoint = endpoint_of(configuration, str(active.client.host))
+        own = session_beside(active)
+        session, shared = own or active, own is None
     try:
         _ship(session, _files(configuration))
         reach = reach_of(session, _name(remote), endpoint)
     except BaseException:
-        if remote is not None:
-            session.stop()
+        if not shared:
+            end_session(session)
         raise
     where = "this machine" if reach.is_here else endpoint.host
     log.info(
@@ -123,25 +134,12 @@ def connect_application(configuration: Configuration, remote: Remote | None) -> 
         where,
     )
     return ConnectApplication(
-        session, remote, endpoint, reach, configuration.get(options.SPARK_TASKS)
+        session, remote, endpoint, reach, configuration.get(options.SPARK_TASKS), shared
     )
 
 
 def _name(remote: Remote | None) -> str:
     return "of this program's Spark session" if remote is None else repr(remote)
-
-
-def _session(remote: Remote | None) -> SparkSession:
-    try:
-        from pyspark.sql.connect.session import SparkSession
-    except ImportError as error:
-        raise ConfigurationError(
-            f"Spark Connect needs further packages: {install_command('connect')} ({error})"
-        ) from error
-    if remote is None:
-        return SparkSession.active()
-    # not the builder's: that would be the program's session, if it has one
-    return SparkSession(connection=remote.url)
 
 
 def _require_shippable(configuration: Configuration) -> None:

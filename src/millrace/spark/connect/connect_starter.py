@@ -44,7 +44,7 @@ class ConnectStarter:
 
     Args:
         session: session of the job.
-        remote: the server; None if the session is the user's, and its address is not known.
+        remote: the server; None if its address is not known.
         heartbeat: seconds between two heartbeats.
         link_timeout: seconds without an answer after which a connection between hosts is broken.
     """
