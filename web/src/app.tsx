@@ -13,6 +13,7 @@ import { SavepointsPage } from "./pages/savepoints";
 import { ServerPage } from "./pages/server";
 import { SubmitPage } from "./pages/submit";
 import { WorkerPage } from "./pages/worker";
+import { Heading } from "./parts/heading";
 import { Empty } from "./parts/notice";
 import { type Theme, theme, THEMES } from "./parts/theme";
 import { Toasts } from "./parts/toasts";
@@ -100,7 +101,12 @@ function Page({ page }: { page: string }) {
     case "server":
       return <ServerPage />;
     default:
-      return <Empty>There is no such page. <a href={to(["jobs"])}>See the jobs</a>.</Empty>;
+      return (
+        <>
+          <Heading title="Page not found" />
+          <Empty>There is no such page. <a href={to(["jobs"])}>See the jobs</a>.</Empty>
+        </>
+      );
   }
 }
 

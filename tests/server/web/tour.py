@@ -42,7 +42,9 @@ CLIPPED = """() => {
     if (document.documentElement.scrollWidth > innerWidth) found.push("the page is too wide");
     for (const element of document.querySelectorAll("main *, header *")) {
         const style = getComputedStyle(element);
-        const drawn = element.closest(".hidden, svg, .uplot, .log, pre, [title]");
+        const drawn = element.closest(
+            ".hidden, thead, .marks, .flames, svg, .uplot, .log, pre, [title]"
+        );
         if (!element.checkVisibility() || drawn || element.clientWidth === 0) continue;
         const name = String(element.className || element.tagName);
         const scrolls = ["auto", "scroll"].includes(style.overflowX);
@@ -112,7 +114,7 @@ def stops(jobs: Mapping[str, str], worker: str) -> Iterator[Stop]:
     )
     yield Stop("stop", f"/jobs/{jobs['visits']}", ("text=Stop >> nth=0",), "dialog[open]")
     yield Stop(
-        "charted", f"/jobs/{jobs['visits']}/metrics", ("text=Chart >> nth=0",), ".metric-chart"
+        "charted", f"/jobs/{jobs['visits']}/metrics", ("[aria-label^='Chart of']",), ".metric-chart"
     )
     yield Stop(
         "runs", f"/jobs/compare?left={jobs['revenue']}&right={jobs['visits']}", wait=".table"

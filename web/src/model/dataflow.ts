@@ -64,14 +64,17 @@ export function shapeOf({ nodes, edges }: Dataflow): string {
 export const isSkewed = (vertex: Vertex | undefined): boolean => (vertex?.skew ?? 1) >= SKEWED;
 
 /** The operator that holds up the others: the busiest one, if it is busy at all. */
-export function slowest({ nodes }: Dataflow): string | null {
-  let found: FlowNode | null = null;
-  for (const node of nodes) {
-    const busy = node.vertex?.["busy-ratio"] ?? 0;
-    if (busy >= BUSY && busy > (found?.vertex?.["busy-ratio"] ?? 0)) found = node;
-  }
-  return found?.id ?? null;
+export function slowest(flow: Dataflow): string | null {
+  const node = busiest(flow);
+  return node && busyOf(node) >= BUSY ? node.id : null;
 }
+
+/** The operator that works for the largest share of its time; null: none works. */
+export function busiest({ nodes }: Dataflow): FlowNode | null {
+  return nodes.reduce<FlowNode | null>((most, node) => (busyOf(node) > (most ? busyOf(most) : 0) ? node : most), null);
+}
+
+const busyOf = ({ vertex }: FlowNode): number => vertex?.["busy-ratio"] ?? 0;
 
 /** Flink's plans have descriptions in HTML: line breaks and escapes. */
 function plain(description: string | undefined): string | undefined {

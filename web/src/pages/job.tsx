@@ -98,7 +98,7 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
         label="The job at a glance"
         facts={[
           { name: "Duration", value: duration(job.duration) },
-          { name: "Records", value: rate(job["records-per-second"]) },
+          { name: "Records", value: isOver(job.state) ? count(job.records) : rate(job["records-per-second"]) },
           { name: "Watermark lag", value: duration(lag), hint: "How far event time is behind the clock" },
           { name: "Last checkpoint", value: job["last-checkpoint"] ? `${since(job["last-checkpoint"], job.now)} ago` : "–" },
           { name: "Epoch", value: count(job.epoch) },

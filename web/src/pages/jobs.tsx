@@ -39,6 +39,9 @@ const RESTARTS: Column<JobRow> = {
   title: "Restarts", cell: (job) => count(job.restarts), sort: (job) => job.restarts, figure: true,
 };
 
+/** Ended jobs that are shown at first: a server keeps a thousand. */
+const MOST_ENDED = 50;
+
 export function JobsPage() {
   const jobs = usePolled<{ jobs: JobRow[] }>("jobs/overview");
   const overview = usePolled<ClusterOverview>("overview", 5000);
@@ -90,6 +93,7 @@ function Totals({ jobs, overview }: { jobs: JobRow[]; overview: ClusterOverview 
 /** `sought`: whether they are only those that somebody looks for. */
 function Lists({ jobs, sought }: { jobs: JobRow[]; sought: boolean }) {
   const now = serverNow();
+  const [all, setAll] = useState(false);
   const running = jobs.filter((job) => !isOver(job.state)).sort((a, b) => b["start-time"] - a["start-time"]);
   const ended = jobs.filter((job) => isOver(job.state)).sort((a, b) => b["end-time"] - a["end-time"]);
   return (
@@ -123,10 +127,18 @@ function Lists({ jobs, sought }: { jobs: JobRow[]; sought: boolean }) {
         )}
       </Panel>
       {ended.length > 0 && (
-        <Panel title="Ended" flush>
+        <Panel
+          title="Ended" flush
+          tools={ended.length > MOST_ENDED && !all && (
+            <>
+              <span class="muted">The newest {MOST_ENDED} of {count(ended.length)}</span>
+              <button type="button" class="button" onClick={() => setAll(true)}>Show all</button>
+            </>
+          )}
+        >
           <Table
             caption="Jobs that have ended" dense kind="jobs"
-            rows={ended}
+            rows={all ? ended : ended.slice(0, MOST_ENDED)}
             rowKey={(job) => job.jid}
             columns={[
               NAME, STATUS, DURATION,

@@ -159,7 +159,7 @@ function DifferentSettings({ left, right }: { left: JobConfig; right: JobConfig 
     <Panel title="Settings that differ" flush>
       {rows.length ? (
         <Table
-          caption="Settings that differ"
+          caption="Settings that differ between both runs"
           rows={rows}
           rowKey={(row) => row.name}
           columns={[

@@ -35,9 +35,16 @@ export function Graph({ flow, selected, select }: Props) {
   const [layouts, setLayouts] = useState<Layouts | null>(null);
   const [narrow, setNarrow] = useState(innerWidth < NARROW);
   const [scale, setScale] = useState(1);
+  const [width, setWidth] = useState(0);
+  /** Whether somebody has chosen the size: then it stays when the room changes. */
+  const zoomed = useRef(false);
   useEffect(() => void import("../model/layout").then(setLayouts), []);
   useEffect(() => {
-    const watcher = new ResizeObserver(([entry]) => setNarrow((entry?.contentRect.width ?? 0) < NARROW));
+    const watcher = new ResizeObserver(([entry]) => {
+      const room = entry?.contentRect.width ?? 0;
+      setNarrow(room < NARROW);
+      setWidth(Math.round(room));
+    });
     if (view.current) watcher.observe(view.current);
     return () => watcher.disconnect();
   }, []);
@@ -47,6 +54,7 @@ export function Graph({ flow, selected, select }: Props) {
   /** What comes into the middle of the window, in the layout's own measure. */
   const centre = useRef<Place | null>(null);
   const fit = (): void => {
+    zoomed.current = false;
     if (!layout || !view.current) return;
     const highest = parseFloat(getComputedStyle(view.current).maxHeight) - BUTTONS;
     const whole = Math.min(view.current.clientWidth / layout.width, highest / layout.height);
@@ -71,10 +79,15 @@ export function Graph({ flow, selected, select }: Props) {
   const zoom = (factor: number): void => {
     const box = view.current;
     if (!box) return;
+    zoomed.current = true;
     centre.current = { x: (box.scrollLeft + box.clientWidth / 2) / scale, y: (box.scrollTop + box.clientHeight / 2) / scale };
     setScale(Math.min(LARGEST, Math.max(SMALLEST, scale * factor)));
   };
   useEffect(fit, [layout]);
+  // a panel that opens beside the graph leaves less room
+  useEffect(() => {
+    if (!zoomed.current) fit();
+  }, [width]);
   useLayoutEffect(bring, [scale]);
   useEffect(() => {
     if (!selected) return;

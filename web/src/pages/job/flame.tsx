@@ -18,6 +18,8 @@ const TYPES = [
   { type: "ON_CPU", title: "On CPU" },
   { type: "OFF_CPU", title: "Waiting" },
 ];
+/** Before the name of a program that was uploaded: the server's directory and an id. */
+const UPLOADED = /\(\S*[\\/]uploads[\\/][0-9a-f]{32}_/;
 const WAITING = -3;
 const AGAIN_MS = 1000;
 const ROW = 20;
@@ -129,7 +131,7 @@ function Flames({ root }: { root: FlameNode }) {
             style={{ left: `${left}%`, width: `${width}%`, top: `${row * ROW}px`, height: `${ROW - 1}px` }}
             onClick={() => setFocus(pathTo(root, node))}
           >
-            {node.name === "root" ? "All" : node.name}
+            {node.name === "root" ? "All" : node.name.replace(UPLOADED, "(")}
           </button>
         ))}
       </div>

@@ -31,7 +31,7 @@ export function FunctionsTab({ job }: TabProps) {
       <Loaded of={functions}>
         {(data) =>
           data.functions.length ? (
-            <Table caption="Functions" dense rows={data.functions} rowKey={nameOf} columns={COLUMNS} />
+            <Table caption="Figures of functions" dense rows={data.functions} rowKey={nameOf} columns={COLUMNS} />
           ) : (
             <Empty>No function has been invoked yet.</Empty>
           )

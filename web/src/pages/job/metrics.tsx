@@ -68,7 +68,7 @@ export function MetricsTab({ job }: TabProps) {
       <Panel title="Accumulators" flush>
         {own.length ? (
           <Table
-            caption="Accumulators"
+            caption="Values of accumulators"
             rows={own}
             rowKey={(row) => row.name}
             columns={[
@@ -134,7 +134,7 @@ function Metrics({ path, isCharted, toggle }: MetricsProps) {
           />
           {wanted.length ? (
             <Table
-              caption="Metrics"
+              caption="Values of metrics"
               rows={wanted.slice(0, MOST)}
               rowKey={(id) => id}
               columns={[

@@ -4,9 +4,10 @@ import { useMemo, useState } from "preact/hooks";
 import { usePolled } from "../../api/polling";
 import { useHistory } from "../../api/job_history";
 import type { Exceptions, HistoryPoint } from "../../api/types";
-import { bytes, percent, rate } from "../../format/numbers";
+import { bytes, count, percent, rate } from "../../format/numbers";
 import { duration } from "../../format/times";
-import { dataflowOf, slowest } from "../../model/dataflow";
+import { busiest, dataflowOf, slowest } from "../../model/dataflow";
+import { isOver } from "../../model/job_status";
 import { headline } from "../../model/traceback";
 import { Chart, type Series } from "../../parts/chart";
 import { Graph } from "../../parts/graph";
@@ -51,7 +52,7 @@ export function OverviewTab({ job }: TabProps) {
     <>
       {(job.state === "FAILED" || job.state === "FAILING" || job.state === "RESTARTING") && <Cause id={job.jid} />}
       {job["waits-for"] && <Waiting job={job} />}
-      <Panel title="Dataflow" flush tools={<SlowestLine flow={flow} select={select} />}>
+      <Panel title="Dataflow" flush tools={<SlowestLine flow={flow} over={isOver(job.state)} select={select} />}>
         {flow.nodes.length ? (
           <div class={node ? "flow with-panel" : "flow"}>
             <Graph flow={flow} selected={selected} select={select} />
@@ -66,17 +67,22 @@ export function OverviewTab({ job }: TabProps) {
   );
 }
 
-function SlowestLine({ flow, select }: { flow: ReturnType<typeof dataflowOf>; select: (id: string) => void }) {
-  const id = slowest(flow);
-  const node = flow.nodes.find((other) => other.id === id);
-  return node ? (
+interface SlowestProps {
+  flow: ReturnType<typeof dataflowOf>;
+  /** Whether the job has ended. */
+  over: boolean;
+  select: (id: string) => void;
+}
+
+function SlowestLine({ flow, over, select }: SlowestProps) {
+  const node = over ? null : busiest(flow);
+  if (!node) return <p class="muted">{flow.nodes.length === 1 ? "1 stage" : `${count(flow.nodes.length)} stages`}</p>;
+  return (
     <p class="slowest">
-      Slowest:{" "}
+      {slowest(flow) ? "Slowest" : "Busiest"}:{" "}
       <button type="button" class="link" onClick={() => select(node.id)}>{node.name}</button>
       , {percent(node.vertex?.["busy-ratio"])} busy
     </p>
-  ) : (
-    <p class="muted">{flow.nodes.length === 1 ? "One stage, not busy" : `${flow.nodes.length} stages, none of them busy`}</p>
   );
 }
 

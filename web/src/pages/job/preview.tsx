@@ -1,6 +1,6 @@
 /** Newest records that an operator of a stage has emitted, for jobs that allow it. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { usePolled } from "../../api/polling";
 import { mayOperate, serverNow } from "../../api/session";
 import type { Preview } from "../../api/types";
@@ -12,10 +12,16 @@ import { Loaded } from "../../parts/notice";
 export function PreviewPart({ job, node }: { job: string; node: FlowNode }) {
   const [shown, setShown] = useState(false);
   const [operator, setOperator] = useState("");
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    // the panel only: the page stays where it is
+    const panel = heading.current?.closest(".side");
+    if (shown && panel) panel.scrollTop += heading.current!.getBoundingClientRect().top - panel.getBoundingClientRect().top - 12;
+  }, [shown]);
   if (!mayOperate.value) return null;
   return (
     <>
-      <h4>Records</h4>
+      <h4 ref={heading}>Records</h4>
       {shown ? (
         <>
           {node.operators.length > 1 && (

@@ -97,11 +97,17 @@ function Events({ events, now }: { events: TimelineEvent[]; now: number }) {
       rowKey={(row) => row.index}
       columns={[
         { title: "Event", cell: (row) => row.title, sort: (row) => row.title },
-        { title: "Status", cell: (row) => <Status of={row.status} />, sort: (row) => row.status },
+        { title: "Status", cell: (row) => <Status of={row.kind === "run" && row.status === "IN_PROGRESS" ? "RUNNING" : row.status} />, sort: (row) => row.status },
         { title: "Time", cell: (row) => clock(row.time, now), sort: (row) => row.time, figure: true },
         { title: "Duration", cell: (row) => duration(row.end === null ? null : row.end - row.time), figure: true },
-        { title: "Detail", quiet: true, cell: (row) => row.detail && <span class={row.status === "FAILED" ? "bad-text wrap" : "muted wrap"}>{row.detail}</span> },
+        { title: "Detail", quiet: true, cell: (row) => row.detail && <Detail event={row} /> },
       ]}
     />
   );
+}
+
+/** Paths of checkpoints differ only in their ends. */
+function Detail({ event: { kind, status, detail } }: { event: TimelineEvent }) {
+  const short = kind === "checkpoint" && status !== "FAILED" ? (detail.split("/").at(-1) ?? detail) : detail;
+  return <span class={status === "FAILED" ? "bad-text wrap" : "muted wrap"} title={detail}>{short}</span>;
 }
