@@ -37,9 +37,10 @@ def test_pairs_that_did_not_run_keep_their_row() -> None:
     assert with_table(written, {}) == written
 
 
-def test_the_page_has_a_row_for_each_pair() -> None:
+def test_the_page_has_a_row_for_each_pair_and_all_have_passed() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert with_table(text, {}) == text
     table = text.partition(BEGIN)[2].partition(END)[0]
     rows = [line for line in table.splitlines() if line.startswith("| 4.")]
     assert len(rows) == sum(map(len, SPARKS.values()))
+    assert [row for row in rows if " passed (PySpark " not in row] == []
