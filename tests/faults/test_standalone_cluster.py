@@ -141,7 +141,7 @@ def test_resident_tasks_follow_a_cluster_that_grows_and_is_decommissioned(
     subtasks have moved. Nothing fails."""
     master.start_workers(1)
     more = {"spark.decommission.enabled": "true"}
-    driver = ClusterDriver(master, tmp_path, 20_000, "resident", more)
+    driver = ClusterDriver(master, tmp_path, 9_000, "resident", more)
 
     def works(host: int) -> bool:
         children = [c for e in master.executors(host) for c in e.children(recursive=True)]
@@ -159,7 +159,7 @@ def test_resident_tasks_follow_a_cluster_that_grows_and_is_decommissioned(
         assert driver.wait() == 0, driver.tail()
     finally:
         driver.close()
-    pipeline.check_output(tmp_path / "out", 20_000, SPLITS)
+    pipeline.check_output(tmp_path / "out", 9_000, SPLITS)
     log = driver.err.read_text()
     assert "is about to be removed" in log
     assert " was lost" not in log
