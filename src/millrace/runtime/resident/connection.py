@@ -37,10 +37,7 @@ __all__ = [
 ]
 
 _READ = 1 << 16
-"""Bytes that are read at once."""
-_MOST_READ = 1 << 19
-"""Bytes that are read before other connections get their turn. The kernel holds fewer for a socket
-of this machine: all that has come is taken, so that operators get it in few pieces."""
+"""Bytes that are read at once, so that one connection does not hold up the others."""
 BACKLOG = 512
 """Connections that the kernel keeps until they are accepted."""
 MOST_STRANGERS = 64
@@ -159,22 +156,18 @@ class FrameConnection:
         Raises:
             TransportError: the peer sent something that is no frame.
         """
-        left = _MOST_READ
-        while left > 0 and self.is_open:
-            try:
-                data = self.socket.recv(_READ)
-            except (BlockingIOError, InterruptedError):
-                return
-            except OSError:
-                data = b""
-            if not data:
-                self.is_open = False
-                return
-            self.bytes_in += len(data)
-            yield from self._reader.feed(data)
-            if len(data) < _READ:
-                return
-            left -= len(data)
+        try:
+            data = self.socket.recv(_READ)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.is_open = False
+            return
+        if not data:
+            self.is_open = False
+            return
+        self.bytes_in += len(data)
+        yield from self._reader.feed(data)
 
     def close(self) -> None:
         """Close the socket."""
