@@ -142,6 +142,13 @@ def test_a_program_that_fails_at_once_has_failed(scene: Scene) -> None:
     assert scene.ended(scene.submit(1)) == "FAILED"
 
 
+def test_a_program_that_is_terminated_as_it_starts_is_started_again(scene: Scene) -> None:
+    """By a system that shuts down, for example: the program has no fault."""
+    id = scene.submit(143)
+    assert scene.ended(id) == "RESTARTING"
+    assert scene.registry.attempts(id)[0].outcome == "crashed: signal 15, SIGTERM"
+
+
 class _KilledError(Exception):
     """The server is killed there."""
 

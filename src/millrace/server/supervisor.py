@@ -37,6 +37,8 @@ PERIOD = 0.2
 """Seconds between two checks of the processes."""
 PATIENCE = 60_000
 """Milliseconds in which a cancelled job must end; after that, its process is killed."""
+_TERMINATED = 128 + signal.SIGTERM
+"""Exit code after SIGTERM, with which a system that shuts down ends the processes of jobs, too."""
 FORGET_PERIOD = 10_000
 """Milliseconds between two searches for ended jobs that have expired."""
 
@@ -293,7 +295,7 @@ class Supervisor:
         elif job.id in self._left:
             self._left.discard(job.id)
             self._close_attempt(attempt, "ended when its server led no more")
-        elif own is None and code is not None and (code == 0 or (code > 0 and record is None)):
+        elif own is None and code is not None and (code == 0 or (_fails(code) and record is None)):
             done = JobStatus.FINISHED if code == 0 else JobStatus.FAILED
             error = "" if code == 0 else process.failure()
             self._end(job, done, error, (attempt, f"exit code {code}"))
@@ -426,9 +428,16 @@ def _error(record: JobRecord | None) -> str:
     return record.error if record is not None else ""
 
 
+def _fails(code: int) -> bool:
+    """Whether a program ends with this exit code because of a fault of its own."""
+    return code > 0 and code != _TERMINATED
+
+
 def _death(code: int | None) -> str:
     if code is None:
         return "how is unknown"
+    if code == _TERMINATED:
+        code = -signal.SIGTERM
     if code >= 0:
         return f"exit code {code}"
     try:
