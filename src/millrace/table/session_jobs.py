@@ -32,47 +32,52 @@ class SessionJobs:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._running: dict[str, EmbeddedJobClient] = {}
+        self._running: dict[int, EmbeddedJobClient] = {}
+        """Running jobs by their objects' identities: jobs of one name have one id."""
         self._ended: deque[SessionJob] = deque(maxlen=_REMEMBERED)
 
     def add(self, client: EmbeddedJobClient) -> None:
         """Note a job that has been started."""
-        id = str(client.get_job_id())
+        key = id(client)
         with self._lock:
-            self._running[id] = client
+            self._running[key] = client
         # what a client holds of an ended job, such as its results, must not stay
-        client.when_done(lambda: self._end(id))
+        client.when_done(lambda: self._end(key))
 
-    def _end(self, id: str) -> None:
+    def _end(self, key: int) -> None:
         with self._lock:
-            client = self._running.pop(id, None)
-            if client is not None:
-                self._ended.append(_listed(id, client))
+            self._ended.append(_listed(self._running.pop(key)))
 
     def all(self) -> list[SessionJob]:
         """The ended jobs and then the running ones, each in the order of their starts."""
         with self._lock:
-            running = [_listed(id, client) for id, client in self._running.items()]
-            return [*self._ended, *running]
+            return [*self._ended, *map(_listed, self._running.values())]
 
     def running(self, id: str) -> EmbeddedJobClient:
         """Handle on a running job.
 
         Raises:
-            JobDefinitionError: no job of the session has this id and runs.
+            JobDefinitionError: no job of the session has this id and runs, or several do.
         """
         with self._lock:
-            client = self._running.get(id)
-        if client is None:
+            clients = [c for c in self._running.values() if str(c.get_job_id()) == id]
+        if len(clients) > 1:
+            raise JobDefinitionError(
+                f"{len(clients)} jobs with the id {id!r} run in this session, because they have "
+                f"one name, {clients[0].progress().job_name!r}. SET 'pipeline.name' before each "
+                "INSERT gives jobs names and ids of their own. The JobClients of their results "
+                "stop these jobs, and so does QUIT in millrace sql"
+            )
+        if not clients:
             raise JobDefinitionError(
                 f"no job with the id {id!r} runs in this session; SHOW JOBS lists its jobs, and "
                 "'millrace list' those of other processes"
             )
-        return client
+        return clients[0]
 
 
-def _listed(id: str, client: EmbeddedJobClient) -> SessionJob:
+def _listed(client: EmbeddedJobClient) -> SessionJob:
     details = client.progress()
     begun = min(details.since.values(), default=None)
     start = None if begun is None else datetime.fromtimestamp(begun / 1000, UTC)
-    return SessionJob(id, details.job_name, details.status.name, start)
+    return SessionJob(str(client.get_job_id()), details.job_name, details.status.name, start)

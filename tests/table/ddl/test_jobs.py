@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import JobCancelledError, JobDefinitionError
 from millrace.common.job import JobStatus
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.testing import run_local
@@ -61,6 +61,25 @@ def test_a_job_ends_with_a_savepoint(t_env: TableEnvironment, tmp_path: Path) ->
     [(path,)] = rows(t_env, f"STOP JOB '{id}' WITH SAVEPOINT")
     assert Path(path).parent == tmp_path / "savepoints"
     assert [row[2] for row in rows(t_env, "SHOW JOBS")] == ["FINISHED"]
+
+
+def test_jobs_of_one_name_are_listed_and_told_apart_by_nothing() -> None:
+    with run_local():
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        for statement in (TICKS, NOWHERE):
+            t_env.execute_sql(statement)
+        inserts = [t_env.execute_sql("INSERT INTO nowhere SELECT n FROM ticks") for _ in range(2)]
+        clients = [insert.get_job_client() for insert in inserts]
+        [id] = {str(client.get_job_id()) for client in clients if client is not None}
+        assert [row[0] for row in rows(t_env, "SHOW JOBS")] == [id, id]
+        with pytest.raises(JobDefinitionError, match="2 jobs with the id .* have one name"):
+            t_env.execute_sql(f"STOP JOB '{id}'")
+        for client in clients:
+            assert client is not None
+            client.cancel().result()
+            with pytest.raises(JobCancelledError):
+                client.get_job_execution_result().result()
+        assert [row[2] for row in rows(t_env, "SHOW JOBS")] == ["CANCELED", "CANCELED"]
 
 
 @pytest.mark.parametrize(
