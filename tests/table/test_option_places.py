@@ -60,6 +60,14 @@ def test_the_option_that_the_error_is_about(
     assert carets.strip() == "^" * len(shown)
 
 
+def test_secrets_beside_the_option_are_hidden(t_env: TableEnvironment) -> None:
+    options = "'connector' = 'jdbc', 'password' = 'pw1', 'url' = 'jdbc:postgresql://ada:pw2@h/db'"
+    declared = f"CREATE TABLE t (id INT) WITH ({options}, 'tabel-name' = 't')"
+    *_, line, carets = refusal(t_env, declared, "SELECT id FROM t").splitlines()
+    assert line == declared.replace("pw1", "***").replace("pw2", "***")
+    assert line[carets.index("^") :].startswith("'tabel-name'")
+
+
 def test_a_sink(t_env: TableEnvironment) -> None:
     declared = "CREATE TABLE s (id INT) WITH ('connector' = 'print', 'standard-err' = 'true')"
     told = refusal(t_env, declared, "INSERT INTO s VALUES (1)")

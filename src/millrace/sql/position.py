@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from millrace.common.config.shown_settings import shown_statement
+
 __all__ = [
     "NamePositions",
     "OptionPlace",
@@ -123,12 +125,13 @@ def source_text(node: exp.Expr, text: str) -> str:
 
 
 def excerpt(text: str, position: TextPosition) -> str:
-    """The line of a position, with carets under the piece.
+    """The line of a position, with carets under the piece. Secrets in options are hidden.
 
     >>> print(excerpt("SELECT a\\nFORM t", TextPosition(2, 1, 9, 13)))
     FORM t
     ^^^^
     """
+    text = shown_statement(text)
     begin = position.start - (position.column - 1)
     stop = text.find("\n", position.start)
     line = text[begin : len(text) if stop < 0 else stop].rstrip("\r")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-__all__ = ["HIDDEN", "shown_settings", "shown_value", "shown_word"]
+__all__ = ["HIDDEN", "shown_settings", "shown_statement", "shown_value", "shown_word"]
 
 HIDDEN = "******"
 SECRET = (
@@ -37,6 +37,8 @@ _PARAMETER = re.compile(
 _CONNECT = re.compile(r"(\bsc://[^;\s]*;)\S+")
 """Parameters of a Spark Connect server's address, any of which may be a header with a secret."""
 _ASSIGNMENT = re.compile(r"([\w.-]+)=(.*)", re.S)
+_OPTION = re.compile(r"('((?:[^']|'')*)'\s*=\s*')((?:[^']|'')*)'")
+"""An option in a statement of SQL: what is before its value, its key, and its value."""
 
 
 def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
@@ -74,6 +76,25 @@ def shown_word(word: str) -> str:
         return shown_value(word)
     key, value = assignment.groups()
     return f"{key}={HIDDEN if _is_secret(key) else shown_word(value)}"
+
+
+def shown_statement(text: str) -> str:
+    """A statement of SQL with stars for secrets, one for each character, so that positions stay.
+
+    Example:
+        >>> shown_statement("WITH ('url' = 'jdbc://ada:pw@host', 'password' = 'x''y')")
+        "WITH ('url' = 'jdbc://ada:**@host', 'password' = '****')"
+    """
+    return _OPTION.sub(_with_stars, text)
+
+
+def _with_stars(option: re.Match[str]) -> str:
+    before, key, value = option.groups()
+    if _is_secret(key):
+        return f"{before}{'*' * len(value)}'"
+    value = _PASSWORD.sub(lambda m: f"{m[1]}:{'*' * (len(m[0]) - len(m[1]) - 2)}@", value)
+    value = _PARAMETER.sub(lambda m: m[1] + "*" * (len(m[0]) - len(m[1])), value)
+    return f"{before}{value}'"
 
 
 def _is_secret(key: str) -> bool:
