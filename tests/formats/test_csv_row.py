@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from millrace.common import Row, Types
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical.logical_type import BigIntType, RowType, VarCharType
 from millrace.datastream.formats.csv import (
     CsvRowDeserializationSchema,
     CsvRowSerializationSchema,
@@ -154,6 +156,15 @@ def test_a_broken_message_is_a_malformed_record(
         builder.build().deserialize(message)
     assert (found.value.column, found.value.raw) == (column, message)
     assert builder.set_ignore_parse_errors(True).build().deserialize(message) is None
+
+
+def test_an_error_of_a_table_names_types_and_options_of_sql() -> None:
+    row_type = Types.ROW_NAMED(["n", "word"], [Types.LONG(), Types.STRING()])
+    table = RowType.of(("n", BigIntType()), ("word", VarCharType()))
+    reading = CsvRowDeserializationSchema.Builder(row_type).of_table(table).build()
+    said = f"no CSV of type {table}: field 'n': 'x' is no BIGINT; 'csv.null-literal' names"
+    with pytest.raises(MalformedRecordError, match=re.escape(said)):
+        pickle.loads(pickle.dumps(reading)).deserialize(b"x,a")
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ class RowDialect:
     array_delimiter: str = ";"
     ignore_parse_errors: bool = False
     null_for_wrong_fields: bool = False
-    table: str = ""
-    """Type of the table whose rows the messages are, for errors; empty outside of SQL."""
+    table: RowType | None = None
+    """Type of the table whose rows the messages are, for errors; None outside of SQL."""
 
 
 class _Builder:
@@ -130,7 +130,7 @@ class CsvRowDeserializationSchemaBuilder(_Builder):
 
     def of_table(self, table: RowType) -> CsvRowDeserializationSchemaBuilder:
         """Name the options of SQL in errors."""
-        self._dialect = replace(self._dialect, table=str(table))
+        self._dialect = replace(self._dialect, table=table)
         return self
 
 
@@ -226,23 +226,24 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
 
     def _malformed(self, message: bytes, error: Exception) -> MalformedRecordError:
         """Error that names the malformed field."""
-        reason, column = str(error), None
+        reason, column, table = str(error), None, self._dialect.table
         with contextlib.suppress(ValueError, csv.Error):
             fields = self._fields(message.decode())
             if len(fields) != len(self._names):
                 reason = f"it has {fields_of(fields)}, not {len(self._names)}"
             elif (wrong := self._wrong_field(fields)) is not None:
                 column, kind = self._names[wrong], self._type_info.types[wrong].name
+                kind = kind if table is None else str(table.field_types()[wrong])
                 text = str(fields[wrong])
                 text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
                 reason = f"field {column!r}: {text!r} is no {kind}"
-        remedy = _REMEDY_OF_TABLES if self._dialect.table else _REMEDY
-        kind = self._dialect.table or self._type_info.name
+        remedy = _REMEDY if table is None else _REMEDY_OF_TABLES
+        kind = self._type_info.name if table is None else str(table)
         return MalformedRecordError(
             f"a message is no CSV of type {kind}: {reason[:500]}; {remedy}",
             bytes(message),
             column=column,
-            tells_remedy=bool(self._dialect.table),
+            tells_remedy=table is not None,
         )
 
     def _wrong_field(self, fields: list[Any]) -> int | None:

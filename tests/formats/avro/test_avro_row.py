@@ -296,6 +296,27 @@ def test_a_broken_message() -> None:
     assert refused.value.raw == b"\x08ab"
 
 
+@pytest.mark.parametrize(
+    ("message", "field", "says"),
+    [
+        (b"", "n", "read with the schema with which it was written"),
+        (b"\x02\x08ab", "s", "read with the schema with which it was written"),
+        (b"\x02\x04ab\x80", "t", "read with the schema with which it was written"),
+        (b'{"n": 1}', "s", "it looks like JSON"),
+        (b"Obj\x01\x02", "s", "it is an Avro file"),
+        (b"\x00\x00\x00\x00\x07\x02\x04ab\x02", None, "which 'avro-confluent' reads"),
+    ],
+)
+def test_a_broken_message_names_the_field_and_what_it_looks_like(
+    message: bytes, field: str | None, says: str
+) -> None:
+    _, read = both(record(("n", "long"), ("s", "string"), ("t", "long")))
+    with pytest.raises(MalformedRecordError, match=says) as refused:
+        read.deserialize(message)
+    assert refused.value.column == field
+    assert field is None or f"at field {field!r}: " in str(refused.value)
+
+
 def test_a_message_that_is_longer_than_its_record() -> None:
     """Written with another schema, it would be read as something else."""
     writer = record(("id", "long"), ("total", "long"))

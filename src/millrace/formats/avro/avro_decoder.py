@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
@@ -91,12 +92,17 @@ class AvroDecoder:
         """Name of the first field that cannot be read; None if all can, or there are no fields."""
         read, physical = fastavro().schemaless_reader, self._physical
         fields = physical.get("fields", ()) if isinstance(physical, dict) else ()
-        for count, field in enumerate(fields, 1):
+
+        def fails(number: int) -> bool:
+            """Whether the fields up to this one cannot be read."""
             try:
-                read(BytesIO(message), {**physical, "fields": fields[:count]}, None)
+                read(BytesIO(message), {**physical, "fields": fields[: number + 1]}, None)
             except Exception:  # as above
-                return str(field["name"])
-        return None
+                return True
+            return False
+
+        first = bisect_left(range(len(fields)), True, key=fails)
+        return str(fields[first]["name"]) if first < len(fields) else None
 
     def read_many(self, stream: BytesIO, count: int) -> list[Any]:
         """Consecutive records of a stream, as fastavro returns them; input of `batch_of`."""
