@@ -157,7 +157,8 @@ class RemoteFunctions:
                 self.endpoint.transport.call_ms / 1000,
                 len(self._calls),
             )
-        self._look = loop.call_later(LONG_SECONDS, self._tell_of_long_calls)
+        due = LONG_SECONDS - waited if waited < LONG_SECONDS else LONG_SECONDS
+        self._look = loop.call_later(due, self._tell_of_long_calls)
 
     async def _attempts(self, call: _Call, pool: ConnectionPool) -> Reply:
         batch, transport = call.batch, self.endpoint.transport
