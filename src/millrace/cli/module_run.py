@@ -113,7 +113,7 @@ def _is_for_resident_tasks(named: Configuration) -> bool:
     wait for the next one."""
     if named.contains_key(options.EXECUTOR.key) or named.get(options.AVAILABLE_NOW):
         return False
-    return named.get_string(_DYNAMIC_ALLOCATION) != "true"
+    return str(named.get_string(_DYNAMIC_ALLOCATION)).lower() != "true"
 
 
 def _check_playground(module: Module, master: str | None) -> None:

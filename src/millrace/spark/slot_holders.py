@@ -84,7 +84,7 @@ def chosen_holder(
     Raises:
         JobExecutionError: the user has chosen resident tasks, and there are too few slots.
     """
-    if context.getConf().get(_DYNAMIC, "false") == "true":
+    if context.getConf().get(_DYNAMIC, "false").lower() == "true":
         choice = choice or ExecutorChoice(ExecutorKind.EPOCHS, f"{_DYNAMIC} changes the slots")
     with _lock:  # two jobs that start at the same time do not both count the same slots as free
         if choice is None:

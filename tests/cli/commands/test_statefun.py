@@ -99,6 +99,7 @@ def test_a_run_has_the_module_and_its_functions(
         (("--conf", "millrace.executor=epochs"), "epochs"),
         (("--available-now",), None),
         (("--conf", "spark.dynamicAllocation.enabled=true"), None),
+        (("--conf", "spark.dynamicAllocation.enabled=True"), None),
     ],
 )
 def test_the_executor_of_a_module(
