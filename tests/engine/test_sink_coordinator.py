@@ -2,6 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from millrace.common.errors import StateError
 from millrace.common.sink import Committer, Sink
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.plan.job_graph import SinkNode
@@ -79,3 +82,13 @@ def test_what_a_checkpoint_left_pending_is_committed_again() -> None:
     coordinator.restore(pending)
     coordinator.commit(1)
     assert sink.commits == [["a"]]
+
+
+def test_what_a_checkpoint_left_pending_is_not_dropped_by_a_sink_without_committer() -> None:
+    """As when exactly once has become at least once."""
+    without = SinkCoordinator([SinkNode("s", "totals", NoCommitter())])
+    with pytest.raises(StateError, match="the sink 'totals' has not committed yet"):
+        without.restore({"s": [encode("a")]})
+    without.accept(ack(s=["x"]))
+    assert without.pending() == {}
+    without.restore({"s": [], "gone": [encode("x")]})

@@ -199,6 +199,28 @@ def assert_nothing_is_left(name: str, seed: int, lost: Run, repeat: Run) -> None
         assert found == expected
 
 
+def test_a_row_that_moves_to_another_group_of_a_top_n_stays() -> None:
+    """It is deleted in one subtask, and comes in another one, in any order."""
+    chance, held = random.Random(1), dict[str, tuple[str, str, str]]()
+    changes: list[tuple[RowKind, tuple[Any, ...]]] = []
+    for number in range(30):
+        row = str(number % 4), chance.choice("abcdefgh"), str(number)
+        if row[0] in held:
+            changes.append((RowKind.UPDATE_BEFORE, held[row[0]]))
+        changes.append((RowKind.UPDATE_AFTER if row[0] in held else RowKind.INSERT, row))
+        held[row[0]] = row
+    CHANGES.update(t=changes)
+    written_by_key.ROWS.clear()
+    with run_local(2, 1, epoch_records=7):
+        t_env = changing_tables(2)
+        t_env.execute_sql("DROP TABLE t")
+        declared = f"{DECLARED}, PRIMARY KEY (id) NOT ENFORCED"
+        t_env.execute_sql(f"CREATE TABLE t ({declared}) WITH ('connector' = 'changing')")
+        t_env.execute_sql(WRITTEN)
+        t_env.execute_sql(f"INSERT INTO written {QUERIES['top'].replace('<= 2', '<= 4')}").wait()
+    assert {id: v for id, _, v in held.values()} == written_by_key.ROWS
+
+
 # -- random queries ----------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 
+from millrace.common.errors import StateError
 from millrace.common.sink import CommitMode, CommitterContext, SupportsOrphanSweep
 from millrace.engine.sink_commits import BackgroundCommits, DriverCommits, Pause
 from millrace.engine.subtask_commits import SubtaskCommits
@@ -34,6 +35,8 @@ class SinkCoordinator:
         self._in_subtasks: dict[str, SubtaskCommits] = {}
         self._background = BackgroundCommits()
         self._in_background: set[str] = set()
+        self._commits_nothing: dict[str, str] = {}
+        """Names of sinks without a committer, by sink uid."""
         self._stages: dict[int, list[str]] = {}
         """Sinks that commit in their subtasks, by stage."""
         self._sweepable: dict[str, tuple[SupportsOrphanSweep, int]] = {}
@@ -65,6 +68,8 @@ class SinkCoordinator:
                 self._in_driver[node.uid] = DriverCommits(node.name, committing, retries)
                 if mode is CommitMode.IN_BACKGROUND:
                     self._in_background.add(node.uid)
+            else:
+                self._commits_nothing[node.uid] = node.name
         if isinstance(node.sink, SupportsOrphanSweep):
             self._sweepable[node.uid] = (node.sink, node.parallelism)
             self._work_files[node.uid] = {}
@@ -74,7 +79,8 @@ class SinkCoordinator:
     def accept(self, ack: Ack, now: int = 0) -> None:
         """Process a subtask's answer in an accepted epoch: committables, commits and work files."""
         for uid, committables in ack.committing.committables.items():
-            self._pending.setdefault(uid, []).extend(committables)
+            if uid not in self._commits_nothing:
+                self._pending.setdefault(uid, []).extend(committables)
         for uid in self._stages.get(ack.stage, ()):
             self._in_subtasks[uid].accept(uid, ack, now)
         for uid, files in ack.committing.work_files.items():
@@ -84,7 +90,19 @@ class SinkCoordinator:
     def restore(self, pending: Pending) -> None:
         """Take over the pending committables of a checkpoint. They are committed with the next
         one: by then all state has been read, and a return to an older checkpoint causes no
-        duplicates."""
+        duplicates.
+
+        Raises:
+            StateError: a sink had a committer when the checkpoint was written, and has none now.
+        """
+        for uid, name in self._commits_nothing.items():
+            if pending.get(uid):
+                raise StateError(
+                    f"the checkpoint has records that the sink '{name}' has not committed yet, and "
+                    "with its present settings it commits nothing, so they would be lost: resume "
+                    "the job with the former settings (such as its delivery guarantee or "
+                    "table.exec.sink.write-ahead), stop it with a savepoint, and start from there"
+                )
         self._pending = {uid: list(items) for uid, items in pending.items()}
         self._owing = any(pending.values())
 

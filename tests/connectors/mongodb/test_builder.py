@@ -183,7 +183,10 @@ def test_functions_return_operations() -> None:
         list(FunctionOperations(lambda n: {"n": n}).of([1]))
 
 
-def test_exactly_once_writes_by_commits() -> None:
-    made = sink().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).build()
+def test_exactly_once_needs_a_key_and_writes_by_commits() -> None:
+    builder = sink().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
+    with pytest.raises(JobDefinitionError, match=r"EXACTLY_ONCE needs set_key\(\)"):
+        builder.build()
+    made = builder.set_key("_id").build()
     assert made.commit_mode is CommitMode.IN_SUBTASK
     assert sink().build().commit_mode is CommitMode.BEFORE_NEXT_EPOCH

@@ -15,6 +15,10 @@ from millrace.planner.rules.upsert_materialization import with_upsert_materializ
 
 WINDOWED = "TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
 SESSIONS = "TABLE(SESSION(TABLE bid PARTITION BY item, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
+COUNTED = (
+    f"SELECT item, window_start, window_end, COUNT(*) AS n FROM {WINDOWED} GROUP BY item, "
+    "window_start, window_end"
+)
 
 
 def leaves(query: str) -> bool:
@@ -50,6 +54,13 @@ def leaves(query: str) -> bool:
         "SELECT item, price FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY item ORDER BY ts DESC) "
         "AS n FROM bid) WHERE n = 1",
         "SELECT auction, COUNT(*) OVER (PARTITION BY item ORDER BY ts) AS n FROM bid",
+        "SELECT window_start, order_id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY "
+        "window_start, window_end ORDER BY id) AS n FROM TABLE(TUMBLE(TABLE shipments, "
+        "DESCRIPTOR(ts), INTERVAL '1' HOUR))) WHERE n <= 3",
+        f"SELECT item, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end "
+        f"ORDER BY n, item) AS r FROM ({COUNTED})) WHERE r <= 3",
+        f"SELECT n, COUNT(*) AS m FROM ({COUNTED}) GROUP BY n",
+        "SELECT a, tag FROM t CROSS JOIN UNNEST(tags) AS u (tag)",
         "SELECT a, c.name FROM (SELECT a, PROCTIME() AS p FROM t) LEFT JOIN customers FOR "
         "SYSTEM_TIME AS OF p AS c ON a = c.id",
     ],
@@ -75,6 +86,13 @@ def test_a_key_of_source_rows_is_written_again(query: str) -> None:
         "SELECT a FROM t WHERE a NOT IN (SELECT a FROM s)",
         "SELECT a FROM t EXCEPT SELECT a FROM s",
         "SELECT v FROM changing INTERSECT SELECT a FROM s",
+        f"SELECT item, n FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end "
+        f"ORDER BY n) AS r FROM ({COUNTED})) WHERE r <= 3",
+        f"SELECT SUM(x) AS x, item FROM (SELECT *, RAND() AS x FROM {WINDOWED}) GROUP BY item, "
+        "window_start, window_end",
+        "SELECT a, x FROM t CROSS JOIN UNNEST(ARRAY[RAND()]) AS u (x)",
+        "SELECT x, item FROM bid MATCH_RECOGNIZE (PARTITION BY item ORDER BY ts MEASURES UUID() AS "
+        "x PATTERN (a b) DEFINE b AS b.price > a.price)",
         f"SELECT window_end, COUNT(*) AS n FROM {SESSIONS} GROUP BY window_start, window_end",
         "SELECT a, c.name FROM (SELECT a, PROCTIME() AS p FROM t) JOIN customers FOR "
         "SYSTEM_TIME AS OF p AS c ON a = c.id",

@@ -10,6 +10,7 @@ WINDOWED = "TABLE(TUMBLE(TABLE bid, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
 NUMBERED = (
     "(SELECT item, auction, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price) AS n FROM bid)"
 )
+MOVING = "(SELECT *, ROW_NUMBER() OVER (PARTITION BY v ORDER BY ts, id) AS n FROM changing)"
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,8 @@ NUMBERED = (
         ),
         (f"SELECT * FROM {NUMBERED} WHERE n <= 3", {"item,n"}),
         (f"SELECT item, auction FROM {NUMBERED} WHERE n = 1", {"item"}),
+        (f"SELECT id, v FROM {MOVING} WHERE n <= 3", set()),
+        (f"SELECT id, v, n FROM {MOVING} WHERE n <= 3", {"v,n"}),
         ("SELECT c.id, r.currency FROM changing c JOIN rates r ON c.v = r.rate", {"id,currency"}),
         ("SELECT id FROM changing WHERE v IN (SELECT a FROM s)", {"id"}),
         ("SELECT a FROM t UNION SELECT a FROM s", {"a"}),

@@ -226,8 +226,7 @@ class CassandraSinkOptions:
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
         """The guarantee. NONE and AT_LEAST_ONCE mean the same: rows are written at once, and
         again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
-        so nothing of a lost epoch stays. See
-        `enable_write_ahead_log`.
+        so nothing of a lost epoch stays; see `enable_write_ahead_log`.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.

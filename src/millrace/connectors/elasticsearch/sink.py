@@ -87,8 +87,7 @@ class ElasticsearchSinkBuilderBase(ABC):
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
         """The guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written at once, and
         again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
-        so nothing of a lost epoch stays. The emitter
-        must give documents ids.
+        so nothing of a lost epoch stays. The emitter must give documents ids.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.

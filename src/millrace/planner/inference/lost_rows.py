@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from millrace.expressions.evaluation import is_deterministic
-from millrace.expressions.resolved import ResolvedExpression, fields_of
+from millrace.expressions.resolved import AggregateCall, ResolvedExpression, fields_of
 from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
 from millrace.planner.inference.time_attributes import joins_by_time, ordered_by_time
+from millrace.planner.inference.upsert_keys import upsert_keys
 from millrace.planner.relational.changelog import FromChangelog
 from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.rel_node import (
@@ -40,6 +41,7 @@ from millrace.planner.relational.stream_rel_nodes import (
     Match,
     OverAggregate,
     Rank,
+    RankKind,
     UpsertMaterialize,
     WatermarkAssigner,
     WindowAggregate,
@@ -96,7 +98,7 @@ class _Returns:
         width = len(node.left.row_type)
         if node.lateral:
             # a function that reads source rows alone returns the same, a look-up need not
-            same = isinstance(node.right, TableFunctionScan) and len(left) == width
+            same = len(left) == width and _is_repeated(node.right, node.condition)
             return left if same or node.kind is JoinKind.LEFT else None
         both = left | {width + index for index in right or ()}
         if right is None or not _reads(both, [node.condition]):
@@ -122,9 +124,17 @@ class _Returns:
 
 
 def _of_leaf(node: RelNode) -> Fixed | None:
-    if isinstance(node, TableScan | Values | TableFunctionScan):
+    if isinstance(node, TableScan | Values) or _is_repeated(node):
         return frozenset(range(len(node.row_type)))
     return None
+
+
+def _is_repeated(node: RelNode, *conditions: ResolvedExpression) -> bool:
+    """Whether a node is a table function that returns the same rows for the same arguments, of
+    which the same ones fulfil the conditions."""
+    return isinstance(node, TableFunctionScan) and all(
+        map(is_deterministic, (*node.arguments, *conditions))
+    )
 
 
 def _reads(fixed: Fixed, expressions: Iterable[ResolvedExpression]) -> bool:
@@ -167,11 +177,21 @@ def _of_windows(node: WindowTableFunction, fixed: Fixed, modes: ChangelogModes) 
 def _of_window_aggregate(
     node: WindowAggregate, fixed: Fixed, modes: ChangelogModes
 ) -> Fixed | None:
-    """All columns: a window is emitted once, when its rows are complete."""
     times = node.attached if node.time is None else (node.time,)
     whole = fixed.issuperset((*node.groups, *(times or ())))
     final = modes.insert_only(node.input) and not node.window.processing
-    return frozenset(range(len(node.row_type))) if whole and final else None
+    if not whole or not final:
+        return None
+    # a window is emitted once, when its rows are complete
+    calls = enumerate(node.calls, len(node.groups))
+    changing = {index for index, call in calls if not _reads_fixed(call, fixed)}
+    return frozenset(range(len(node.row_type))) - changing
+
+
+def _reads_fixed(call: AggregateCall, fixed: Fixed) -> bool:
+    """Whether an aggregate of complete rows depends on fixed columns alone."""
+    read = call.arguments if call.filter is None else (*call.arguments, call.filter)
+    return call.function.deterministic and fixed.issuperset(read)
 
 
 def _of_count_windows(
@@ -188,7 +208,13 @@ def _of_rank(node: Rank, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
     whole = len(fixed) == len(node.input.row_type)
     if node.window is None or not whole or not modes.insert_only(node.input):
         return None
-    return frozenset(range(len(node.row_type)))
+    columns = frozenset(range(len(node.row_type)))
+    ordered = frozenset((*node.partition, *(key.index for key in node.order)))
+    is_unique = any(key <= ordered for key in upsert_keys(node.input))
+    if is_unique or node.rank_kind is not RankKind.ROW_NUMBER:
+        return columns
+    # of rows that are equal in the order, any may come first
+    return ordered | columns.difference(range(len(node.input.row_type)))
 
 
 def _of_deduplicate(node: Deduplicate, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
@@ -203,7 +229,11 @@ def _of_sort(node: Sort, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
 
 def _of_match(node: Match, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
     whole = len(fixed) == len(node.input.row_type) and modes.insert_only(node.input)
-    return frozenset(range(len(node.row_type))) if whole else None
+    if not whole or not all(is_deterministic(condition) for _, condition in node.definitions):
+        return None
+    measures = enumerate((measure for _, measure in node.measures), len(node.partition))
+    changing = {index for index, measure in measures if not is_deterministic(measure)}
+    return frozenset(range(len(node.row_type))) - changing
 
 
 def _of_changes(node: FromChangelog, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:

@@ -82,7 +82,8 @@ def _of_project(node: Project) -> UpsertKeys:
 
 
 def _of_rank(node: Rank) -> UpsertKeys:
-    keys = upsert_keys(node.input)
+    # a row that moves to another partition leaves in one subtask and comes in another one
+    keys = frozenset(key for key in upsert_keys(node.input) if key.issuperset(node.partition))
     if node.rank_kind is RankKind.ROW_NUMBER:
         if node.start == node.end:
             keys |= _one(node.partition)
