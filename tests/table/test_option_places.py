@@ -35,7 +35,7 @@ def test_an_unknown_option(t_env: TableEnvironment) -> None:
     assert refusal(t_env, ORDERS, "SELECT id FROM orders") == (
         "'connector' = 'datagen' has no option 'rows-per-secnd'; did you mean 'rows-per-second'?\n"
         "in line 3, column 5 of the declaration of table orders:\n"
-        "    'rows-per-secnd' = '5'\n"
+        "    'rows-per-secnd' = '*'\n"
         "    ^^^^^^^^^^^^^^^^"
     )
 
@@ -64,8 +64,17 @@ def test_secrets_beside_the_option_are_hidden(t_env: TableEnvironment) -> None:
     options = "'connector' = 'jdbc', 'password' = 'pw1', 'url' = 'jdbc:postgresql://ada:pw2@h/db'"
     declared = f"CREATE TABLE t (id INT) WITH ({options}, 'tabel-name' = 't')"
     *_, line, carets = refusal(t_env, declared, "SELECT id FROM t").splitlines()
-    assert line == declared.replace("pw1", "***").replace("pw2", "***")
+    hidden = declared.replace("pw1", "***").replace("pw2", "***")
+    assert line == hidden.replace("'tabel-name' = 't'", "'tabel-name' = '*'")
     assert line[carets.index("^") :].startswith("'tabel-name'")
+
+
+def test_the_value_of_an_unknown_option_is_hidden(t_env: TableEnvironment) -> None:
+    """Its key may be that of a secret, misspelt."""
+    declared = "CREATE TABLE t (id INT) WITH ('connector' = 'datagen', 'pasword' = 'pw')"
+    *_, line, carets = refusal(t_env, declared, "SELECT id FROM t").splitlines()
+    assert line == declared.replace("'pw'", "'**'")
+    assert line[carets.index("^") :].startswith("'pasword'")
 
 
 def test_a_sink(t_env: TableEnvironment) -> None:

@@ -72,11 +72,13 @@ class StatementPlace(NamedTuple):
 
     text: str
     position: TextPosition
+    is_unknown_option: bool = False
+    """Whether it is the key of an option that does not exist, whose value may be a secret."""
 
     def shown(self, reason: str) -> str:
         """Error text about the expression, with its position and its SQL text."""
         place = f"line {self.position.line}, column {self.position.column}: {reason}"
-        return f"{place}\n{excerpt(self.text, self.position)}"
+        return f"{place}\n{excerpt(self.text, self.position, self.is_unknown_option)}"
 
 
 class OptionPlace(NamedTuple):
@@ -93,12 +95,14 @@ class OptionPlace(NamedTuple):
     table: str
     text: str
     position: TextPosition
+    is_unknown: bool = False
+    """Whether the option does not exist. Its value may be a secret whose key is misspelt."""
 
     def shown(self, reason: str) -> str:
         """Error text about the option, with its position and its line."""
         place = f"in line {self.position.line}, column {self.position.column}"
         declaration = f"{place} of the declaration of table {self.table}:"
-        return f"{reason}\n{declaration}\n{excerpt(self.text, self.position)}"
+        return f"{reason}\n{declaration}\n{excerpt(self.text, self.position, self.is_unknown)}"
 
 
 def position_of(node: exp.Expr) -> TextPosition | None:
@@ -124,14 +128,17 @@ def source_text(node: exp.Expr, text: str) -> str:
     return "" if found is None else text[found.start : found.end]
 
 
-def excerpt(text: str, position: TextPosition) -> str:
+def excerpt(text: str, position: TextPosition, hides_value: bool = False) -> str:
     """The line of a position, with carets under the piece. Secrets in options are hidden.
+
+    Args:
+        hides_value: hide the value of the option at the position, whatever its key.
 
     >>> print(excerpt("SELECT a\\nFORM t", TextPosition(2, 1, 9, 13)))
     FORM t
     ^^^^
     """
-    text = shown_statement(text)
+    text = shown_statement(text, position.start if hides_value else None)
     begin = position.start - (position.column - 1)
     stop = text.find("\n", position.start)
     line = text[begin : len(text) if stop < 0 else stop].rstrip("\r")

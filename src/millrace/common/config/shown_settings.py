@@ -78,19 +78,22 @@ def shown_word(word: str) -> str:
     return f"{key}={HIDDEN if _is_secret(key) else shown_word(value)}"
 
 
-def shown_statement(text: str) -> str:
+def shown_statement(text: str, hidden: int | None = None) -> str:
     """A statement of SQL with stars for secrets, one for each character, so that positions stay.
+
+    Args:
+        hidden: offset of an option whose value is hidden, too, whatever its key.
 
     Example:
         >>> shown_statement("WITH ('url' = 'jdbc://ada:pw@host', 'password' = 'x''y')")
         "WITH ('url' = 'jdbc://ada:**@host', 'password' = '****')"
     """
-    return _OPTION.sub(_with_stars, text)
+    return _OPTION.sub(lambda option: _with_stars(option, option.start() == hidden), text)
 
 
-def _with_stars(option: re.Match[str]) -> str:
+def _with_stars(option: re.Match[str], is_hidden: bool) -> str:
     before, key, value = option.groups()
-    if _is_secret(key):
+    if is_hidden or _is_secret(key):
         return f"{before}{'*' * len(value)}'"
     value = _PASSWORD.sub(lambda m: f"{m[1]}:{'*' * (len(m[0]) - len(m[1]) - 2)}@", value)
     value = _PARAMETER.sub(lambda m: m[1] + "*" * (len(m[0]) - len(m[1])), value)

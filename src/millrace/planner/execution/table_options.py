@@ -12,7 +12,7 @@ from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.sql.position import OptionPlace
 
-__all__ = ["OptionError", "errors_of_connector", "option_place"]
+__all__ = ["OptionError", "UnknownOptionError", "errors_of_connector", "option_place"]
 
 _QUOTED = re.compile(r"'([^']+)'")
 
@@ -37,6 +37,10 @@ class OptionError(JobDefinitionError):
         return self.reason if self.place is None else self.place.shown(self.reason)
 
 
+class UnknownOptionError(OptionError):
+    """A declared option does not exist. The value of the option is not shown."""
+
+
 def option_place(
     error: JobDefinitionError,
     places: Mapping[str, OptionPlace],
@@ -51,7 +55,10 @@ def option_place(
         hints: keys that the query sets by a hint; errors about them belong to the query.
     """
     if isinstance(error, OptionError):
-        return None if error.option in hints else places.get(error.option)
+        place = None if error.option in hints else places.get(error.option)
+        if place is not None and isinstance(error, UnknownOptionError):
+            return place._replace(is_unknown=True)
+        return place
     names = _QUOTED.findall(str(error))
     if any(name in hints for name in names):
         return None

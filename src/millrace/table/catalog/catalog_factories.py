@@ -14,6 +14,7 @@ from millrace.common.plugins import Plugins
 from millrace.table.catalog.catalog import Catalog
 from millrace.table.catalog.errors import (
     CatalogError,
+    UnknownCatalogOptionError,
     missing_option,
     name_hint,
     plugin_hint,
@@ -93,7 +94,9 @@ def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
     for key in options:
         if key not in known:
             hint = name_hint(key, known)
-            raise CatalogError(f"a catalog of 'type' = '{kind}' has no option {key!r}{hint}", key)
+            raise UnknownCatalogOptionError(
+                f"a catalog of 'type' = '{kind}' has no option {key!r}{hint}", key
+            )
     missing = [key for key in factory.required if key not in options]
     if missing:
         raise JobDefinitionError(

@@ -23,6 +23,7 @@ __all__ = [
     "TableAlreadyExistError",
     "TableNotExistError",
     "TableNotPartitionedError",
+    "UnknownCatalogOptionError",
     "already_exists",
     "missing_option",
     "name_hint",
@@ -51,6 +52,10 @@ class CatalogError(JobDefinitionError):
 
     def __str__(self) -> str:
         return self.reason if self.place is None else self.place.shown(self.reason)
+
+
+class UnknownCatalogOptionError(CatalogError):
+    """A catalog has no such option. The value of the option is not shown."""
 
 
 class DatabaseAlreadyExistError(CatalogError):

@@ -19,7 +19,7 @@ from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import LOOKUP_OPTIONS
 from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
-from millrace.planner.execution.table_options import OptionError
+from millrace.planner.execution.table_options import OptionError, UnknownOptionError
 
 __all__ = ["COMMON_OPTIONS", "OptionValues", "Rows", "TableFactory", "checked_options"]
 
@@ -208,7 +208,7 @@ def _missing(identifier: str, missing: Sequence[str], others: Sequence[str]) -> 
     return OptionError(f"{reason}; did you mean it by {near!r}?", near)
 
 
-def _unknown(identifier: str, key: str, known: Iterable[str]) -> OptionError:
+def _unknown(identifier: str, key: str, known: Iterable[str]) -> UnknownOptionError:
     names = sorted(known)
     hint = did_you_mean(key, names, f"there are {', '.join(names)}")
-    return OptionError(f"'connector' = '{identifier}' has no option {key!r}{hint}", key)
+    return UnknownOptionError(f"'connector' = '{identifier}' has no option {key!r}{hint}", key)

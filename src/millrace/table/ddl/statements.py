@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.planner.execution.table_options import OptionError
+from millrace.planner.execution.table_options import OptionError, UnknownOptionError
 from millrace.sql import statements as sql
 from millrace.sql.position import StatementPlace
 from millrace.sql.statements import Statement
-from millrace.table.catalog.errors import CatalogError
+from millrace.table.catalog.errors import CatalogError, UnknownCatalogOptionError
 from millrace.table.ddl import (
     alter,
     analyze,
@@ -102,11 +102,13 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
         if error.place is None and error.name:
             position = statement.place_of(error.name)
             if position is not None:
-                error.place = StatementPlace(statement.text, position)
+                is_unknown = isinstance(error, UnknownCatalogOptionError)
+                error.place = StatementPlace(statement.text, position, is_unknown)
         raise
     except OptionError as error:
         # of a catalog or a model, or of a table whose declaration asks its connector
         declared = statement.name_positions.options.get(error.option)
         if error.place is None and declared is not None:
-            error.place = StatementPlace(statement.text, declared)
+            is_unknown = isinstance(error, UnknownOptionError)
+            error.place = StatementPlace(statement.text, declared, is_unknown)
         raise
