@@ -98,6 +98,20 @@ def test_a_record_that_an_egress_does_not_take_names_its_function() -> None:
         one.process_element(message("b", ("out",)))
 
 
+def test_an_error_of_a_conversion_names_its_function_and_is_the_cause() -> None:
+    def convert(value: TypedValue) -> str:
+        return {}[value.value]
+
+    one = harness(Told(True), converters={OUT: convert})
+    text = (
+        r"^egress test/out: the conversion of a record raised KeyError: b'a=0' "
+        r"\(function test/told/a at test\)$"
+    )
+    with pytest.raises(InvocationError, match=text) as raised:
+        one.process_element(message("a", ("out",)))
+    assert isinstance(raised.value.__cause__, KeyError)
+
+
 def test_the_first_registration_of_a_state_counts() -> None:
     """Functions of a new version, which ask for another time to live, keep the former one."""
     functions = Told(True, specs=(StateSpec("count", COUNT, AFTER_WRITE, 100),))

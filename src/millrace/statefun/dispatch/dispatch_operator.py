@@ -315,11 +315,12 @@ class DispatchOperator(Operator):
         try:
             self._carry_out(batch, reply)
         except (StateError, InvocationError) as error:
+            cause = error.__cause__  # what the user's code raised
             with suppress(InvocationError):  # an update may have taken the endpoint away
                 place = self._functions.invoker(batch.target).place(batch.target.function_type)
                 where = "in the worker" if place == EMBEDDED else f"at {place}"
                 error = type(error)(f"{error} (function {batch.target} {where})")
-            raise error from None
+            raise error from cause
 
     def _carry_out(self, batch: MessageBatch, reply: Reply) -> None:
         target = batch.target
@@ -382,6 +383,9 @@ def _converted(
         return convert(value)
     except SerializationError as error:
         raise InvocationError(f"egress {egress}: {error}") from None
+    except Exception as error:
+        reason = f"the conversion of a record raised {type(error).__name__}: {error}"
+        raise InvocationError(f"egress {egress}: {reason}") from error
 
 
 def _reply(batch: MessageBatch, done: Done) -> Reply:
