@@ -17,13 +17,18 @@ from millrace.engine.executor_choice import (
     tasks_beside_other_work,
 )
 from millrace.engine.job_observer import JobObserver
-from millrace.spark.resident.free_slots import all_slots, busy_slots, too_few_slots
+from millrace.spark.resident.free_slots import (
+    DYNAMIC_ALLOCATION,
+    all_slots,
+    busy_slots,
+    is_dynamic,
+    too_few_slots,
+)
 
 __all__ = ["SlotHolder", "chosen_holder", "note_holder", "slot_count"]
 
 _holders: WeakSet[SlotHolder] = WeakSet()
 """Jobs that have not ended. A job that is never started vanishes with its client."""
-_DYNAMIC = "spark.dynamicAllocation.enabled"
 _lock = RLock()
 
 
@@ -84,8 +89,10 @@ def chosen_holder(
     Raises:
         JobExecutionError: the user has chosen resident tasks, and there are too few slots.
     """
-    if context.getConf().get(_DYNAMIC, "false").lower() == "true":
-        choice = choice or ExecutorChoice(ExecutorKind.EPOCHS, f"{_DYNAMIC} changes the slots")
+    if is_dynamic(context):
+        choice = choice or ExecutorChoice(
+            ExecutorKind.EPOCHS, f"{DYNAMIC_ALLOCATION} changes the slots"
+        )
     with _lock:  # two jobs that start at the same time do not both count the same slots as free
         if choice is None:
             slots = slot_count(context)

@@ -159,8 +159,9 @@ def test_too_few_slots_are_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         run_supersteps_on_spark(*frames([], PATH), Components, SCHEMA, settings)
 
 
-def test_dynamic_allocation_is_refused_by_name() -> None:
-    settings = {"spark.dynamicAllocation.enabled": "true"}
+@pytest.mark.parametrize("value", ["true", "True"])
+def test_dynamic_allocation_is_refused_by_name(value: str) -> None:
+    settings = {"spark.dynamicAllocation.enabled": value}
     context: Any = SimpleNamespace(getConf=lambda: settings)
     with pytest.raises(JobExecutionError, match=r"dynamicAllocation.enabled=true: set it to false"):
         _refuse_dynamic_allocation(context)

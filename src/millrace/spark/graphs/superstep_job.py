@@ -44,7 +44,7 @@ from millrace.spark.graphs.frames import (
     spark_failure,
 )
 from millrace.spark.partition_ids import by_partition_id
-from millrace.spark.resident.free_slots import all_slots, busy_slots
+from millrace.spark.resident.free_slots import DYNAMIC_ALLOCATION, all_slots, busy_slots, is_dynamic
 from millrace.spark.worker_death import worker_death
 from millrace.state.serialization.payload import dump_code
 from millrace.state.serialization.script_classes import track_script_classes
@@ -305,10 +305,10 @@ def _cores(context: SparkContext) -> int:
 
 
 def _refuse_dynamic_allocation(context: SparkContext) -> None:
-    if context.getConf().get("spark.dynamicAllocation.enabled") == "true":
+    if is_dynamic(context):
         raise JobExecutionError(
             "iterations on graphs need all their tasks at the same time, and Spark has no barrier "
-            "stages with spark.dynamicAllocation.enabled=true: set it to false for this "
+            f"stages with {DYNAMIC_ALLOCATION}=true: set it to false for this "
             "application, with spark.executor.instances for the number of executors"
         )
 

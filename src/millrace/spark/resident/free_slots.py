@@ -12,7 +12,22 @@ from pyspark import SparkContext
 from millrace.common.errors import JobExecutionError
 from millrace.spark.application import running_application
 
-__all__ = ["all_slots", "busy_slots", "free_slots", "require_free_slots", "too_few_slots"]
+__all__ = [
+    "DYNAMIC_ALLOCATION",
+    "all_slots",
+    "busy_slots",
+    "free_slots",
+    "is_dynamic",
+    "require_free_slots",
+    "too_few_slots",
+]
+
+DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
+
+
+def is_dynamic(context: SparkContext) -> bool:
+    """Whether Spark changes the number of slots while the application runs."""
+    return str(context.getConf().get(DYNAMIC_ALLOCATION, "false")).lower() == "true"
 
 
 def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0) -> None:
