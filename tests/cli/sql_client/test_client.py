@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -99,8 +100,11 @@ def test_a_job_is_named_and_its_end_is_told(
     assert (name, told) == ("ticking", "runs in the background")
     with ThreadPoolExecutor(1) as pool:
         waiting, printed = pool.submit(client.wait), ""
-        while "[INFO] waiting for the end of job 'ticking'; Ctrl-C cancels it\n" not in printed:
+        told_of = "[INFO] waiting for the end of job 'ticking'; Ctrl-C cancels it\n"
+        while told_of not in printed and not waiting.done():
+            sleep(0.01)
             printed += capsys.readouterr().out
+        assert told_of in printed + capsys.readouterr().out
         assert client.execute(f"STOP JOB '{id}'")
         assert waiting.result(60)
     printed = capsys.readouterr().out
