@@ -108,14 +108,23 @@ def test_from_the_beginning_where_the_program_itself_names_it(
     assert (refused.status_code, submitted) == (409, [])
 
 
-def test_a_store_that_does_not_answer_refuses_nothing(
+@pytest.mark.parametrize("path", ["savepoints/gone", "s3://bucket/gone"])
+def test_what_only_the_job_can_find_is_not_looked_for(
+    api, job_server, submitted, monkeypatch, path
+) -> None:
+    monkeypatch.setattr(reruns, "snapshot_metadata", lambda path: pytest.fail("looked for it"))
+    prepared(job_server, f"--from-savepoint={path}")
+    assert api.post(PATH, json={"start": "beginning"}).json()["jobid"] == RUNNING
+
+
+def test_a_mount_that_does_not_answer_refuses_nothing(
     api, job_server, submitted, monkeypatch
 ) -> None:
     def no_answer(path: str) -> str:
         raise CheckpointError(f"cannot read {path}: timed out") from OSError("timed out")
 
     monkeypatch.setattr(reruns, "snapshot_metadata", no_answer)
-    prepared(job_server, "--from-savepoint=s3://bucket/savepoint")
+    prepared(job_server, "--from-savepoint=/mnt/store/savepoint")
     assert api.post(PATH, json={"start": "beginning"}).json()["jobid"] == RUNNING
 
 

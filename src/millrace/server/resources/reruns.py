@@ -136,12 +136,16 @@ def _given(options: Sequence[str], word: str, key: str) -> str | None:
 
 
 def _is_gone(path: str) -> bool:
+    """Whether a snapshot on this machine's disks does not exist. Only the job knows where a
+    relative path begins, and how to reach a store."""
+    if not os.path.isabs(path.removeprefix("file:")):
+        return False
     try:
         snapshot_metadata(path)
     except CheckpointError as error:
-        # a store that does not answer now may answer the job
+        # a mount that does not answer now may answer the job
         return not isinstance(error.__cause__, OSError)
-    except UnsupportedFileSystemSchemeError:  # of libraries that only the job has
+    except UnsupportedFileSystemSchemeError:  # a URI with the name of another host
         return False
     return False
 
