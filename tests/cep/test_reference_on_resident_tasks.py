@@ -32,7 +32,9 @@ def found(pattern: EventPattern, arrived: Stream, cut: ResidentCut, parallelism:
         timed = env.from_collection([(value, time + 100) for value, time in arrived])
         events = timed.assign_timestamps_and_watermarks(
             strategy.with_timestamp_assigner(lambda event, _: event[1])
-        ).map(itemgetter(0))
+        )
+        # in one subtask: of events of one time, the one that arrives first is first
+        events = events.set_parallelism(1).map(itemgetter(0)).set_parallelism(1)
         keyed = events.key_by(itemgetter(-1))
         factory = partial(CepOperator, pattern, Tell(), keyed._key_batch)
         return list(keyed._then("CEP", factory, Tell()).execute_and_collect())

@@ -78,7 +78,7 @@ def test_a_socket(capsys: pytest.CaptureFixture[str]) -> None:
         (PAGE, OutputFileConfigBuilder, {"build"}),
         (FORMATS, CsvSchemaBuilder, {"build"}),
         (FORMATS, CsvRowSerializationSchema.Builder, {"build"}),
-        (FORMATS, CsvRowDeserializationSchema.Builder, {"build"}),
+        (FORMATS, CsvRowDeserializationSchema.Builder, {"build", "of_table"}),
         (FORMATS, JsonRowDeserializationSchema.Builder, {"build"}),
     ],
 )
