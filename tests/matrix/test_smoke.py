@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 from connect_server import ConnectServerProcess, free_port
-from smoke_functions import Count, Sum, functions
+from matrix_functions import Count, Sum, functions
 
 from millrace.common import (
     Configuration,

@@ -175,9 +175,9 @@ def test_a_body_of_very_many_fields_holds_nobody_up(job_server, monkeypatch) -> 
     """The comparison with known names is slow, and nobody else is answered meanwhile."""
     compared: list[str] = []
     monkeypatch.setattr(
-        misspelt_names, "get_close_matches", lambda name, *_, **__: compared.append(name) or []
+        misspelt_names, "nearest_name", lambda name, *_: compared.append(name) or None
     )
     body = {f"{'x' * 80}{number}": 1 for number in range(10_000)}
     client = TestClient(create_application(job_server, AccessTokens()), gallery.LOCAL)
     assert client.post("/programs/run", json={"program": "a.py", **body}).status_code == 403
-    assert len(compared) < 200
+    assert 0 < len(compared) < 200
