@@ -17,6 +17,7 @@ from millrace.cli.commands.job_request import say_waiting
 from millrace.cli.imports import modules_of
 from millrace.cli.served_job import ServedJob, find_served_job
 from millrace.cli.server_client import ServerAwayError, ServerClient
+from millrace.cli.signals import INTERRUPTED
 from millrace.cli.terminal import Terminal
 from millrace.common.config import options
 from millrace.common.errors import JobControlError
@@ -30,7 +31,7 @@ POLL = 0.5
 """Seconds between two looks at the job."""
 PATIENCE = 60.0
 """Seconds in which a server that is away may come back, or another one take over."""
-FINISHED, FAILED, INTERRUPTED = 0, 1, 130
+FINISHED, FAILED = 0, 1
 
 
 def run_on_server(args: argparse.Namespace, functions: Path | None = None) -> int:

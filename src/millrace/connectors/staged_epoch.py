@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from millrace.common.compression import compressed, decompressed
 from millrace.common.sink import CommitRequest
 from millrace.common.typed_json import decode_json
 
 __all__ = ["CommittedEpochs", "StagedEpoch", "whole_epochs"]
 
-_COMPRESSION = "zstd"
 _RUNS = 50
 """Runs whose last epochs are remembered: a checkpoint names what one run, rarely two, has left."""
 
@@ -39,20 +39,12 @@ class StagedEpoch(NamedTuple):
     @staticmethod
     def pack(run_id: str, epoch: int, content: Any) -> StagedEpoch:
         """A staged epoch with packed plain data: lists, texts, bytes, numbers."""
-        import pyarrow as pa
-
         raw = msgspec.msgpack.encode(content)
-        packed = pa.compress(raw, codec=_COMPRESSION, asbytes=True)
-        return StagedEpoch(run_id, epoch, len(raw), packed)
+        return StagedEpoch(run_id, epoch, len(raw), compressed(raw))
 
     def content(self) -> Any:
         """The unpacked content."""
-        import pyarrow as pa
-
-        raw = pa.decompress(
-            self.packed, decompressed_size=self.size, codec=_COMPRESSION, asbytes=True
-        )
-        return msgspec.msgpack.decode(raw)
+        return msgspec.msgpack.decode(decompressed(self.packed, self.size))
 
 
 class CommittedEpochs:

@@ -166,6 +166,12 @@ class ResolvedTable:
         names = self.row_type.names
         return tuple(names.index(name) for name in self.primary_key)
 
+    @property
+    def sink_key(self) -> tuple[int, ...]:
+        """Positions of the primary key's columns in the rows of the sink."""
+        names = self.sink_type.names
+        return tuple(names.index(name) for name in self.primary_key)
+
 
 @dataclass(frozen=True)
 class ResolvedView:

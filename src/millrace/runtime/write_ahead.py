@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from millrace.common.compression import compressed, decompressed
 from millrace.common.errors import JobExecutionError, MillraceError
 from millrace.common.sink import (
     CommitMode,
@@ -27,7 +28,6 @@ from millrace.state.serialization.payload import decode, encode, encode_records
 
 __all__ = ["LoggedEpoch", "RepeatableSink", "WriteAheadSink", "WriteAheadWriter"]
 
-_COMPRESSION = "zstd"
 _ROWS, _STREAM, _COLUMNS = range(3)
 """Kinds of payloads: rows; the beginning of a stream of columns, and its next batch."""
 
@@ -42,23 +42,16 @@ class LoggedEpoch(NamedTuple):
     @staticmethod
     def of(payloads: Sequence[tuple[int, bytes]]) -> LoggedEpoch:
         """A log of payloads, each with its kind."""
-        import pyarrow as pa
-
         raw = encode(list(payloads))
-        return LoggedEpoch(len(raw), pa.compress(raw, codec=_COMPRESSION, asbytes=True))
+        return LoggedEpoch(len(raw), compressed(raw))
 
     def batches(self) -> list[Batch]:
         """The logged batches."""
-        import pyarrow as pa
-
         from millrace.runtime.column_stream import ColumnStreamReader
 
-        raw = pa.decompress(
-            self.compressed, decompressed_size=self.size, codec=_COMPRESSION, asbytes=True
-        )
         columns = ColumnStreamReader()
         batches: list[Batch] = []
-        for kind, payload in decode(raw):
+        for kind, payload in decode(decompressed(self.compressed, self.size)):
             if kind == _ROWS:
                 batches.append(RowBatch(*decode(payload)))
                 continue

@@ -20,6 +20,7 @@ from millrace.filesystem.settings import current_settings
 from millrace.spark import worker_probe
 from millrace.spark.cluster_cores import ClusterCores, in_driver
 from millrace.spark.dependencies import Dependencies
+from millrace.spark.resident.free_slots import is_dynamic
 from millrace.spark.session import active_context, create_context
 from millrace.spark.worker_start import CURE, start_failure
 
@@ -147,7 +148,7 @@ def _awaited_cores(context: SparkContext, patience: float) -> int:
 
 def _every_core(context: SparkContext, cores: int) -> Callable[[Any], list[Any]]:
     """Run a function once on every core at the same time, as far as Spark allows."""
-    grows = str(context.getConf().get("spark.dynamicAllocation.enabled", "false")) == "true"
+    grows = is_dynamic(context)
 
     def run(function: Any) -> list[Any]:
         rdd: RDD[int] = context.parallelize(range(cores), cores)

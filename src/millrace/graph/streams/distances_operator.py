@@ -19,7 +19,7 @@ from millrace.common.types.batch import ColumnBatch
 from millrace.graph.streams.edge_columns import VALUE, numbers_of
 from millrace.graph.streams.edge_table import VERTEX, slot_table
 from millrace.graph.streams.lockstep_operator import Messages
-from millrace.graph.streams.solver_operator import Floats, Integers, SolverOperator, joined
+from millrace.graph.streams.solver_operator import NONE, Floats, Integers, SolverOperator, joined
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions, distinct
 from millrace.state.columns.positions import ValueColumn
@@ -27,7 +27,6 @@ from millrace.state.columns.positions import ValueColumn
 __all__ = ["DISTANCE", "DistancesOperator"]
 
 DISTANCE = "distance"
-_NONE = np.zeros(0, np.int64)
 _FROM, _TO, _LENGTH = "from", "to", "length"
 _WITHDRAW, _OFFER = range(2)
 """Phases of a round."""
@@ -86,7 +85,7 @@ class DistancesOperator(SolverOperator):
 
     def _clear(self) -> None:
         self._distance = np.zeros(0)
-        self._via = _NONE
+        self._via = NONE
         self._cut: list[Positions] = []
         self._changed: list[Positions] = []
         [self._start] = self._numbered(pa.array([self._source], self._vertex))
@@ -167,13 +166,12 @@ class DistancesOperator(SolverOperator):
         alike = slots[(copies > 0) & (before > 0)]
         added = slots[before == 0]
         self._touched = [added] if added.size else []
-        table, edges = self._table, self._edges
-        table.touch(alike)
-        table.column(1)[alike] = table.column(0).take(alike)
+        self._count_copies(alike)
+        edges = self._edges
         x, y = edges.x.take(gone), edges.y.take(gone)
         paths = x, y, self._distance.take(x) + edges.weight.take(gone)
         edges.disconnect(gone)
-        table.remove(gone)
+        self._table.remove(gone)
         if anew:
             self._forget()
             return None
@@ -210,16 +208,14 @@ class DistancesOperator(SolverOperator):
         slots, _, before = self._waiting()
         added, later = slots[before == 0], slots[before > 0]
         self._touched = [later] if later.size else []
-        table, edges = self._table, self._edges
-        table.touch(added)
-        table.column(1)[added] = table.column(0).take(added)
+        self._count_copies(added)
         self._connect(added)
         cut = joined(self._cut)
         self._cut = []
         self._changed.append(cut)
-        offers = [added, edges.into.of(cut)[1]]
+        offers = [added, self._edges.into.of(cut)[1]]
         if anew and self._has_start:
-            offers.append(edges.out.of(np.array([self._start]))[1])
+            offers.append(self._edges.out.of(np.array([self._start]))[1])
         found = self._relax(distinct(np.concatenate(offers)))
         return self._messages(found, cut)
 
@@ -252,7 +248,7 @@ class DistancesOperator(SolverOperator):
         self._changed.append(level)
         return level
 
-    def _messages(self, paths: _Paths, asking: Positions = _NONE) -> Messages | None:
+    def _messages(self, paths: _Paths, asking: Positions = NONE) -> Messages | None:
         """Messages about paths to vertices of other subtasks. Vertices that ask do so in all."""
         via, ends, length = paths
         others = [n for n in range(self._count) if n != self._index]
@@ -314,7 +310,7 @@ def _chosen(paths: _Paths, mask: npt.NDArray[np.bool_]) -> _Paths:
 
 
 def _no_paths() -> _Paths:
-    return _NONE, _NONE, np.zeros(0)
+    return NONE, NONE, np.zeros(0)
 
 
 def _all(several: list[_Paths]) -> _Paths:

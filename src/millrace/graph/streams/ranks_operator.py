@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from millrace.graph.streams.edge_table import VERTEX, slot_table
 from millrace.graph.streams.lockstep_operator import Messages
-from millrace.graph.streams.solver_operator import Floats, Integers, SolverOperator, joined
+from millrace.graph.streams.solver_operator import NONE, Floats, Integers, SolverOperator, joined
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.growable_columns import grown
 from millrace.state.columns.hash_index import Positions, distinct
@@ -24,7 +24,6 @@ from millrace.state.columns.positions import ValueColumn
 __all__ = ["RANK", "RanksOperator"]
 
 RANK = "rank"
-_NONE = np.zeros(0, np.int64)
 _TO, _GIVEN, _ENTRIES = "to", "given", "entries"
 _RANK, _RESIDUAL, _INTO, _SHOWN = range(4)
 """Columns of the state."""
@@ -70,7 +69,7 @@ class RanksOperator(SolverOperator):
 
     def _clear(self) -> None:
         self._rank, self._residual = np.zeros(0), np.zeros(0)
-        self._entries = _NONE
+        self._entries = NONE
         self._present = np.zeros(0, np.bool_)
         self._changed: list[Positions] = []
 
@@ -99,15 +98,13 @@ class RanksOperator(SolverOperator):
 
     def begin_phase(self, phase: int, anew: bool) -> Messages | None:
         slots, copies, before = self._waiting()
-        table = self._table
         former, present = slots[before > 0], slots[copies > 0]
         sources = joined([self._edges.x.take(former), self._sources_of(present)])
         reached = [sources, self._spread(sources, -self._rank.take(sources))]
         reached.append(self._count_entries(former, -1))
         self._edges.disconnect(former)
-        table.touch(slots)
-        table.column(1)[slots] = copies
-        table.remove(slots[copies == 0])
+        self._count_copies(slots)
+        self._table.remove(slots[copies == 0])
         self._connect(present)
         reached.append(self._count_entries(present, 1))
         reached.append(self._spread(sources, self._rank.take(sources)))
@@ -136,7 +133,7 @@ class RanksOperator(SolverOperator):
         return every
 
     def _sources_of(self, slots: Positions) -> Integers:
-        return self._numbered(self._table.keys_at(slots)[0]) if slots.size else _NONE
+        return self._numbered(self._table.keys_at(slots)[0]) if slots.size else NONE
 
     def _count_entries(self, slots: Positions, change: int) -> Integers:
         """Count edges that come or go at their targets; returns the targets."""

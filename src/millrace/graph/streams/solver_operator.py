@@ -25,11 +25,12 @@ from millrace.state.columns.growable_columns import grown
 from millrace.state.columns.hash_index import Positions, distinct
 from millrace.state.columns.positions import ValueColumn
 
-__all__ = ["Edges", "Floats", "Integers", "SolverOperator", "joined"]
+__all__ = ["NONE", "Edges", "Floats", "Integers", "SolverOperator", "joined"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-_NONE = np.zeros(0, np.int64)
+NONE = np.zeros(0, np.int64)
+"""No nodes, or no slots."""
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Edges:
     @staticmethod
     def empty() -> Edges:
         """No edges."""
-        return Edges(_NONE, _NONE, np.zeros(0), Adjacency(), Adjacency())
+        return Edges(NONE, NONE, np.zeros(0), Adjacency(), Adjacency())
 
     def connect(self, slots: Positions, x: Integers, y: Integers, weights: Floats) -> None:
         """Add edges."""
@@ -127,12 +128,18 @@ class SolverOperator(LockstepOperator):
 
     def _waiting(self) -> tuple[Positions, Integers, Integers]:
         """Edges that have changed: their slots, present copies, and copies that count so far."""
-        slots = distinct(np.concatenate([_NONE, *self._touched]))
+        slots = distinct(np.concatenate([NONE, *self._touched]))
         self._touched = []
         copies, before = self._table.column(0).take(slots), self._table.column(1).take(slots)
         changed = copies != before
         self._table.remove(slots[~changed & (copies == 0)])
         return slots[changed], copies[changed], before[changed]
+
+    def _count_copies(self, slots: Positions) -> None:
+        """Let the present copies of edges count."""
+        table = self._table
+        table.touch(slots)
+        table.column(1)[slots] = table.column(0).take(slots)
 
     def end_round(self, note: int) -> None:
         self._show(note)
@@ -209,4 +216,4 @@ class SolverOperator(LockstepOperator):
 
 def joined(parts: Sequence[npt.NDArray[np.int64]]) -> Integers:
     """Distinct nodes of all parts."""
-    return distinct(np.concatenate([_NONE, *parts]))
+    return distinct(np.concatenate([NONE, *parts]))

@@ -64,8 +64,7 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
     names = ", ".join(table.sink_type.names)
     if table.primary_key and parallelism != source.transformation.parallelism:
         # else rows of a key could overtake each other
-        keys = [table.sink_type.names.index(name) for name in table.primary_key]
-        source = translator.keyed(node.input, keys)
+        source = translator.keyed(node.input, table.sink_key)
     made = Transformation(
         name=f"{table.path[-1]}[{translator.number()}]",
         role=Role.SINK,
@@ -90,8 +89,7 @@ def _upsert_key(table: ResolvedTable) -> tuple[int, ...]:
     """Positions of the key, if the sink takes upserts without the rows before them."""
     if not table.accepts or RowKind.UPDATE_BEFORE in table.accepts:
         return ()
-    names = table.sink_type.names
-    return tuple(names.index(name) for name in table.primary_key or ())
+    return table.sink_key
 
 
 def _writes_ahead(node: LogicalSink, translator: Translator) -> bool:

@@ -57,10 +57,8 @@ Fixed = frozenset[int]
 
 def leaves_lost_rows(sink: LogicalSink, modes: ChangelogModes) -> bool:
     """Whether rows of a lost epoch could stay in the table of a sink that writes by key."""
-    names = sink.table.sink_type.names
-    key = {names.index(name) for name in sink.table.primary_key or ()}
     fixed = _Returns(modes).of(sink.input)
-    return fixed is None or not key <= fixed
+    return fixed is None or not fixed.issuperset(sink.table.sink_key)
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,7 @@ def with_upsert_materialization(root: RelNode, option: str) -> RelNode:
     )
     if not table.primary_key or not takes_upserts or ChangelogModes([root]).insert_only(root.input):
         return root
-    names = table.sink_type.names
-    key = tuple(names.index(name) for name in table.primary_key)
+    key = table.sink_key
     if option == "AUTO" and _in_order(root.input, frozenset(key)):
         return root
     return replace(root, input=UpsertMaterialize(root.input, key))

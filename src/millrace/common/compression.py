@@ -1,0 +1,31 @@
+"""Compression of bytes that checkpoints contain, such as committables of sinks."""
+
+from __future__ import annotations
+
+__all__ = ["compressed", "decompressed"]
+
+_CODEC = "zstd"
+
+
+def compressed(raw: bytes) -> bytes:
+    """The bytes, compressed. Their size must be kept beside them."""
+    import pyarrow as pa
+
+    packed: bytes = pa.compress(raw, codec=_CODEC, asbytes=True)
+    return packed
+
+
+def decompressed(packed: bytes, size: int) -> bytes:
+    """The bytes that were compressed.
+
+    Args:
+        size: number of bytes before the compression.
+
+    Example:
+        >>> decompressed(compressed(b"rows"), 4)
+        b'rows'
+    """
+    import pyarrow as pa
+
+    raw: bytes = pa.decompress(packed, decompressed_size=size, codec=_CODEC, asbytes=True)
+    return raw
