@@ -36,8 +36,7 @@ AllFunction = AllWindowFunction[T, U, W] | ProcessAllWindowFunction[T, U, W]
 
 
 class AllWindowedStream(Generic[T, W]):
-    """Records of a stream in windows. Flink: class ``AllWindowedStream``. All of them go through
-    one subtask."""
+    """Records of a stream in windows, all in one subtask. Flink: class ``AllWindowedStream``."""
 
     def __init__(self, stream: DataStream[T], window_assigner: WindowAssigner[Any, W]) -> None:
         self._windowed: WindowedStream[T, int, W] = WindowedStream(

@@ -50,7 +50,7 @@ def checked_key_type(
 
 
 def built_or_not(item: Any) -> str:
-    """The object in a message about what it is not; of a builder, that it builds what is meant."""
+    """The object as an error shows it; for a builder, advice to call its ``build()``."""
     is_builder = callable(getattr(item, "build", None))
     return f"a {type(item).__name__}: call its build()" if is_builder else repr(item)
 

@@ -1,4 +1,4 @@
-"""Place of a job on a Spark Connect server, and what it does not run."""
+"""Place of a job on a Spark Connect server, and a check for features that such a server lacks."""
 
 from __future__ import annotations
 

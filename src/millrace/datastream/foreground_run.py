@@ -19,8 +19,9 @@ T = TypeVar("T")
 
 
 def run_here(client: EmbeddedJobClient) -> JobExecutionResult:
-    """Run a job in this thread, where Ctrl-C reaches the user's functions, which also run here;
-    raises the job's error."""
+    """Run a job in this thread, together with the user's functions, so that Ctrl-C reaches them;
+    raises the job's error.
+    """
     show_user_errors_first()
     client.run()
     return client.result()

@@ -1,4 +1,6 @@
-"""`JobPlace`: the executor of a job, why it was chosen, and what it needs of Spark."""
+"""`JobPlace`: the executor of a job, the reason for this choice, and the parts of Spark that the
+job needs.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +83,7 @@ def spark_place(graph: JobGraph, configuration: Configuration, name: str, width:
 
 
 def choice_without_slots(graph: JobGraph, configuration: Configuration) -> ExecutorChoice | None:
-    """The executor of a job, as far as it does not depend on the Spark application; None if it
-    depends on its slots.
+    """The executor of a job; None if only the slots of the Spark application can decide.
 
     Raises:
         JobDefinitionError: the user has chosen resident tasks, which cannot run this job.

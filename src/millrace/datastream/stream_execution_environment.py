@@ -106,23 +106,22 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """Set the parallelism of operators without one of their own, for operators built from
-        now on."""
+        """Set the parallelism of later operators that have no parallelism of their own."""
         self._config.set_parallelism(checked_parallelism(parallelism))
         return self
 
     def get_parallelism(self) -> int:
-        """Parallelism of operators without one of their own."""
+        """Parallelism of operators that have no parallelism of their own."""
         return self._config.get_parallelism()
 
     @staticmethod
     def get_default_local_parallelism() -> int:
-        """Parallelism of environments without a configured one."""
+        """Parallelism of environments that configure none."""
         return JobLauncher.current().defaults.get(options.PARALLELISM)
 
     @staticmethod
     def set_default_local_parallelism(parallelism: int) -> None:
-        """Set the parallelism of later environments in this process without a configured one."""
+        """Set the parallelism of later environments in this process that configure none."""
         JobLauncher.current().defaults.set(options.PARALLELISM, checked_parallelism(parallelism))
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:

@@ -35,7 +35,7 @@ _FORMAT = 1
 
 class CompiledPlan:
     """Optimised inserts, which run without being planned again. A later version of Millrace can
-    therefore resume a savepoint of them even if it would plan the statement differently.
+    therefore resume their savepoints even if it would plan the statement differently.
 
     A plan contains the schemas and options of tables of catalogs. Of temporary tables,
     functions and models it contains only the names, so they must exist when the plan is run.

@@ -1,4 +1,4 @@
-"""Streams of a program as tables, with declared columns or those of the records' type.
+"""Streams of a program as tables, with declared columns or the columns of the records' type.
 
 Flink docs: "DataStream API Integration" (``fromDataStream``, ``fromChangelogStream``).
 """

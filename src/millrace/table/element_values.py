@@ -29,7 +29,7 @@ class ElementError(JobExecutionError, TypeError, ValueError):
 
 
 def verify_values(row_type: RowType, elements: Sequence[Any], data: Any) -> None:
-    """Raise for values that Arrow accepts but the column's type forbids.
+    """Raise ElementError for values that Arrow accepts but the column's type forbids.
 
     Args:
         elements: the values, as Python objects of the program.

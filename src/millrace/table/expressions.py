@@ -222,8 +222,9 @@ def current_timestamp() -> Expression:
 
 
 def current_watermark(rowtimeAttribute: Any) -> Expression:
-    """The watermark of a rowtime attribute; NULL before the first. (The argument's name is
-    PyFlink's.)"""
+    """The watermark of a rowtime attribute; NULL before the first watermark. (The argument's name
+    is PyFlink's.)
+    """
     return _call("CURRENT_WATERMARK", rowtimeAttribute)
 
 

@@ -36,7 +36,7 @@ class ProgramModels:
     def create_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
     ) -> bool:
-        """Add a model to a catalog; False if one of this name exists, which stays.
+        """Add a model to a catalog. False if the name is taken; then the existing model stays.
 
         Raises:
             CatalogError: the name is taken, or the catalog keeps no models.

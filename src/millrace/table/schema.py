@@ -233,7 +233,7 @@ class Schema:
 
 
 def checked(schema: Schema) -> Schema:
-    """The schema, if its names are consistent.
+    """The schema, after a check of its names.
 
     Raises:
         CatalogError: two columns have one name, or the key has a column that there is not.

@@ -191,7 +191,8 @@ class TableEnvironment(ProgramTables, ProgramModels):
         self._session.catalogs.create_temporary(path, CatalogView("", table_or_data_stream.node))
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
-        """Add a query to a catalog as a view; False if one of this name exists, which stays.
+        """Add a query to a catalog as a view. False if the name is taken; then the existing view
+        stays.
 
         Raises:
             CatalogError: the name is taken, or the catalog keeps text only.
@@ -216,7 +217,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
     def create_table(
         self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False
     ) -> bool:
-        """Add a table to a catalog; False if one of this name exists, which stays.
+        """Add a table to a catalog. False if the name is taken; then the existing table stays.
 
         Args:
             ignoreIfExists: whether one may be there (the name is PyFlink's).

@@ -185,7 +185,7 @@ class Operators(CallBuilder):
         return self._made(exp.Not(this=self.between(lower_bound, upper_bound).node))
 
     def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Self:
-        """Whether the value is one of some values, or in a table of one column."""
+        """Whether the value equals one of the given values, or a value in a table of one column."""
         query = getattr(first_element_or_table, "as_query", None)
         if query is not None:
             return self._made(exp.In(this=self.node, query=query()))

@@ -39,7 +39,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
 
     @abstractmethod
     def database(self, name: str) -> CatalogDatabase:
-        """A database."""
+        """The database with a name."""
 
     @abstractmethod
     def list_tables(self, database_name: str) -> list[str]:
@@ -47,14 +47,14 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
 
     @abstractmethod
     def table(self, path: ObjectPath) -> CatalogTable | CatalogView | None:
-        """A table or view; None if the name is unknown."""
+        """The table or view at a path; None if there is none."""
 
     def list_functions(self, database_name: str) -> list[str]:
         """Names of the functions of a database."""
         return []
 
     def function(self, path: ObjectPath) -> CatalogFunction | None:
-        """A function; None if the name is unknown."""
+        """The function at a path; None if there is none."""
         return None
 
     # -- what there is -----------------------------------------------------------------
@@ -68,7 +68,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         return database_name in self.list_databases()
 
     def get_database(self, database_name: str) -> CatalogDatabase:
-        """A database.
+        """The database with a name.
 
         Raises:
             CatalogError: no object has this name.
@@ -92,7 +92,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         return self.database_exists(table_path.database) and self.table(table_path) is not None
 
     def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:
-        """A table or view.
+        """The table or view at a path.
 
         Raises:
             CatalogError: no object has this name.
@@ -109,7 +109,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         return self.function(function_path) is not None
 
     def get_function(self, function_path: ObjectPath) -> CatalogFunction:
-        """A function.
+        """The function at a path.
 
         Raises:
             CatalogError: no object has this name.
@@ -148,7 +148,8 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
     def drop_database(
         self, name: str, ignore_if_exists: bool = False, cascade: bool = False
     ) -> None:
-        """Remove a database; only with ``cascade`` if it is not empty.
+        """Remove a database. With ``cascade`` its content is removed, too; without, it must be
+        empty.
 
         Args:
             ignore_if_exists: whether it may be missing (the name is PyFlink's).

@@ -54,7 +54,7 @@ class CatalogManager:
     # -- catalogs ----------------------------------------------------------------------
 
     def catalog(self, name: str) -> Catalog:
-        """A catalog.
+        """The catalog with a name.
 
         Raises:
             CatalogError: no object has this name.
@@ -151,7 +151,7 @@ class CatalogManager:
     # -- tables and views --------------------------------------------------------------
 
     def table(self, name: ObjectIdentifier) -> CatalogTable | CatalogView | None:
-        """A table or view, temporary ones first; None if the name is unknown."""
+        """The table or view with a name, temporary ones first; None if the name is unknown."""
         found = self._temporary.get(name)
         if found is not None or not self._known(name.catalog):
             return found
@@ -281,7 +281,7 @@ class CatalogManager:
     # -- for errors --------------------------------------------------------------------
 
     def names(self, kind: NameKind) -> list[str]:
-        """Names of a kind, relative to the current database."""
+        """Names of all objects of a kind, relative to the current database."""
         if kind is NameKind.CATALOG:
             return self.list_catalogs()
         if kind is NameKind.DATABASE:

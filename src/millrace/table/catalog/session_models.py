@@ -58,7 +58,7 @@ class SessionModels:
         temporary: bool,
         ignore_if_exists: bool = False,
     ) -> bool:
-        """Add a model; False if one of this name exists, which stays.
+        """Add a model. False if the name is taken; then the existing model stays.
 
         Raises:
             CatalogError: the model exists already, and the statement does not allow this.

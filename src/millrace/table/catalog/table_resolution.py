@@ -66,12 +66,12 @@ class SessionCatalog:
 
     @property
     def current_catalog(self) -> str:
-        """The catalog of names without one."""
+        """The catalog of names that do not name a catalog."""
         return self._manager.current_catalog if self._place is None else self._place[0]
 
     @property
     def current_database(self) -> str:
-        """The database of names without one."""
+        """The database of names that do not name a database."""
         return self._manager.current_database if self._place is None else self._place[1]
 
     def _in_full(self, name: Sequence[str]) -> Sequence[str]:
@@ -118,7 +118,7 @@ class SessionCatalog:
         return None if found is None else self._manager.models.resolved(path, found)
 
     def names(self, kind: NameKind) -> Sequence[str]:
-        """Known names, for errors."""
+        """Known names, for error messages."""
         return self._manager.names(kind)
 
 

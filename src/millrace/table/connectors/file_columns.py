@@ -32,7 +32,7 @@ FILE_METADATA: dict[str, tuple[str, Callable[[FileStatus], Any]]] = {
 
 
 class TableFileFormat(FileFormat[Any]):
-    """Format that adds columns with one value per file to those of another format.
+    """Format that adds columns with one value per file to the columns of another format.
 
     Args:
         inner: reads the files.

@@ -45,7 +45,7 @@ def uniform(rows: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
 
 
 def sequence(kind: LogicalType, start: int) -> Column:
-    """Ascending numbers as a type; for texts, their digits."""
+    """Ascending numbers, converted to a column type; a text column has their digits."""
     target = arrow_type(kind)
 
     def column(rows: NDArray[np.uint64]) -> Any:

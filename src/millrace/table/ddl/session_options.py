@@ -20,6 +20,6 @@ def set_option(session: TableSession, statement: SetOption) -> TableResult:
 
 
 def reset_option(session: TableSession, statement: ResetOption) -> TableResult:
-    """RESET; without a key, of all options."""
+    """RESET of one option; without a key, of all options."""
     session.config.reset(statement.key)
     return TableResult.ok()

@@ -72,7 +72,7 @@ class TemporalTableFunction(UserDefinedFunctionWrapper):
         return made
 
     def eval(self, time: Any) -> NoReturn:
-        """Not callable for rows: a join takes its place.
+        """Always raises: a join looks the rows up, without a call of this method.
 
         Raises:
             JobDefinitionError: always.

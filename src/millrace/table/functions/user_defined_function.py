@@ -155,7 +155,7 @@ def row_type_of(kinds: tuple[LogicalType, ...]) -> RowType:
 
 
 def declared_types(given: Sequence[Declared] | Declared | None) -> tuple[Declared, ...] | None:
-    """Types that a program declares as one or several; None if it declares none."""
+    """Types that a program declares, as a tuple; None if it declares none."""
     if isinstance(given, (LogicalType, str)):
         return (given,)
     return None if given is None else tuple(given)
