@@ -26,7 +26,7 @@ class FunctionType(NamedTuple):
 
     @staticmethod
     def of(typename: str) -> FunctionType:
-        """Type from its text.
+        """The type that a text such as ``shop/cart`` names.
 
         Raises:
             JobDefinitionError: the text is not ``namespace/name``.
@@ -62,8 +62,9 @@ def _function_type(namespace: str, name: str) -> FunctionType:
 
 
 class TypedValue(NamedTuple):
-    """Bytes of a value and the name of its type. Empty bytes are a value if ``has_value`` says
-    so: the defaults of all built-in types have no bytes."""
+    """A value as bytes, with the name of its type. Empty bytes may be a value, as the defaults of
+    all built-in types are; ``has_value`` tells.
+    """
 
     typename: str
     has_value: bool

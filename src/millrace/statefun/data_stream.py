@@ -40,7 +40,7 @@ __all__ = [
 
 
 def routable_message(typename: str, id: str, argument: TypedValue) -> RoutableMessage:
-    """Message to a function from outside.
+    """A message to a function from outside the job.
 
     Raises:
         JobDefinitionError: the type name has no namespace.
@@ -73,7 +73,7 @@ class RequestReplyFunctionBuilder:
         return RequestReplyFunctionBuilder(typename, endpoint)
 
     def with_max_num_batch_requests(self, requests: int) -> RequestReplyFunctionBuilder:
-        """Most messages of a request.
+        """Set the maximum number of messages per request.
 
         Raises:
             JobDefinitionError: the number is not positive.
@@ -86,26 +86,28 @@ class RequestReplyFunctionBuilder:
     def with_max_request_duration(
         self, duration: Duration | Time | int
     ) -> RequestReplyFunctionBuilder:
-        """Budget of a request with all its attempts."""
+        """Set the time limit of a request including its retries."""
         return self._with_limit(call_ms=millis(duration))
 
     def with_connect_timeout(self, duration: Duration | Time | int) -> RequestReplyFunctionBuilder:
-        """Limit of a connection attempt."""
+        """Set the time limit of a connection attempt."""
         return self._with_limit(connect_ms=millis(duration))
 
     def with_read_timeout(self, duration: Duration | Time | int) -> RequestReplyFunctionBuilder:
-        """Limit of the time in which no byte of a reply comes. It fails the attempt."""
+        """Set the read timeout: an attempt fails if no byte of the reply arrives for so long."""
         return self._with_limit(read_ms=millis(duration))
 
     def with_write_timeout(self, duration: Duration | Time | int) -> RequestReplyFunctionBuilder:
-        """Limit of the time in which no byte of a request is taken. It fails the attempt."""
+        """Set the write timeout: an attempt fails if no byte of the request can be sent for so
+        long.
+        """
         return self._with_limit(write_ms=millis(duration))
 
     def _with_limit(self, **milliseconds: Any) -> RequestReplyFunctionBuilder:
         return self.with_transport(replace(self._transport, **milliseconds))
 
     def with_transport(self, transport: Transport) -> RequestReplyFunctionBuilder:
-        """Time limits, connections and certificates."""
+        """Set time limits, connections and certificates."""
         self._transport = transport
         return self
 
@@ -122,8 +124,8 @@ class StatefulFunctionEgressStreams:
         self._egresses = egresses
 
     def get_data_stream_for_egress_id(self, egress: str) -> DataStream[Any]:
-        """Values that functions write to an egress, or what the egress' ``convert`` makes of
-        them. `millrace.statefun.types.decoded` makes Python values of the built-in types.
+        """Values that functions write to an egress, converted by the egress' ``convert`` if it has
+        one. `millrace.statefun.types.decoded` makes Python values of the built-in types.
 
         Raises:
             JobDefinitionError: the builder was not told of the egress.
@@ -226,8 +228,9 @@ class StatefulFunctionDataStreamBuilder:
         return self
 
     def with_max_async_per_task(self, batches: int) -> StatefulFunctionDataStreamBuilder:
-        """Most batches in flight per subtask, in place of the setting
-        ``statefun.async.max-per-task``."""
+        """Set the maximum number of batches in flight per subtask; overrides
+        ``statefun.async.max-per-task``.
+        """
         if batches < 1:
             raise JobDefinitionError(f"at least 1 batch must be in flight, got {batches}")
         self._max_in_flight = batches

@@ -59,8 +59,8 @@ class FunctionStateClient:
         return FunctionStateClient(client, functions)
 
     def get(self, typename: str, id: str) -> dict[str, TypedValue]:
-        """States of an address by name; empty if it has none. A state whose time to live is over
-        may be among them until the job deletes it.
+        """States of an address by name; empty if the address has none. Expired states may be among
+        them until the job deletes them.
 
         Args:
             typename: type of the function, such as ``com.example/greeter``.
@@ -87,8 +87,9 @@ def states_path(functions: str, id: str) -> str:
 
 
 def states_within(value: Mapping[str, Any], function: FunctionType) -> dict[str, TypedValue]:
-    """States of a function by name, among those of all functions of an id in an answer of the REST
-    API."""
+    """States of a function by name, from an answer of the REST API with the states of all functions
+    of an id.
+    """
     return {
         name: TypedValue(typename, True, base64.b64decode(content["bytes"]))
         for (owner, name), (typename, content, _) in value["map"]

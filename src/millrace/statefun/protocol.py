@@ -1,4 +1,5 @@
-"""Messages of the request-reply protocol, and of the records that functions give to egresses.
+"""Protobuf messages of the request-reply protocol, and of the records that functions give to
+egresses.
 
 The descriptors are built in a pool of their own. An SDK that runs in the same process has the same
 message types in protobuf's common pool.

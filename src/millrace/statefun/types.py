@@ -23,7 +23,7 @@ _CLASSES = {
 
 
 def typed(typename: str, value: Any) -> TypedValue:
-    """Value of a built-in type; of any other type, its bytes.
+    """The Python value of a built-in type as a typed value; for any other type, its bytes.
 
     Raises:
         SerializationError: the value does not belong to the type.

@@ -31,7 +31,7 @@ class EgressRecords(NamedTuple):
     required: Sequence[str]
 
     def parsed(self, value: TypedValue) -> Any:
-        """Message in a value that a function wrote.
+        """The Protobuf message in a value that a function wrote.
 
         Raises:
             SerializationError: the value is of another type or damaged, or lacks a field.

@@ -1,5 +1,6 @@
-"""A Python file with functions of the SDK, which is imported by its path: its name may be that of
-any other module."""
+"""Import of a Python file with functions of the SDK by its path, because its name may equal that of
+another module.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ _NAMES = "millrace_functions_"
 
 @dataclass(frozen=True, slots=True)
 class _FunctionsFile:
-    """Path and content of a file when the job began. Workers that start later have the content,
-    too, whatever the file has become.
+    """Path of a file, and its content at the start of the job. Workers that start later use this
+    content, even if the file has changed since.
 
     Attributes:
         path: path in the process that began.
@@ -79,8 +80,9 @@ class _Loader(ExecutionLoader):
 
 
 class _FunctionsOfFile:
-    """A ``StatefulFunctions`` of a file. A worker takes that of the file which it imports itself,
-    so what is beside the functions in the file need not be pickled."""
+    """A ``StatefulFunctions`` object in a file. Each worker imports the file itself, so that other
+    objects in the file need not be pickled.
+    """
 
     def __init__(self, file: _FunctionsFile, name: str) -> None:
         self._file = file

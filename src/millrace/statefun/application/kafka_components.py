@@ -89,8 +89,9 @@ def _id(message: Any) -> str:
 
 
 def kafka_source(ingress: KafkaIngress) -> KafkaSource[Any]:
-    """Source of an ingress. Topics that a checkpoint has and the ingress no longer names are left
-    out; one that comes back is read from where it was left."""
+    """Kafka source of an ingress. Topics that the ingress no longer names are left out, although a
+    checkpoint has them. A topic that the ingress names again is read from its last offset.
+    """
     builder = KafkaSource.builder()
     for name, value in ingress.properties:
         builder.set_property(name, value)
@@ -149,8 +150,9 @@ def topic_key_value(record: TypedValue) -> KafkaMessage:
 
 
 def kafka_sink(egress: KafkaEgress, job_name: str = "") -> KafkaSink:
-    """Sink of an egress, for records from `topic_key_value`. The prefix of exactly-once is the
-    property ``transactional.id``, or made of the job's name and the egress' id."""
+    """Kafka sink of an egress, for records from `topic_key_value`. The prefix of transactional ids
+    is the property ``transactional.id``, or consists of the job's name and the egress' id.
+    """
     properties = dict(egress.properties)
     prefix = properties.pop(_TRANSACTIONAL_ID, None)
     builder = KafkaSink.builder().set_bootstrap_servers(egress.address)

@@ -68,7 +68,7 @@ class RoutedKinesisRecords(KinesisDeserializationSchema[tuple[RoutableMessage, .
 
 
 def kinesis_source(ingress: KinesisIngress) -> FlinkKinesisConsumer:
-    """Source of an ingress. A record of the source is a tuple of messages."""
+    """Kinesis source of an ingress. A record of the source is a tuple of messages."""
     position = ingress.startup_position
     properties = {
         **_client_properties(ingress.properties),
@@ -138,7 +138,7 @@ def _hash_key(message: KinesisMessage) -> str | None:
 
 
 class _RoutedKinesisSink(Sink[KinesisMessage]):
-    """Writes each record to the stream that it names, at least once."""
+    """Writes each record to the stream that the record names, at least once."""
 
     def __init__(self, properties: KinesisProperties, limits: BatchLimits) -> None:
         self._properties = properties
@@ -180,7 +180,7 @@ class _RoutingWriter(SinkWriter[KinesisMessage]):
 
 
 def kinesis_sink(egress: KinesisEgress) -> Sink[KinesisMessage]:
-    """Sink of an egress, for records from `kinesis_message`."""
+    """Kinesis sink of an egress, for records from `kinesis_message`."""
     properties: Mapping[str, str] = {
         **_client_properties(egress.properties),
         **_place(egress.region, egress.credentials),

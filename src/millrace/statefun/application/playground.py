@@ -257,7 +257,7 @@ def _message(path: str, content_type: str | None, content: bytes) -> RoutableMes
 
 
 class PlaygroundSink(Sink[tuple[str, str]]):
-    """Payloads that people take by ``GET``, in one subtask. A record is from `topic_and_payload`.
+    """Payloads that people take by ``GET``, in one subtask. Records come from `topic_and_payload`.
 
     Args:
         port: port on the loopback interface.
@@ -273,7 +273,7 @@ class PlaygroundSink(Sink[tuple[str, str]]):
 
 
 class _PlaygroundWriter(SinkWriter[tuple[str, str]]):
-    """Keeps payloads until somebody takes them. The oldest go if too many wait."""
+    """Keeps payloads until somebody takes them, up to a limit; the oldest are dropped."""
 
     def __init__(self, port: int, topics: Sequence[str]) -> None:
         waiting: dict[str, deque[str]] = {name: deque(maxlen=_MOST_WAITING) for name in topics}

@@ -1,5 +1,5 @@
-"""Operator of Stateful Functions: takes messages, invokes functions, and carries out what they
-ask for.
+"""Operator of Stateful Functions: receives messages, invokes functions, and applies the effects
+that they return.
 
 Messages are partitioned by the id of their target. For each address at most one batch is in
 flight; what arrives meanwhile waits in the mailbox of the address and goes as one batch. A message
@@ -105,8 +105,9 @@ class DispatchSpec:
 
 
 class DispatchOperator(Operator):
-    """Invokes functions with the messages of one subtask. It takes messages that are lists of
-    endpoints (see `millrace.statefun.dispatch.endpoint_list`) in the place of its own."""
+    """Invokes functions with the messages of one subtask. A message that is a list of endpoints
+    replaces the endpoints (see `millrace.statefun.dispatch.endpoint_list`).
+    """
 
     operator_states = (_ENDPOINTS,)
     message_check = staticmethod(decode_endpoints)

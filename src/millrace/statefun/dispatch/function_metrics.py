@@ -79,7 +79,7 @@ class FunctionMetrics:
         return self._registry.register(path, metric, f"{GROUP}.{name}", variables)
 
     def sent(self, local: int, remote: int, to_egress: int) -> None:
-        """Count what an invocation has sent."""
+        """Count the messages and egress records that an invocation has sent."""
         self.out_local.count += local
         self.out_remote.count += remote
         self.out_egress.count += to_egress
@@ -148,7 +148,7 @@ class DispatchMetrics:
     def look(
         self, mailboxes: Mailboxes, in_flight: Iterable[MessageBatch], states: FunctionStates
     ) -> None:
-        """Look at waiting messages, batches in flight and states, at most once per second."""
+        """Measure waiting messages, batches in flight and states, at most once per second."""
         now = self._clock()
         if now - self._looked < _LOOK_MS:
             return

@@ -45,7 +45,7 @@ class FunctionStates:
         """Number of ids, and addresses and bytes by function type, of the last measurements."""
 
     def known(self, function: FunctionType) -> bool:
-        """Whether states of the function type were registered, or it is known to have none."""
+        """Whether the states of the function type are known, even if it has none."""
         return function in self._specs
 
     def register(self, function: FunctionType, specs: tuple[StateSpec, ...]) -> None:

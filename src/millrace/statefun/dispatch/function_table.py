@@ -1,4 +1,4 @@
-"""Functions of a dispatcher by name, of which the endpoints can be replaced while the job runs."""
+"""Functions of a dispatcher by name. Their endpoints can be replaced while the job runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FunctionTable:
         return (*self._invokers.values(), *self._retired)
 
     def invoker(self, target: Address) -> Invoker:
-        """Invoker of a function: the one for its name before the one for its namespace.
+        """Invoker of a function; an invoker for its name precedes one for its namespace.
 
         Raises:
             InvocationError: there is none, or its URL cannot have the function's name.
@@ -67,8 +67,9 @@ class FunctionTable:
         return invoker
 
     def replace_endpoints(self, endpoints: Iterable[HttpEndpoint]) -> None:
-        """Take other endpoints instead of the present ones. An endpoint that stays as it is keeps
-        its connections; the others end what they have begun."""
+        """Replace the endpoints. An unchanged endpoint keeps its connections; removed ones finish
+        their requests in flight.
+        """
         former = {
             key: invoker
             for key, invoker in self._invokers.items()

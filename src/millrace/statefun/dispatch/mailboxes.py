@@ -17,7 +17,7 @@ _OVERHEAD = 256
 
 
 class _Mailbox:
-    """Messages of one address, in the order of their arrival. There is at least one."""
+    """Messages of one address, in the order of their arrival; never empty."""
 
     __slots__ = ("in_flight", "is_written", "messages", "numbers")
 
@@ -90,7 +90,7 @@ class Mailboxes:
         return bool(self._ready)
 
     def take_ready(self) -> Address:
-        """The address that has been ready longest. There is one."""
+        """The address that has been ready longest. There must be one: see `has_ready`."""
         return Address(*self._ready.popleft())
 
     def sender(self, target: Address) -> PlainAddress | None:
@@ -137,7 +137,7 @@ class Mailboxes:
         self._ready.appendleft(target)
 
     def write(self) -> None:
-        """Write the messages that wait and are not in the table yet."""
+        """Write the waiting messages that the table does not have yet."""
         for target, box in self._unwritten.items():
             for message in islice(box.messages, len(box.numbers), None):
                 self._table.put(target[2], self._next_number, plain(message))

@@ -43,7 +43,7 @@ class InvocationError(JobExecutionError):
 
 
 class EndpointMoved(Exception):
-    """An invocation failed at an endpoint that others have replaced meanwhile."""
+    """An invocation failed at an endpoint that has been replaced meanwhile."""
 
 
 class RoutableMessage(NamedTuple):
@@ -143,7 +143,7 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class MissingStates:
-    """Reply of a function that needs states which the request lacks. It has not run."""
+    """Reply of a function that needs states which the request lacks. The function has not run."""
 
     specs: tuple[StateSpec, ...]
 

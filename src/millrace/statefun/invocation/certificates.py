@@ -27,8 +27,8 @@ class Certificates:
         self._loaded: list[tuple[int, int, int] | None] = []
 
     def context(self) -> ssl.SSLContext:
-        """Context with the present files. While files are being replaced, and do not fit each
-        other, the context stays the former one.
+        """Context with the present files. If replaced files do not fit each other yet, the former
+        context stays.
 
         Raises:
             CertificateFault: the files cannot be loaded, and never could.

@@ -156,8 +156,9 @@ def _make_importable() -> None:
 
 
 class _Addresses(dict[PlainAddress, Any]):
-    """Addresses of the SDK by plain ones. They are frozen, so that invocations share them: one
-    costs a microsecond to make."""
+    """Cache of the SDK's addresses by plain addresses. The SDK's are immutable, so that invocations
+    can share them.
+    """
 
     def __init__(self, make: Any) -> None:
         self._make = make

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 class _Refused(Exception):
-    """A reply that is no success."""
+    """A reply that reports a failure."""
 
     def __init__(self, message: str, is_retried: bool) -> None:
         super().__init__(message)
@@ -205,8 +205,9 @@ class RemoteFunctions:
                 await self._retired.wait()
 
     def retire(self) -> None:
-        """Note that other endpoints have taken over. Requests in flight end here; what fails goes
-        to the other endpoints. Called in any thread."""
+        """Note that other endpoints have taken over. Requests in flight finish here; failed
+        requests are repeated at the other endpoints. Called in any thread.
+        """
         self._is_retired = True
         if self._loop is not None:
             with suppress(RuntimeError):  # the event loop has ended before
@@ -214,7 +215,7 @@ class RemoteFunctions:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the endpoint is retired, and nothing is in flight there."""
+        """Whether the endpoint is retired and has no request in flight."""
         return self._is_retired and not self._calls
 
     def _note_retired(self) -> None:

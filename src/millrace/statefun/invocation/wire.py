@@ -33,7 +33,7 @@ __all__ = ["MalformedReply", "read_reply", "request_bytes"]
 
 
 class MalformedReply(ValueError):
-    """Bytes of a reply that are not of the protocol, or have no meaning in it."""
+    """The bytes of a reply violate the request-reply protocol."""
 
 
 def request_bytes(batch: MessageBatch) -> bytes:
@@ -64,7 +64,7 @@ def _put_value(target: Any, value: PlainValue) -> None:
 
 
 def read_reply(content: bytes, sender: Address) -> Reply:
-    """Reply from its bytes. A reply without content has no effects.
+    """The reply that bytes encode. A reply without content has no effects.
 
     Raises:
         MalformedReply: the bytes are of something else, or a part of them has no meaning.

@@ -1,4 +1,4 @@
-"""Components of a module in a few words."""
+"""Short descriptions of a module's components."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PLAIN_NAMES = ("module", "statefun")
 
 
 class ComponentSummary(NamedTuple):
-    """A component in a few words."""
+    """Short description of a component."""
 
     component: str
     id: str
@@ -41,8 +41,8 @@ def is_module(path: Path) -> bool:
 
 
 def module_name(path: Path) -> str:
-    """Name of a module: that of its file, or that of its directory if most modules have the file's
-    name.
+    """Name of a module: the name of its file, or, for common names such as ``module.yaml``, of its
+    directory.
 
     Example:
         >>> module_name(Path("/srv/shop/module.yaml")), module_name(Path("/srv/cart.yaml"))

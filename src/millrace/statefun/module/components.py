@@ -152,13 +152,15 @@ class HttpEndpoint:
         return f"Basic {b64encode(pair.encode()).decode()}"
 
     def url(self, function: FunctionType) -> str:
-        """URL of a function, without user and password. Whatever its name contains, it stays one
-        segment of the URL: senders choose names."""
+        """URL of a function, without user and password. The function's name is escaped to stay one
+        segment of the URL, because senders choose names.
+        """
         return self.shown_template.replace(FUNCTION_NAME, quote(function.name, safe=""))
 
     def can_name(self, function: FunctionType) -> bool:
-        """Whether the URL can have the function's name. Servers and proxies take ``.`` and ``..``
-        for another path, percent-encoded or not."""
+        """Whether a URL can contain the function's name. Servers and proxies resolve ``.`` and
+        ``..`` to another path, even if they are percent-encoded.
+        """
         segments = urlsplit(self.shown_template).path.split("/")
         named = (s.replace(FUNCTION_NAME, function.name) for s in segments if FUNCTION_NAME in s)
         return not any(segment in (".", "..") for segment in named)
@@ -202,8 +204,9 @@ def _check_template(text: str) -> None:
 
 
 def socket_and_path(path: str) -> tuple[str, str]:
-    """File of a socket and the path that its server gets, in the path of a URL. The file is what
-    ends with the first segment that ends with ``.sock``; it is empty if there is none."""
+    """Path of a socket file and the path for its server, from the path of a URL. The socket file
+    ends with the first segment that ends with ``.sock``; it is empty if there is none.
+    """
     segments = path.split("/")
     for end, segment in enumerate(segments, 1):
         if segment.endswith(".sock"):
@@ -372,13 +375,13 @@ class Module:
         return tuple(c for c in self.components if isinstance(c, HttpEndpoint))
 
     def endpoint(self, function: FunctionType) -> HttpEndpoint | None:
-        """Endpoint of a function: the one with its name before the one with its namespace."""
+        """Endpoint of a function; an endpoint for its name precedes one for its namespace."""
         serving = [endpoint for endpoint in self.endpoints if endpoint.serves(function)]
         return min(serving, key=lambda endpoint: endpoint.name == ANY_NAME, default=None)
 
     def unserved_targets(self, embedded: Container[FunctionType] = ()) -> list[str]:
-        """Messages about targets of ingresses that no endpoint serves: the first message to one
-        would fail the job.
+        """Warnings about targets of ingresses that no endpoint serves. The first message to such a
+        target would fail the job.
 
         Args:
             embedded: functions that run in the workers.

@@ -154,7 +154,7 @@ class Located:
         return amount
 
     def choice(self, known: Iterable[str]) -> str:
-        """One of the known words.
+        """The text, which must be one of the known words.
 
         Raises:
             ModuleError: the value is another word.
@@ -174,7 +174,8 @@ class Located:
         return self.converted(FunctionType.of)
 
     def converted(self, convert: Callable[[str], T]) -> T:
-        """The text in another form. What is wrong with it, ``convert`` says.
+        """The text converted by ``convert``; an error of ``convert`` is raised with the place in
+        the file.
 
         Raises:
             ModuleError: ``convert`` refused it.
