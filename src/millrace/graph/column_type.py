@@ -78,7 +78,7 @@ class ColumnType:
         return arrow_type(self.logical_type)
 
     def as_field(self) -> TypeInformation[Any]:
-        """The type as that of a field of a tuple or class."""
+        """The same type for a field of a tuple or class."""
         kind = self.kind
         return kind if isinstance(kind, TypeInformation) else _LogicalTypeInfo(kind)
 
@@ -125,7 +125,7 @@ class ColumnType:
 
 @dataclasses.dataclass(frozen=True, slots=True, repr=False)
 class _LogicalTypeInfo(TypeInformation[Any]):
-    """Type of a field whose values are those of a DataFrame's column."""
+    """Type of a field whose values are the values of a DataFrame's column."""
 
     kind: LogicalType
 
@@ -181,8 +181,8 @@ def declared_column_type(declared: Declared) -> ColumnType:
 
 
 def result_type(function: Any, declared: Declared | None) -> ColumnType:
-    """Type of a function's results: the declared one, else that of its annotation. Results without
-    either are pickled.
+    """Type of a function's results: the declared type, else the type in its annotation. Results
+    without either are pickled.
 
     Example:
         >>> def length(text: str) -> int: ...

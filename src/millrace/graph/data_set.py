@@ -78,8 +78,9 @@ class DataSet(Generic[T]):
         return self
 
     def unpersist(self) -> Self:
-        """The rows themselves; Spark no longer keeps them. It keeps those of a library algorithm
-        until then."""
+        """The rows themselves; Spark no longer keeps them. The result of a library algorithm is
+        kept until this call.
+        """
         from millrace.spark.graphs.frames import free
 
         free(self._frame)

@@ -41,7 +41,7 @@ class ReduceEdgesFunction(ABC, Generic[T]):
 
     @abstractmethod
     def reduce_edges(self, first_edge_value: T, second_edge_value: T) -> T:
-        """One value for both."""
+        """One value in place of the values of two edges."""
 
 
 class ReduceNeighborsFunction(ABC, Generic[T]):
@@ -49,7 +49,7 @@ class ReduceNeighborsFunction(ABC, Generic[T]):
 
     @abstractmethod
     def reduce_neighbors(self, first_neighbor_value: T, second_neighbor_value: T) -> T:
-        """One value for both."""
+        """One value in place of the values of two neighbours."""
 
 
 class EdgesFunction(ABC):
@@ -61,7 +61,7 @@ class EdgesFunction(ABC):
 
 
 class EdgesFunctionWithVertexValue(ABC):
-    """Function of a vertex and its edges, of which it may have none."""
+    """Function of a vertex and its edges; vertices without edges are included."""
 
     @abstractmethod
     def iterate_edges(
@@ -82,8 +82,9 @@ class NeighborsFunction(ABC):
 
 
 class NeighborsFunctionWithVertexValue(ABC):
-    """Function of a vertex and its edges with the vertices at their other ends, of which it may
-    have none."""
+    """Function of a vertex and its edges with the vertices at their other ends; vertices without
+    edges are included.
+    """
 
     @abstractmethod
     def iterate_neighbors(

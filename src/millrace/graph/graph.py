@@ -188,8 +188,9 @@ class Graph(
 
     @classmethod
     def from_graphframe(cls, graph: Any) -> Graph[Any, Any, Any]:
-        """A graph of GraphFrames. The value of a vertex or an edge is its only further column, or
-        a row of all of them."""
+        """A graph of GraphFrames. The further columns of a vertex or an edge become its value: a
+        single column as it is, several as a row.
+        """
         return cls.from_vertices_and_edges(
             vertices_of_frame(graph.vertices, ("id",), VERTEX_COLUMNS[:1]),
             vertices_of_frame(graph.edges, ("src", "dst"), EDGE_COLUMNS[:2]),
@@ -205,7 +206,7 @@ class Graph(
 
 
 class _OfId:
-    """Function of a vertex that calls one of its id."""
+    """Adapter: a function of a vertex that calls a function of the vertex's id."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function

@@ -1,4 +1,4 @@
-"""`GraphBase`: the vertices and edges of a graph, and what can be read from them."""
+"""`GraphBase`: the vertices and edges of a graph, and methods that read them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Vertices, edges and other rows from what programs have: collections, DataFrames, Arrow tables,
-pandas, tables of SQL and bounded streams."""
+"""Vertices, edges and other rows from objects of a program: collections, DataFrames, Arrow tables,
+pandas, tables of SQL and bounded streams.
+"""
 
 from __future__ import annotations
 

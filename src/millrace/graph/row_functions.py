@@ -47,7 +47,7 @@ class RowReader:
 
 @dataclass(frozen=True, slots=True)
 class MapRows:
-    """Results of a function beside columns of the row.
+    """Calls a function for each row, and puts the results behind columns of the row.
 
     Args:
         method: method of the graph, for messages.
@@ -159,7 +159,7 @@ class GroupVertex:
 
 @dataclass(frozen=True, slots=True)
 class FlatMapGroups:
-    """Results of a function of each id and its rows. The rows of an id follow one another.
+    """Calls a function of each id and its rows. The rows of an id must follow one another.
 
     Args:
         function: function of an id, or of the vertex with ``vertex``, and of the list of its rows.

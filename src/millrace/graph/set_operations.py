@@ -23,9 +23,9 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
     """Methods that combine a graph with another one, or with some vertices or edges."""
 
     def union(self, graph: GraphBase[K, VV, EV]) -> Self:
-        """The vertices and edges of both graphs. Equal vertices occur once; edges stay as often as
-        they are. If the vertices of one graph have no values, a vertex of both graphs has the other
-        one's value.
+        """The vertices and edges of both graphs. Equal vertices occur once; no edge is left out,
+        even if it occurs twice. If the vertices of one graph have no values, a vertex of both
+        graphs has the other one's value.
 
         Raises:
             JobDefinitionError: ids or values of the graphs have different types.
@@ -90,7 +90,7 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         return type(self)(_union(self.get_vertices(), added), self.get_edges())
 
     def add_edge(self, source: Any, target: Any, edge_value: EV | None = None) -> Self:
-        """The graph with an edge, and with its vertices if it does not have them.
+        """The graph with an edge, and with the ends of the edge if they are no vertices yet.
 
         Args:
             source: the `Vertex`, a pair of id and value, at which the edge begins.
@@ -133,12 +133,12 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         return graph
 
     def remove_edge(self, edge: Edge[K, Any] | Sequence[Any]) -> Self:
-        """The graph without all edges with the source and target of this one."""
+        """The graph without all edges that have the source and target of the given edge."""
         return self.remove_edges([edge])
 
     def remove_edges(self, edges: Any) -> Self:
-        """The graph without all edges that have the source and target of one of these. The
-        vertices stay.
+        """The graph without all edges that have the source and target of one of the given edges.
+        The vertices stay.
 
         Args:
             edges: rows of source, target and, without meaning, value.

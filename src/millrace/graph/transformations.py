@@ -59,8 +59,9 @@ class GraphTransformations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         return self._with(vertices=frame, vertex_type=kind)
 
     def map_edges(self, function: Any, value_type: Any = None, *, vectorized: bool = False) -> Any:
-        """The graph with other values of its edges; see `map_vertices`. The function is one of an
-        `Edge`, or of the columns ``source``, ``target`` and ``value``."""
+        """The graph with other values of its edges; see `map_vertices`. The function takes an
+        `Edge`, or the columns ``source``, ``target`` and ``value``.
+        """
         frame, kind = self._mapped_values(
             "map_edges", self.edges, function, value_type, vectorized, self._edge_reader()
         )
@@ -178,7 +179,8 @@ class GraphTransformations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
 
     def subgraph(self, vertex_filter: Any, edge_filter: Any) -> Self:
         """The vertices for which the first function returns true, and the edges between them for
-        which the second one does; see `filter_on_vertices`."""
+        which the second function returns true; see `filter_on_vertices`.
+        """
         return self.filter_on_edges(edge_filter).filter_on_vertices(vertex_filter)
 
     def reverse(self) -> Self:
@@ -201,7 +203,8 @@ class GraphTransformations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         function: Callable[[Any, Any], Any] | VertexJoinFunction,
         value_type: Any = None,
     ) -> Any:
-        """The graph with values that a function makes of a vertex's value and an input's.
+        """The graph with new vertex values: a function of the vertex's value and the value of the
+        input row with its id.
 
         Vertices without an input keep their values. Of several inputs with one id an arbitrary one
         counts.
@@ -226,9 +229,10 @@ class GraphTransformations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         function: Callable[[Any, Any], Any] | EdgeJoinFunction,
         value_type: Any = None,
     ) -> Any:
-        """The graph with values that a function makes of an edge's value and that of an input with
-        the same source and target; see `join_with_vertices`. Inputs are rows of source, target and
-        value."""
+        """The graph with new edge values: a function of the edge's value and the value of the input
+        row with the same source and target; see `join_with_vertices`. Inputs are rows of source,
+        target and value.
+        """
         return self._joined_edges(
             "join_with_edges", ("source", "target"), inputs, function, value_type
         )
@@ -239,8 +243,10 @@ class GraphTransformations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         function: Callable[[Any, Any], Any] | EdgeJoinFunction,
         value_type: Any = None,
     ) -> Any:
-        """The graph with values that a function makes of an edge's value and that of an input whose
-        id is the edge's source; see `join_with_vertices`. Inputs are rows of id and value."""
+        """The graph with new edge values: a function of the edge's value and the value of the input
+        row whose id is the edge's source; see `join_with_vertices`. Inputs are rows of id and
+        value.
+        """
         return self._joined_edges(
             "join_with_edges_on_source", ("source",), inputs, function, value_type
         )
@@ -251,8 +257,10 @@ class GraphTransformations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         function: Callable[[Any, Any], Any] | EdgeJoinFunction,
         value_type: Any = None,
     ) -> Any:
-        """The graph with values that a function makes of an edge's value and that of an input whose
-        id is the edge's target; see `join_with_vertices`. Inputs are rows of id and value."""
+        """The graph with new edge values: a function of the edge's value and the value of the input
+        row whose id is the edge's target; see `join_with_vertices`. Inputs are rows of id and
+        value.
+        """
         return self._joined_edges(
             "join_with_edges_on_target", ("target",), inputs, function, value_type
         )

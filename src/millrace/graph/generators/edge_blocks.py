@@ -42,8 +42,8 @@ class GraphGenerator(ABC):
     _parallelism: int | None = None
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Number of tasks that generate the graph; by default one per core. The graph does not
-        depend on it.
+        """Set the number of tasks that generate the graph; by default one per core. The graph does
+        not depend on it.
 
         Raises:
             JobDefinitionError: the number is not positive.
@@ -60,7 +60,7 @@ class GraphGenerator(ABC):
     @property
     @abstractmethod
     def units(self) -> int:
-        """Number of units, of which edges are made independently of each other."""
+        """Number of units. The edges of each unit are generated independently of other units."""
 
     @abstractmethod
     def edges_of(self, start: int, stop: int, block: int) -> Ends:

@@ -45,8 +45,9 @@ class RMatGraph(GraphGenerator):
         self._noise = 0.0
 
     def set_constants(self, a: float, b: float, c: float) -> Self:
-        """Probabilities of three quadrants: of edges within the first half of the ids, from the
-        first to the second half, and from the second to the first. The fourth has the rest.
+        """Set the probabilities of three quadrants: of edges within the first half of the ids, from
+        the first to the second half, and from the second to the first. The fourth quadrant has the
+        rest.
 
         Raises:
             JobDefinitionError: a probability is negative, or their sum is greater than 1.

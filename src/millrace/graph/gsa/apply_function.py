@@ -1,4 +1,4 @@
-"""ApplyFunction: makes a vertex's new value of what was gathered for it."""
+"""ApplyFunction: makes a vertex's new value from the value gathered for it."""
 
 from __future__ import annotations
 

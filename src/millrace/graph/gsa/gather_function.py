@@ -31,8 +31,9 @@ class Neighbor(NamedTuple, Generic[VV, EV]):
 
 class GatherFunction(IterationFunction, ABC, Generic[VV, EV, M]):
     """Function that is called in each superstep for each edge of a neighbour whose value was set in
-    the superstep before; in the first one, for all. Gelly: ``GatherFunction`` of gather-sum-apply
-    iterations."""
+    the previous superstep; in the first superstep, for all edges. Gelly: ``GatherFunction`` of
+    gather-sum-apply iterations.
+    """
 
     @abstractmethod
     def gather(self, neighbor: Neighbor[VV, EV]) -> M:

@@ -1,4 +1,4 @@
-"""SumFunction: makes one value of two gathered ones."""
+"""SumFunction: combines two gathered values into one."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ class SumFunction(IterationFunction, ABC, Generic[VV, EV, M]):
 
     @abstractmethod
     def sum(self, arg0: M, arg1: M) -> M:
-        """One value for both."""
+        """One value in place of two gathered values."""

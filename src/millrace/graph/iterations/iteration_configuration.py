@@ -80,7 +80,7 @@ class IterationConfiguration:
         self, directory: str, supersteps: int | None = None, seconds: float | None = 10.0
     ) -> None:
         """Make checkpoints between supersteps. If a process is lost, or the program is started
-        again with the same graph, the iteration goes on from the newest one.
+        again with the same graph, the iteration continues from the newest checkpoint.
 
         Args:
             directory: path or URI that the driver and all workers reach, for this run alone.

@@ -1,4 +1,4 @@
-"""IterationContexts: the functions of an iteration in one task, and what they see of supersteps."""
+"""IterationContexts: the functions of an iteration in one task, and their views of supersteps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["IterationContexts", "IterationPlan", "user_failure"]
 
 @dataclass(frozen=True, slots=True)
 class IterationPlan:
-    """An iteration as its tasks know it."""
+    """Description of an iteration that each task receives."""
 
     ids: ColumnType
     input_values: ColumnType
@@ -68,8 +68,9 @@ class IterationContexts:
 
     @contextmanager
     def superstep_of(self, number: int, name: str) -> Iterator[None]:
-        """Context in which a function sees a superstep: before and after it, its own methods for
-        that are called."""
+        """Run the block as a superstep of a function: `pre_superstep` is called before it, and
+        `post_superstep` after it.
+        """
         function = self.functions[name]
         context: SuperstepContext = function._context
         context.number, context.previous = number, self.previous
@@ -102,7 +103,7 @@ class IterationContexts:
 
 
 def user_failure(error: Exception, function: object, method: str, place: str) -> UserFunctionError:
-    """Error of a user's function, with the place at which it was.
+    """Error of a user's function, with the vertex and the superstep in which it failed.
 
     Args:
         place: text that names the vertex and the superstep.

@@ -1,4 +1,4 @@
-"""IterationFunction: what functions of all models can ask for in a superstep."""
+"""IterationFunction: values and methods that functions of all models have in a superstep."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class SuperstepContext:
 class IterationFunction:
     """Base of the functions of an iteration. Each task has its own copy of a function. Values that
     a function keeps in its fields from one superstep to the next are in no checkpoint: they belong
-    into vertices or aggregators."""
+    in vertices or aggregators.
+    """
 
     _context = SuperstepContext()
 
@@ -51,7 +52,7 @@ class IterationFunction:
         return self._context.aggregators.get(name)
 
     def get_previous_iteration_aggregate(self, name: str) -> Any:
-        """The aggregate of all vertices in the superstep before; None in the first superstep."""
+        """The aggregate of all vertices in the previous superstep; None in the first superstep."""
         return self._context.previous.get(name)
 
     def get_broadcast_set(self, name: str) -> list[Any]:

@@ -28,7 +28,7 @@ class IterationProgram(SuperstepProgram):
 
     @property
     def previous(self) -> dict[str, Any]:
-        """Aggregates of the superstep before."""
+        """Aggregates of the previous superstep."""
         return self.contexts.previous
 
     @previous.setter

@@ -1,4 +1,4 @@
-"""The run of an iteration on a graph, whichever its model."""
+"""The run of an iteration of any model on a graph."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class IterationRun:
 
 
 def require_kind(method: str, **functions: tuple[object, tuple[type, ...]]) -> None:
-    """Raise unless each function is of one of its classes.
+    """Check that each function has one of the classes allowed for it.
 
     Raises:
         JobDefinitionError: one is not; the message names the classes.

@@ -90,7 +90,7 @@ def numbers_of(partition: GraphPartition) -> npt.NDArray[np.int64]:
 
 
 def numbered(count: int, partition: GraphPartition) -> npt.NDArray[np.int64]:
-    """Numbers, unique in the graph, of so many things of a task, such as its vertices."""
+    """Numbers, unique in the graph, for ``count`` objects of a task, such as its vertices."""
     return np.arange(count) * partition.parallelism + partition.index
 
 
@@ -117,8 +117,9 @@ def in_edges(
 
 
 def distinct_neighbours(partition: GraphPartition, exchange: GraphExchange) -> View:
-    """View with an edge to each distinct neighbour, whichever the direction, and no self-loops.
-    Values are the bits ``OUT`` and ``IN``."""
+    """View with an edge to each distinct neighbour in either direction, and no self-loops. Values
+    are the bits ``OUT`` and ``IN``.
+    """
     numbers = numbers_of(partition)
     targets = exchange.pull(numbers)[partition.targets]
     out_keys = _flagged(partition.sources, targets, OUT, numbers)

@@ -15,7 +15,7 @@ _REDUCE: dict[Reduction, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": n
 
 
 def offsets_of(counts: Array) -> npt.NDArray[np.int64]:
-    """Begins of segments with these lengths, and the end of the last one."""
+    """Starts of segments with these lengths, and the end of the last one."""
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets
@@ -33,7 +33,7 @@ def entries(offsets: Array, segments: Array) -> tuple[npt.NDArray[np.int64], Arr
 
 
 def runs(sorted_keys: Array) -> npt.NDArray[np.int64]:
-    """Begins of the runs of equal keys."""
+    """Starts of the runs of equal keys."""
     if not len(sorted_keys):
         return np.zeros(0, dtype=np.int64)
     is_first = np.empty(len(sorted_keys), dtype=bool)
@@ -53,7 +53,7 @@ def combined(keys: Array, values: Array, reduction: Reduction) -> tuple[Array, A
 
 
 def first_of_greatest(segments: Array, sizes: Array, labels: Array) -> tuple[Array, Array, Array]:
-    """Per segment the greatest size, and the greatest of the labels that have it.
+    """For each segment, the greatest size, and the greatest label with this size.
 
     Args:
         segments: ascending, with repetitions.

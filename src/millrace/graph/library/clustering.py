@@ -31,7 +31,7 @@ _BUFFERED = 1 << 20
 
 
 class LocalClusteringCoefficient(RowsAlgorithm):
-    """Share of the possible edges between a vertex's neighbours that there are.
+    """Share of the possible edges between a vertex's neighbours that exist.
 
     Rows of the result: the id, ``degree``, ``triangle_count``, and ``score``, which is NaN for
     vertices with less than two neighbours. The degree is the number of distinct neighbours.
@@ -130,8 +130,8 @@ class GlobalClusteringCoefficientResult:
 
 
 class GlobalClusteringCoefficient(SuperstepAnalytic[GlobalClusteringCoefficientResult]):
-    """Share of the pairs of edges with a common end whose other ends are neighbours, whatever the
-    directions of edges: a pair of neighbours counts once, also if edges lead in both directions.
+    """Share of the pairs of edges with a common end whose other ends are neighbours. Directions do
+    not count: a pair of neighbours counts once, even if edges lead in both directions.
 
     Costs as `TriangleCount`. Gelly's directed and undirected variants are the same.
     """

@@ -95,7 +95,8 @@ class _CommunityProgram(SuperstepProgram):
 
 
 def best_scored(vertices: Array, labels: Array, scores: Array) -> tuple[Array, Array, Array]:
-    """The label of each vertex whose scores sum to most, and its greatest score.
+    """For each vertex, the label whose scores have the greatest sum, and this label's greatest
+    score.
 
     Scores are added in ascending order, so that sums do not depend on how the graph is divided.
 

@@ -30,9 +30,9 @@ _PLAIN = 6
 
 
 class ConnectedComponents(RowsAlgorithm):
-    """Weakly connected components: vertices between which there is a path, whatever the direction
-    of its edges, get the same value, which is the least of the values that they had. If vertices
-    have no values, it is the least of their ids.
+    """Weakly connected components: vertices that are connected by a path, whatever the direction of
+    its edges, get the same value. This value is the least of the values of these vertices, or,
+    without values, the least of their ids.
 
     Rows of the result: the id, and ``value``.
 

@@ -93,7 +93,7 @@ class _LabelPropagationProgram(SuperstepProgram):
 
 
 def most_frequent(vertices: Array, labels: Array) -> tuple[Array, Array, Array]:
-    """The most frequent label of each vertex, the greatest of several.
+    """The most frequent label of each vertex; of equally frequent labels, the greatest.
 
     Args:
         vertices: ascending, with repetitions.

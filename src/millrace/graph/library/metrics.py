@@ -66,7 +66,7 @@ class VertexMetricsResult:
 
     @property
     def density(self) -> float:
-        """Share of the possible edges that there are; NaN with less than two vertices."""
+        """Share of the possible edges that exist; NaN with less than two vertices."""
         pairs = self.number_of_vertices * (self.number_of_vertices - 1)
         if not pairs:
             return nan
@@ -130,9 +130,9 @@ class EdgeMetricsResult:
 
 
 class EdgeMetrics(SuperstepAnalytic[EdgeMetricsResult]):
-    """Pairs of edges that a search for triangles or rectangles looks at. ``graph.run`` returns an
-    `EdgeMetricsResult`. Of vertices with equal degrees, the one with the greater id counts as
-    higher. Gelly's variants ``library.metric.directed.EdgeMetrics`` and ``.undirected`` are the
+    """Pairs of edges that a search for triangles or rectangles compares. ``graph.run`` returns an
+    `EdgeMetricsResult`. If two vertices have equal degrees, the vertex with the greater id counts
+    as higher. Gelly's variants ``library.metric.directed.EdgeMetrics`` and ``.undirected`` are the
     same here, because directions, self-loops and parallel edges do not count.
 
     Costs a sort of the edges, and one of the ids.

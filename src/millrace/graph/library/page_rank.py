@@ -23,7 +23,7 @@ __all__ = ["PageRank", "WeightedPageRank"]
 
 
 class PageRank(RowsAlgorithm):
-    """Scores that sum to 1: the chance to be at a vertex for one who follows links at random.
+    """Scores that sum to 1: the probability that a random walk along the edges is at a vertex.
 
     Each vertex divides its score among its out-edges; vertices without out-edges divide theirs
     among all. Parallel edges count one by one. Gelly: ``library.linkanalysis.PageRank``.
@@ -128,8 +128,8 @@ class _PageRankProgram(SuperstepProgram):
 
 
 class WeightedPageRank(RowsAlgorithm):
-    """Scores by the values of edges, which are the shares of a vertex's score that they take on,
-    divided by its number of out-edges. Gelly: ``library.PageRank``.
+    """Scores with weighted edges: an edge passes on its value times the score of its source,
+    divided by the source's number of out-edges. Gelly: ``library.PageRank``.
 
     Vertices without out-edges keep nothing, so scores sum to 1 only if each vertex has one and the
     values of a vertex's edges are 1 on average. Rows of the result: the id, and ``value``.

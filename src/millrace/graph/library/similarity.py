@@ -106,8 +106,9 @@ def _checked(score: Fraction | None, name: str) -> Fraction | None:
 
 
 class _PairProgram(SuperstepProgram):
-    """Sums something over the shared neighbours of pairs. A pair is kept by the task of the vertex
-    with the lower number."""
+    """Sums a value over the shared neighbours of pairs. A pair is kept by the task of the vertex
+    with the lower number.
+    """
 
     def _sums(self, view: View, addends: Array) -> tuple[Array, Array, Array]:
         """The sum of each pair.

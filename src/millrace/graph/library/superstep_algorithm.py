@@ -90,7 +90,7 @@ class SuperstepAlgorithm(ABC, Generic[R]):
 
     @abstractmethod
     def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> R:
-        """Result of the algorithm from that of the program."""
+        """Result of the algorithm, made from the program's result."""
 
     def prepared_edges(self) -> Callable[[Iterator[Any]], Iterator[Any]] | None:
         """Function that maps the edges of each partition of Spark before they go to their tasks;
@@ -171,7 +171,7 @@ def _row(name: str, columns: tuple[str, ...]) -> Callable[..., Any]:
 
 
 def at_least_one(number: int | None, name: str) -> int | None:
-    """A parameter that counts something.
+    """The parameter, after a check that it is at least 1.
 
     Raises:
         JobDefinitionError: it is less than 1.
@@ -182,7 +182,7 @@ def at_least_one(number: int | None, name: str) -> int | None:
 
 
 def between_zero_and_one(number: float, name: str) -> float:
-    """A parameter that is a share.
+    """The parameter, after a check that it is greater than 0 and less than 1.
 
     Raises:
         JobDefinitionError: it is not greater than 0 and less than 1.
@@ -195,7 +195,7 @@ def between_zero_and_one(number: float, name: str) -> float:
 def require_an_end(
     name: str, max_iterations: int | None, convergence_threshold: float | None
 ) -> None:
-    """Check that an algorithm ends.
+    """Check that an iterative algorithm has a limit or a threshold that ends it.
 
     Raises:
         JobDefinitionError: there is neither a limit nor a threshold, or the threshold is not

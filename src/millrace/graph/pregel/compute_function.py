@@ -20,7 +20,9 @@ M = TypeVar("M")
 
 
 class EdgeUse:
-    """The edges of the vertex that a function is called for, which it may read or send along."""
+    """Edges of the vertex for which a function is called: the function may either read them or send
+    along them.
+    """
 
     def __init__(self, program: Any) -> None:
         self._edges: Callable[[int], list[Edge[Any, Any]]] = program.edges_of
@@ -77,11 +79,15 @@ class ComputeFunction(IterationFunction, ABC, Generic[K, VV, EV, M]):
         """Read messages, set the vertex's value, and send messages for the next superstep."""
 
     def get_edges(self) -> list[Edge[K, EV]]:
-        """The out-edges of the vertex. Excludes `send_message_to_all_neighbors`."""
+        """The out-edges of the vertex. A call for a vertex may use this method or
+        `send_message_to_all_neighbors`, not both.
+        """
         return self._use.edges()
 
     def send_message_to_all_neighbors(self, message: M) -> None:
-        """Send a message to the targets of all out-edges. Excludes `get_edges`."""
+        """Send a message to the targets of all out-edges. A call for a vertex may use this method
+        or `get_edges`, not both.
+        """
         self._use.send_to_all(message)
 
     def send_message_to(self, target: K, message: M) -> None:

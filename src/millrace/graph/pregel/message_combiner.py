@@ -1,4 +1,4 @@
-"""MessageCombiner: makes one message of several ones for the same vertex."""
+"""MessageCombiner: combines several messages for the same vertex into one."""
 
 from __future__ import annotations
 

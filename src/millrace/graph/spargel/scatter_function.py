@@ -18,8 +18,9 @@ EV = TypeVar("EV")
 
 
 class ScatterFunction(DegreeFunction, ABC, Generic[K, VV, M, EV]):
-    """Function that is called in each superstep for each vertex whose value was set in the one
-    before; in the first superstep, for all. Gelly: ``ScatterFunction``."""
+    """Function that is called in each superstep for each vertex whose value was set in the previous
+    superstep; in the first superstep, for all vertices. Gelly: ``ScatterFunction``.
+    """
 
     _use: EdgeUse
     _direction = EdgeDirection.OUT
@@ -33,12 +34,15 @@ class ScatterFunction(DegreeFunction, ABC, Generic[K, VV, M, EV]):
         return self._direction
 
     def get_edges(self) -> list[Edge[K, EV]]:
-        """The edges of the vertex in the direction of messages. Excludes
-        `send_message_to_all_neighbors`."""
+        """The edges of the vertex in the direction of messages. A call for a vertex may use this
+        method or `send_message_to_all_neighbors`, not both.
+        """
         return self._use.edges()
 
     def send_message_to_all_neighbors(self, message: M) -> None:
-        """Send a message along all edges in the direction of messages. Excludes `get_edges`."""
+        """Send a message along all edges in the direction of messages. A call for a vertex may use
+        this method or `get_edges`, not both.
+        """
         self._use.send_to_all(message)
 
     def send_message_to(self, target: K, message: M) -> None:

@@ -35,7 +35,9 @@ class Adjacency:
         return self._index.counts(nodes)
 
     def of(self, nodes: Positions) -> tuple[_Integers, _Integers]:
-        """All entries of nodes: for each the index in ``nodes``, and the entry."""
+        """All entries of some nodes: for each entry, the index of its node in ``nodes``, and the
+        entry.
+        """
         return self._owners(nodes), self._index.rows(nodes)
 
     def add(self, nodes: Positions, entries: Positions) -> None:
@@ -43,7 +45,7 @@ class Adjacency:
         self._index.add(nodes, entries)
 
     def remove(self, nodes: Positions, entries: Positions) -> None:
-        """Remove entries of nodes. It costs as much as the nodes have entries."""
+        """Remove entries of nodes. The time grows with the number of all entries of these nodes."""
         nodes_once = distinct(nodes)
         owners, index = self._owners(nodes_once), np.searchsorted(nodes_once, nodes)
         # an entry is an edge, which may be at both of its ends: the pair tells them apart

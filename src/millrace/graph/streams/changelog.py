@@ -1,4 +1,4 @@
-"""Changes of results as rows of a changelog, and the pace at which operators give them."""
+"""Changes of results as rows of a changelog, and the pace at which operators emit them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ def changelog(
 
 
 class PacedOperator(Operator):
-    """Base of operators whose results cost more than the changes that lead to them.
+    """Base of operators that compute results at intervals, because a result costs more than the
+    changes that lead to it.
 
     Within an epoch, results are given when there is no more input for now, but not again before
     several times the duration of the last round has passed. At the end of an epoch they are always

@@ -28,7 +28,7 @@ _LEFT, _RIGHT, _ODD = range(3)
 
 
 class Shown(Enum):
-    """Results of an operator of components."""
+    """The results that an operator of components emits."""
 
     COMPONENTS = "components"
     """Each vertex with the smallest vertex of its component."""

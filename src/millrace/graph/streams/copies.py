@@ -1,4 +1,4 @@
-"""Copies of edges: how many there are after each of a batch of changes."""
+"""Numbers of copies of edges after each change of a batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Counted:
-    """Copies around each row of a batch of changes.
+    """Numbers of copies of each row's edge before and after the row, for a batch of changes.
 
     Attributes:
         before: number of copies of the row's edge before the row.
@@ -29,7 +29,7 @@ class Counted:
 
     @property
     def counts(self) -> npt.NDArray[np.bool_]:
-        """Whether each row counts: a removal of an edge that is not there does not."""
+        """Mask of the rows that have an effect: the removal of a missing edge has none."""
         counts: npt.NDArray[np.bool_] = self.before != self.after
         return counts
 
@@ -74,8 +74,8 @@ def count_both_ways(
     forward: _Integers,
     backward: _Integers,
 ) -> None:
-    """Count the copies of edges that lead from the lesser vertex to the other one, and of those
-    that lead back.
+    """Count separately the copies of edges from the lesser vertex to the other one, and of edges in
+    the opposite direction.
 
     Args:
         slots: slot of each row's pair of vertices.

@@ -1,4 +1,4 @@
-"""Edge changes as columns, which all operators of graph streams take and give.
+"""Edge changes as columns, which all operators of graph streams receive and emit.
 
 A change has an edge's source and target, its value if it has one, and the number of copies by which
 it changes the graph: 1 for an addition, -1 for a removal.

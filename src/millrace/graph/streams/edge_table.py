@@ -1,4 +1,4 @@
-"""Edges of one subtask with their copies, which tell what a change of an edge does."""
+"""Edges of one subtask with their numbers of copies, which determine the effect of a change."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def slot_table(context: OperatorContext, name: str, columns: ColumnsOf) -> SlotT
 
 
 class EdgesOperator(Operator):
-    """Passes on the changes that count: a removal of an edge that is not there does not.
+    """Passes on the changes that have an effect, and drops removals of missing edges.
 
     The input is distributed by the ends of the edges.
 

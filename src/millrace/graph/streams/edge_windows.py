@@ -58,8 +58,8 @@ class NeighboursOperator(Operator):
 
 
 class EdgeWindows:
-    """Edges that are added in a window of time, by vertex. A removal has no effect: a window is
-    about what happened in it.
+    """Edges that are added in a window of time, by vertex. A removal has no effect, because a
+    window shows the additions within it.
 
     Made by `GraphStream.slice`. Gelly-streaming calls it ``SnapshotStream``.
     """

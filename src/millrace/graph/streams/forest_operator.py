@@ -1,4 +1,4 @@
-"""Sparsification: each subtask keeps its edges, and sends on only a spanning forest of them.
+"""Sparsification: each subtask keeps its edges, and sends on only the edges of a spanning forest.
 
 Components of the whole graph are those of the forests' union, which is small. A removal of an edge
 that is in no forest goes no further than its subtask.
@@ -35,7 +35,7 @@ def edge_keys(kind: pa.DataType) -> tuple[pa.DataType, pa.DataType]:
 
 
 class ForestOperator(PacedOperator):
-    """Keeps the edges of a subtask and sends the changes of a spanning forest of them.
+    """Keeps the edges of a subtask, and sends the changes of their spanning forest.
 
     With a double cover, each vertex is two nodes, and an edge leads from either of one vertex to
     the other one of the other vertex: two nodes of a vertex are connected if an odd cycle is in

@@ -53,7 +53,7 @@ class Messages(NamedTuple):
 
 
 class _Bundle(NamedTuple):
-    """Messages of a subtask to another one in a step, or a part of them.
+    """Messages from one subtask to another in a step, or a part of these messages.
 
     Args:
         target, sender: indices of subtasks.
@@ -143,7 +143,7 @@ class LockstepOperator(PacedOperator, IterationHeadOperator):
 
     @abstractmethod
     def receive(self, phase: int, rows: pa.RecordBatch) -> Messages | None:
-        """Process messages; returns those that follow."""
+        """Process messages; returns the messages that follow from them."""
 
     @abstractmethod
     def end_round(self, note: int) -> None:
@@ -155,11 +155,13 @@ class LockstepOperator(PacedOperator, IterationHeadOperator):
 
     @abstractmethod
     def progress(self) -> Any:
-        """State of the open round that no table holds: what it goes on with after a restore."""
+        """State of the open round that no table holds, but that a restored subtask needs to
+        continue the round.
+        """
 
     @abstractmethod
     def resume(self, progress: Any) -> None:
-        """Go on with a round, after a restore."""
+        """Continue a round after a restore."""
 
     # -- lifecycle -------------------------------------------------------------------------
 

@@ -15,8 +15,8 @@ _SPARE = 1 << 16
 
 
 class NodeNumbers:
-    """Numbers of the vertices that a subtask knows. It is no state: numbers are given again after
-    a restore.
+    """Numbers of the vertices that a subtask knows. They are not stored: vertices get new numbers
+    after a restore.
 
     Args:
         kinds: types of the ids; several if a vertex is known by several columns.
@@ -42,12 +42,13 @@ class NodeNumbers:
         return self._table.slots_of(ids, create=False)
 
     def ids(self, numbers: Positions) -> pa.Array:
-        """Vertices with these numbers: the last column if there are several."""
+        """Vertices with these numbers; if several columns identify a vertex, its last column."""
         return self._table.keys_at(numbers)[-1]
 
     def is_sparse(self, edges: int) -> bool:
-        """Whether so many of the numbers belong to vertices that have left that numbers should be
-        given anew, judged by the number of edges."""
+        """Whether so many vertices have left, compared with the number of edges, that numbering
+        should start anew.
+        """
         return self.count > 4 * edges + _SPARE
 
     @property

@@ -100,7 +100,7 @@ class SpanningForest:
         self.reach(int(max(x.max(), y.max())) + 1)
 
     def reach(self, nodes: int) -> None:
-        """Have at least so many nodes."""
+        """Grow to at least this number of nodes."""
         if nodes > self.nodes:
             self.label = np.concatenate([self.label, np.arange(self.nodes, nodes)])
 
@@ -125,14 +125,13 @@ class SpanningForest:
         return joined
 
     def cut(self, edges: Positions) -> bool:
-        """Take edges away; returns whether any of them was in the forest. `repair` must follow
-        then."""
+        """Remove edges; returns whether any of them was in the forest. `repair` must follow."""
         was_in_tree = self._in_tree.take(edges)
         self._in_tree[edges] = False
         return bool(was_in_tree.any())
 
     def repair(self, edges: Positions) -> tuple[Positions, Positions]:
-        """Make the forest anew of what it has, and of others of all ``edges``.
+        """Rebuild the forest from its own edges, and from others of all ``edges``.
 
         Returns:
             The edges that are in the forest now and were not, and those that no longer are.
@@ -147,5 +146,5 @@ class SpanningForest:
         return self.link(edges), left
 
     def assume(self, edges: Positions) -> None:
-        """Take edges for the forest, which may have cycles, until `repair`."""
+        """Use these edges as the forest until `repair`, although they may have cycles."""
         self._in_tree[edges] = True

@@ -25,7 +25,7 @@ _Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SumSpec:
-    """Sums by vertex, and those that are shown.
+    """The sums that an operator keeps for each vertex, and the sums among them that it emits.
 
     Attributes:
         columns: names of the summed columns. A vertex whose sums are all 0 is forgotten.
