@@ -225,7 +225,7 @@ class Pattern(Quantified, PatternDiagrams):
         return self._name
 
     def get_previous(self) -> Pattern | None:
-        """The part before; None for the first."""
+        """The part before this one; None for the first part."""
         return self._previous
 
     def get_condition(self) -> Condition | None:

@@ -153,7 +153,7 @@ class LocalExecutor:
         return lambda name, pieces: write_segment(job_dir, name, pieces, plan.durable)
 
     def end_reading(self) -> None:
-        """Do nothing: an epoch reads what is there."""
+        """Do nothing: an epoch reads only the records that are available."""
 
     def cancel(self, only: tuple[int, int] | None = None) -> None:
         """Do nothing: nothing runs in the background."""

@@ -149,8 +149,9 @@ class OperatorHarness:
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
         """Process one record; ``timestamp`` is its event time in ms since the Unix epoch. If the
-        operator has several inputs, its first one gets the record, or the one that is not
-        broadcast."""
+        operator has several inputs, the record goes to the first input, or to the input that is not
+        broadcast.
+        """
         self.process_elements([value], None if timestamp is None else [timestamp])
 
     def process_elements(self, values: list[Any], timestamps: list[int] | None = None) -> None:

@@ -37,7 +37,9 @@ Descriptors = Sequence[MapStateDescriptor[Any, Any]]
 def operator_stream(
     what: Any, key_by: Any, key_by2: Any, broadcast_state: Descriptors
 ) -> DataStream[Any]:
-    """The stream that ``what`` stands for; raises JobDefinitionError for anything else."""
+    """The stream with the operator to test: ``what`` itself, or a stream made with it; raises
+    JobDefinitionError for objects that make no stream.
+    """
     if isinstance(what, DataStream):
         return what
     env = StreamExecutionEnvironment.get_execution_environment()

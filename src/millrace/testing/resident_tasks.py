@@ -58,13 +58,13 @@ class ThreadStarter:
         return Worker(f"local:{next(self._names)}", self._clock)
 
     def cores(self, spare: int = 0, may_wait: bool = True) -> None:
-        """There is no limit."""
+        """None: the number of tasks has no limit."""
 
     def free_slots(self) -> None:
-        """There is no limit."""
+        """None: the number of tasks has no limit."""
 
     def adapted(self, program: Program) -> Program:
-        """The program itself."""
+        """The program, unchanged."""
         return program
 
     def forget(self, run_id: str) -> None:
@@ -96,7 +96,7 @@ class ThreadTasks:
             raise
 
     def idle(self) -> list[Worker]:
-        """Workers that ended threads held, for other threads."""
+        """Take the workers of ended threads, for use by other threads."""
         ended = [n for n, thread in enumerate(self._threads) if not thread.is_alive()]
         idle = [self._held[n] for n in ended]
         self._held = [w for w in self._held if w not in idle]
@@ -104,7 +104,7 @@ class ThreadTasks:
         return idle
 
     def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
-        """None: a thread stays."""
+        """No attempts: threads do not leave."""
         return ()
 
     def failure(self) -> str | None:
@@ -117,7 +117,7 @@ class ThreadTasks:
         """Do nothing: a thread cannot be ended."""
 
     def reason(self, attempt: int) -> str:
-        """Nothing: a thread that ends is the end of all."""
+        """Empty: when a thread ends, all tasks have ended."""
         return ""
 
     def cancel(self) -> None:

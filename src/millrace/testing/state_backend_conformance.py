@@ -64,8 +64,10 @@ class StateBackendConformance:
             history.check()
 
     def test_two_epochs_in_flight(self) -> None:
-        """The next epoch begins before the one before it is accepted. If this one is accepted, the
-        open epoch goes on; whichever is undone, the accepted changes stay, and no others."""
+        """The next epoch begins before the previous epoch is accepted. If the previous epoch is
+        accepted, the open one continues; if either is rolled back, exactly the accepted changes
+        stay.
+        """
         for history in self._histories():
             for _ in range(self.epochs // 3):
                 history.pipeline(4)

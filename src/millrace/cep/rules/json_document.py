@@ -83,7 +83,7 @@ def said(form: forms.Form) -> list[str]:
 
 
 def one_of(value: Any, at: str, words: tuple[str, ...]) -> str:
-    """The value, if it is one of the allowed words."""
+    """The value, after a check that it is one of the allowed words."""
     if value not in words:
         refuse(at, f"expected one of {', '.join(words)}, got {_short(value)}")
     return str(value)

@@ -55,7 +55,7 @@ class Field:
     iterative = False
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """Value of the field in an event; None if it has none."""
+        """Value of the field in an event; None if the event does not have the field."""
         return read_path(value, self.path)
 
     def source(self, names: SourceNames) -> str:
