@@ -19,8 +19,9 @@ _BUFFER_BYTES = 1 << 20
 
 
 class ChunkFile(io.RawIOBase):
-    """A new file that becomes a chunk by `seal`, or by `persist` a file that appears with a
-    commit. It is not flushed to the disk: all files of an epoch are flushed together."""
+    """A new file: `seal` makes it a chunk, and `persist` a file that a commit makes visible. It is
+    not flushed to the disk: all files of an epoch are flushed together.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Threads for requests that may take long, which do not hold up the end of the process."""
+"""Daemon threads for long requests, which do not delay the end of the process."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class DaemonPool:
                 self._unfinished -= 1
 
     def close(self) -> None:
-        """Cancel the calls that have not begun. Those that run go on, and nobody waits for them."""
+        """Cancel the calls that have not begun. Running calls continue in the background."""
         with self._lock:
             self._is_closed = True
             with suppress(Empty):

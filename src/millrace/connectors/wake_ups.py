@@ -60,13 +60,13 @@ class MessageWaiter:
         return self._wanted.is_set()
 
     def wait(self) -> None:
-        """Begin to wait in the thread, unless what the last wait found is still to be taken."""
+        """Begin to wait in the thread, unless messages of the last wait have not been taken yet."""
         # while the thread waits, it may find something at any moment: this is to be asked first
         if not self.is_waiting and not self._messages and self._error is None:
             self._wanted.set()
 
     def call(self, call: Callable[[], object]) -> None:
-        """Make a call to the consumer: at once, or between two waits of the thread. Never blocks.
+        """Call the consumer now, or after the present wait of the thread. Never blocks.
 
         Raises:
             Exception: what the call raised, or one that was left to make before it. What the thread
@@ -77,7 +77,7 @@ class MessageWaiter:
             self._make_calls()
 
     def take(self) -> list[Any]:
-        """Messages that the last wait has found, which must be over.
+        """Messages that the last wait has found. The wait must have ended.
 
         Raises:
             Exception: what ``consume`` or a call to the consumer raised.
@@ -105,12 +105,12 @@ class MessageWaiter:
             self._calls.popleft()()
 
     def end(self) -> None:
-        """Have the thread end after its present wait, if there is one."""
+        """Have the thread end after its present wait."""
         self._is_closed = True
         self._wanted.set()
 
     def close(self) -> None:
-        """End the thread, and make the calls that are left. The consumer can be closed then."""
+        """End the thread, and make the remaining calls. The consumer can be closed afterwards."""
         self.end()
         self._thread.join()
         self._make_calls()
@@ -136,7 +136,8 @@ class SocketWaiter:
         self._thread.start()
 
     def wait(self, descriptor: int) -> None:
-        """Begin to wait for a socket, once. What has arrived before ends the wait at once.
+        """Begin to wait once for data on a socket. Data that has arrived already ends the wait at
+        once.
 
         Args:
             descriptor: file descriptor of the socket.
@@ -145,7 +146,7 @@ class SocketWaiter:
         self._ring()
 
     def forget(self) -> None:
-        """Wait for nothing, as the socket will be closed."""
+        """Stop waiting, because the socket will be closed."""
         if self._descriptor is not None:
             self._descriptor = None
             self._ring()

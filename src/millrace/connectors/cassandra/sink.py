@@ -90,7 +90,9 @@ class CassandraSinkOptions:
         return self._connect(username=username, password=password)
 
     def set_local_datacenter(self, name: str) -> Self:
-        """The data centre whose nodes receive requests; by default that of the first host."""
+        """The data centre whose nodes receive requests; by default the data centre of the first
+        host.
+        """
         return self._connect(local_datacenter=name)
 
     def set_request_timeout(self, milliseconds: int) -> Self:
@@ -234,9 +236,9 @@ class CassandraSinkOptions:
         return self._with(writes_ahead=writes_ahead(delivery_guarantee))
 
     def enable_write_ahead_log(self, committer: Any = None) -> Self:
-        """Write rows when their checkpoint is complete, and none of an epoch that is lost. Rows
-        that are written again replace themselves by their primary key, so the table is that of a
-        run without failures, even if the program depends on the moment.
+        """Write rows only when their checkpoint is complete, and no rows of a lost epoch. A
+        repeated write replaces the same rows by primary key, so the table equals that of a run
+        without failures, even if results depend on the time of the run.
 
         Args:
             committer: must be None: checkpoints contain the log, and know what was committed.

@@ -97,8 +97,9 @@ class DeltaSource(SplitSource[Any]):
 
 
 class _SplitReaders:
-    """Creates the readers of a subtask's splits. All its files have the columns that the table had
-    when the first of them was opened."""
+    """Creates the readers of a subtask's splits. All files of the subtask are read with the columns
+    that the table had when the first file was opened.
+    """
 
     def __init__(self, options: DeltaOptions) -> None:
         self._options = options

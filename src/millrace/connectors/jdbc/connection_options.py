@@ -1,5 +1,6 @@
-"""Address and credentials of a database, with PyFlink's names. URLs may be those of JDBC or
-SQLAlchemy."""
+"""Address and credentials of a database, with PyFlink's names. URLs may have the form of JDBC or
+SQLAlchemy.
+"""
 
 from __future__ import annotations
 

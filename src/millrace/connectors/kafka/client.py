@@ -120,7 +120,7 @@ def _meant(refusal: str) -> str:
 
 
 def create_admin(config: Mapping[str, Any]) -> Any:
-    """An administrative client. Its own tidying up, which it logs at level INFO, is not logged."""
+    """An administrative client. Its INFO messages about its own clean-up are not logged."""
     administration: Any = import_module("confluent_kafka.admin")
     return administration.AdminClient({"logger": ClientLog(), "log_level": _NOTICE, **config})
 

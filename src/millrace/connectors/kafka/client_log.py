@@ -1,4 +1,4 @@
-"""The log of a Kafka client, in which a message that repeats does not bury the others."""
+"""The log of a Kafka client: repeated messages are counted instead of written each time."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ _LOOK_AGAIN = 100
 
 
 class KafkaEnumerator(SplitEnumerator):
-    """Finds partitions. Its state is the set of known partitions, and the offsets of those that
-    readers no longer read: if their topic is subscribed again, reading goes on there.
+    """Finds partitions. Its state holds the known partitions, and the offsets of partitions that
+    are no longer read: if their topic is subscribed again, reading continues at these offsets.
 
     Args:
         config: configuration of the consumer that queries the brokers.

@@ -80,8 +80,9 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
         self._keeps_restored = False
 
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> Self:
-        """Whether the offsets of a complete checkpoint are committed to the brokers, for
-        monitoring; they are unless set."""
+        """Set whether the offsets of a complete checkpoint are committed to the brokers, for
+        monitoring; by default they are.
+        """
         self._properties[COMMIT_OFFSETS] = "true" if commit_on_checkpoints else "false"
         return self
 
@@ -112,8 +113,9 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
         return self
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> Self:
-        """Continue all partitions of a checkpoint, including those of topics that are no longer
-        subscribed; by default these are left out."""
+        """Continue all partitions of a checkpoint, including partitions of topics that are no
+        longer subscribed; by default these are left out.
+        """
         self._keeps_restored = True
         return self
 

@@ -27,7 +27,7 @@ class KafkaPartitionSplit(SourceSplit):
         return KafkaTopicPartition(self.topic, self.partition)
 
     def continued_at(self, offset: int) -> ContinuedPartitionSplit:
-        """The split from the offset up to which the job has read it before."""
+        """The split, starting at the offset that the job has reached in it before."""
         return ContinuedPartitionSplit(
             self.split_id, self.topic, self.partition, offset, self.stopping_offset
         )

@@ -38,7 +38,9 @@ def no_partitions(topic: str) -> list[int]:
 
 
 class KafkaTopicSelector(ABC):
-    """Chooses the topic of each record."""
+    """End the client and its threads. Unsent messages are dropped, because they would arrive behind
+    the records of a restarted job.
+    """
 
     @abstractmethod
     def apply(self, data: Any) -> str:

@@ -126,8 +126,8 @@ class KafkaSource(Source[T]):
 
     def of_subscribed_topics(self) -> KafkaSource[T]:
         """A source that leaves out partitions of a checkpoint whose topics are no longer
-        subscribed, as that of Flink 1 does. A topic that is subscribed again is read from where it
-        was left."""
+        subscribed, as Flink 1 does. A topic that is subscribed again is read from its last offset.
+        """
         return KafkaSource(replace(self._reading, only_subscribed=True))
 
     def _discovery_interval(self) -> int | None:

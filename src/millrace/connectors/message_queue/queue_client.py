@@ -61,8 +61,8 @@ class QueueClient(ABC):
 
     @abstractmethod
     def acknowledge(self, tags: Sequence[Any]) -> None:
-        """Acknowledge messages to the queue, including all that `take` returned before the last of
-        them.
+        """Acknowledge messages to the queue, including all messages that `take` returned before the
+        last of them.
 
         Raises:
             ConnectorError: the connection is lost.

@@ -153,8 +153,8 @@ class MongoSinkBuilder:
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> MongoSinkBuilder:
         """The guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written at once, and
         again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
-        so nothing of a lost epoch stays. Documents then need a key (`set_key`), by which one that
-        is written again replaces itself.
+        so nothing of a lost epoch stays. Documents then need a key (`set_key`), so that a repeated
+        write replaces the same document.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.

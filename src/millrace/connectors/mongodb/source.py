@@ -96,8 +96,8 @@ class MongoSourceBuilder:
         return self._connect(collection=require_name("a collection", collection))
 
     def set_projected_fields(self, *fields: str) -> MongoSourceBuilder:
-        """The fields to read, by name or path (``address.city``); by default all, or those of the
-        declared type.
+        """The fields to read, by name or path (``address.city``); by default all, or the fields of
+        the declared type.
 
         Raises:
             JobDefinitionError: one is no name.

@@ -125,7 +125,7 @@ def require_plain(commands: Sequence[Command]) -> None:
 
 
 class RedisClient:
-    """Runs many commands at once; connects at its first use.
+    """Runs many commands concurrently; connects at its first use.
 
     Args:
         url: a URL that `require_url` accepts.
@@ -294,7 +294,7 @@ class RedisTransaction:
 
 
 def exchange(connection: Any, commands: Sequence[Command]) -> list[Any]:
-    """Send all commands at once and read their responses."""
+    """Send all commands together, then read their responses."""
     kind = import_redis().exceptions.ResponseError
     connection.send_packed_command(connection.pack_commands(commands))
     answers: list[Any] = []

@@ -30,7 +30,7 @@ class RowEncoder:
         self._convert = write_conversion(schema.type)
 
     def write(self, records: Sequence[Any], prefix: bytes = b"") -> list[bytes]:
-        """Bytes of each record, after a prefix.
+        """The encoded bytes of each record, behind a prefix.
 
         Raises:
             SerializationError: a record is not of the schema.
