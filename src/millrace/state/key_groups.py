@@ -92,7 +92,9 @@ def owners_of_keys(
 
 
 def warm_up() -> None:
-    """Load what `owners_of_keys` needs, which takes a tenth of a second in a new process."""
+    """Load the modules and tables of `owners_of_keys`, which takes a tenth of a second in a new
+    process.
+    """
     owners_of_keys([0, 1 << 16, -1], 1, 1)
 
 

@@ -20,7 +20,7 @@ class OperatorTable(FlatTable):
         self._keep(sorted(self.data)[subtask::parallelism], subtask)
 
     def renumber(self, subtask: int) -> None:
-        """Give all elements of a list new places of ``subtask``, in their order."""
+        """Renumber all elements of a list as elements of ``subtask``, in their order."""
         self._keep(sorted(self.data), subtask)
 
     def _keep(self, places: list[Any], subtask: int) -> None:

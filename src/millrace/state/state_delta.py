@@ -46,7 +46,8 @@ class StateDelta:
 @dataclass(frozen=True)
 class StatePart:
     """Part of a subtask's state, for one subtask of another parallelism. Its two deltas are applied
-    one after the other, to what other subtasks have given."""
+    one after the other, on top of parts from other subtasks.
+    """
 
     rows: StateDelta
     """Rows with keys. No other part has them, so the first delta of the subtask that takes them

@@ -530,8 +530,9 @@ class SubtaskState:
         return self.version == wanted
 
     def commit(self) -> None:
-        """Seal the epoch that has ended, if it changed anything: the waiting one if there is one,
-        else the open one."""
+        """Seal the epoch that has ended, if it changed anything. This is the waiting epoch, or the
+        open epoch if no epoch waits.
+        """
         if self._waiting is not None:
             version = self._waiting.version
             if version is None:

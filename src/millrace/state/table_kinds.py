@@ -178,7 +178,7 @@ TABLE_KINDS: dict[str, TableKind] = {
 
 
 def kind_named(name: str) -> TableKind:
-    """Kind that files call ``name``.
+    """The kind of state that files call ``name``.
 
     Raises:
         CheckpointError: there is no kind of that name.

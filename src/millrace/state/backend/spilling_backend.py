@@ -35,8 +35,9 @@ class StoreSource(Protocol):
         """A new, empty store that no other process uses."""
 
     def left(self) -> Iterator[KeyValueStore]:
-        """Stores of dead processes. A request for the next store closes and deletes the one
-        before."""
+        """Stores of dead processes. A request for the next store closes and deletes the previous
+        one.
+        """
 
     def marked(self) -> None:
         """Note that the store holds exactly one version of the state, and the marker of this

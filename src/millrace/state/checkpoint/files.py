@@ -39,7 +39,7 @@ def write_file(
     exclusive: bool = False,
     before_complete: Callable[[], None] | None = None,
 ) -> int:
-    """Write a file in an existing directory, so that readers see all of it or nothing.
+    """Write a file in an existing directory, so that readers see the whole file or no file.
 
     Args:
         chunks: its content, piece by piece.

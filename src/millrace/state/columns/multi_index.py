@@ -71,7 +71,9 @@ class MultiIndex:
         self._count[distinct] = before + added
 
     def purge(self, slots: Positions, stay: Callable[[Positions], npt.NDArray[np.bool_]]) -> None:
-        """Remove rows from distinct slots; ``stay`` tells which of some rows stay."""
+        """Remove the rows of distinct slots for which ``stay`` is false. ``stay`` takes rows, and
+        returns a mask.
+        """
         counts, starts = self.counts(slots), self._start.take(slots)
         rows = self._rows.take(ranges(starts, counts))
         kept = stay(rows)

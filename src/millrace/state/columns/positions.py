@@ -131,8 +131,9 @@ class PositionSpace:
         self.live[positions] = False
 
     def revive(self, positions: Positions) -> None:
-        """Put positions that the open or the waiting epoch removed in use again, with initial
-        values. The positions must be distinct."""
+        """Put distinct positions in use again that the open or the waiting epoch removed, with
+        initial values.
+        """
         self.touch(positions)
         self._start(positions)
 

@@ -50,7 +50,7 @@ def logged_rows(put: Put, _: Put) -> Iterator[Entry]:
 
 
 def own_values(put: Put, _: Put) -> Iterator[Entry]:
-    """Yield operators' own values, by keys of several parts."""
+    """Yield the entries of operators' own state, whose keys have several parts."""
     return (Entry("/".join(filter(None, key)), value) for key, value in put.items())
 
 
