@@ -44,13 +44,17 @@ def describe_failure(error: BaseException, stage_name: str) -> Failure:
 
 
 def operator_of(frame: FrameType) -> str | None:
-    """Name of the innermost operator in which a running thread is. None if it is in none."""
+    """Name of the innermost operator that a running thread executes. None if the thread executes no
+    operator.
+    """
     found = owner_of(frame)
     return None if found is None else _name(found)
 
 
 def owner_of(frame: FrameType) -> Operator | KeyedExchange | CustomExchange | None:
-    """Innermost operator or exchange in which a running thread is. None if it is in none."""
+    """Innermost operator or exchange that a running thread executes. None if the thread executes
+    neither.
+    """
     inner: FrameType | None = frame
     while inner is not None:
         found = _owner(inner)

@@ -140,8 +140,9 @@ class Operator:
         raise NotImplementedError
 
     def read_available(self, plan: ReadPlan) -> Iterator[None]:
-        """Read the records that are there, and yield after each batch. Resident tasks call this
-        repeatedly within an epoch."""
+        """Read the available records, and yield after each batch. Resident tasks call this
+        repeatedly within an epoch.
+        """
         raise NotImplementedError
 
     def finish_reading(self, plan: ReadPlan) -> ReadResult:
@@ -149,8 +150,7 @@ class Operator:
         raise NotImplementedError
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Called when a checkpoint is complete: the one with the state from which this epoch
-        starts."""
+        """Called when the checkpoint with the state from which this epoch starts is complete."""
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Process a batch of rows.
@@ -175,8 +175,9 @@ class Operator:
             side.emit_watermark(timestamp)
 
     def flush(self) -> None:
-        """Emit what waits within an epoch. Resident tasks call this when there is no more input for
-        now, and when the buffer timeout is over."""
+        """Emit waiting records within an epoch. Resident tasks call this when there is no more
+        input for now, and when the buffer timeout is over.
+        """
 
     def next_flush(self) -> int | None:
         """Time (ms since 1970) at which `flush` must be called even without input. None if there is
@@ -184,8 +185,10 @@ class Operator:
         return None
 
     def room(self) -> int | None:
-        """Records that the operator takes without waiting for something outside. None if it never
-        waits. Asked by resident tasks, which keep back the rest."""
+        """Number of records that the operator can take now without waiting for an external
+        response. None if it never waits. Resident tasks ask for this number, and keep further
+        records back.
+        """
         return None
 
     @property
@@ -196,14 +199,17 @@ class Operator:
 
     @property
     def holds_end(self) -> bool:
-        """Whether the operator delays the end of its input downstream. The head of a loop does this
-        while records still circulate, and an operator with requests on resident tasks."""
+        """Whether the operator delays the end of its input downstream. The head of a loop does so
+        while records still circulate; on resident tasks, so does an operator with requests in
+        flight.
+        """
         return False
 
     @property
     def holds_barrier(self) -> bool:
-        """Whether the end of the epoch must wait for something outside. Asked by resident tasks,
-        which meanwhile do other work."""
+        """Whether the end of the epoch must wait for an external response. Resident tasks ask this,
+        and do other work meanwhile.
+        """
         return False
 
     def end_epoch(self, ended: bool) -> None:

@@ -101,8 +101,9 @@ class Preview:
         self._lock = Lock()
 
     def add(self, batch: Batch, subtask: int) -> None:
-        """Take the first records of a batch, as far as this second's number allows. Never raises:
-        a job must not fail because somebody looks."""
+        """Keep the first records of a batch, up to the limit for the present second. Never raises,
+        because a preview must not make a job fail.
+        """
         if self._left <= 0:
             return
         with self._lock:
@@ -123,7 +124,7 @@ class Preview:
         self.is_new = True
 
     def taken(self) -> tuple[PreviewedRecord, ...]:
-        """The newest records; a new second begins."""
+        """The newest records. The limit for a second starts anew."""
         with self._lock:
             self._left, self.is_new = MOST_RECORDS, False
             return tuple(self._records)
@@ -139,7 +140,7 @@ class Previews:
         """Per directory of reports, the operators of its job."""
 
     def look(self, reports: str, file_name: str) -> None:
-        """Take note of a job's watchers, and write what the watched operators have emitted.
+        """Note which people watch the job, and write the records of the watched operators.
 
         Args:
             reports: the directory of reports in the job's directory.
@@ -158,7 +159,7 @@ class Previews:
                 write_report(_path(reports, file_name), WorkerPreview(records))
 
     def forget(self, reports: str, file_name: str) -> None:
-        """Take no more records of a job, and delete those that this worker has written."""
+        """Stop keeping records of a job, and delete the records that this worker has written."""
         if reports in self._by_place:
             self._replace(reports, {})
             delete_quietly(_path(reports, file_name))
@@ -214,7 +215,7 @@ def _first_run(run_id: str) -> str:
 
 
 class _RecordRepr(ShortRepr):
-    """``repr`` of one record. It looks at so many values at most, whatever the record contains."""
+    """``repr`` of one record, limited to a number of values, whatever the record contains."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Early end of an epoch's reading, if something waits for the epoch to end.
+"""Early end of an epoch's reading, for when a request waits for the end of the epoch.
 
 The driver cannot send messages to a task that runs on Spark. So it creates a file whose name is in
 the epoch's plan, and source subtasks check for the file between two batches. If the job's directory

@@ -1,4 +1,4 @@
-"""Files by which a job's driver and workers tell each other, in the directory of reports."""
+"""Files in the directory of reports, by which a job's driver and workers communicate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_report(path: str, report: msgspec.Struct) -> None:
 
 
 def read_report(path: str, kind: type[T], most_bytes: int) -> T | None:
-    """Content of a file. None if it is not there, or has something else in it."""
+    """Content of a file. None if the file is missing, or does not contain a report of this kind."""
     try:
         with open(path, "rb") as file:
             return decode_json(file.read(most_bytes), kind)

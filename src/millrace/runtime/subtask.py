@@ -243,11 +243,11 @@ class Subtask:
             self.chain.head.begin_reading(plan)
 
     def read_available(self, plan: ReadPlan) -> Iterator[None]:
-        """Read the records that are there. Pauses after each batch."""
+        """Read the available records. Pauses after each batch."""
         return self.chain.head.read_available(plan)
 
     def finish_reading(self, plan: ReadPlan) -> None:
-        """Advance the source's watermark, after the records that were there have been read."""
+        """Advance the source's watermark, after the available records have been read."""
         source = self.chain.head
         if not self.ended:
             result = source.finish_reading(plan)
@@ -257,7 +257,7 @@ class Subtask:
             source.process_watermark(MAX_WATERMARK)
 
     def flush_within_epoch(self) -> None:
-        """Let the operators emit what waits, and send all records, watermarks and statuses."""
+        """Let the operators emit waiting records, and send all records, watermarks and statuses."""
         chain = self.chain
         for operator in chain.operators:
             operator.flush()
@@ -277,8 +277,9 @@ class Subtask:
         return min((at for at in wakeups if at is not None), default=None)
 
     def next_flush(self) -> int | None:
-        """Time at which an operator wants to emit although no input comes, in ms since the
-        epoch."""
+        """Time at which an operator wants to emit records even without input, in ms since the
+        epoch.
+        """
         times = [operator.next_flush() for operator in self.chain.operators]
         return min((at for at in times if at is not None), default=None)
 

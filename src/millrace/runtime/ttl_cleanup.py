@@ -86,7 +86,7 @@ class Cleanup:
         self._cursor: Any = None
 
     def accessed(self, times: int = 1) -> None:
-        """Check the next few keys."""
+        """Check the next few keys for expired values, because the state was accessed."""
         for _ in range(times * self._size):
             if not self._ahead:
                 if not self._data:

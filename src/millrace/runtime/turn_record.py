@@ -82,8 +82,9 @@ _NONE = _LENGTH.pack(0)
 
 
 def read_turn(path: str) -> RecordedTurn | None:
-    """The turn in which a process was when it ended. None if it was in none, or that is not
-    known."""
+    """The turn during which a process ended. None if the process ended outside of a turn, or if
+    this is not known.
+    """
     try:
         with open(path, "rb") as file:
             data = file.read(_MOST_BYTES)

@@ -25,7 +25,7 @@ class Waker:
 
     @property
     def is_heard(self) -> bool:
-        """Whether a call has an effect. If it has none, a look must be asked for by time."""
+        """Whether a call has an effect. If not, the loop must check from time to time instead."""
         return self.listener is not None
 
     @property
@@ -41,8 +41,9 @@ class Waker:
                 self.listener()
 
     def take(self) -> bool:
-        """Whether there was a call since the last `take`. What a thread has stored before its call
-        is then there."""
+        """Whether there was a call since the last `take`. If so, data that the calling thread
+        stored before the call is visible.
+        """
         if not self._is_set:  # nothing is written: a call at this moment would be lost
             return False
         self._is_set = False

@@ -87,8 +87,8 @@ class WatermarkValve:
         return self.advance(channel, watermark) or changed
 
     def hear(self, channel: Channel, watermark: int, idle: bool) -> bool:
-        """Take what a channel tells within an epoch of resident tasks, and return whether the
-        subtask's watermark advances.
+        """Take a channel's watermark and status within an epoch of resident tasks, and return
+        whether the subtask's watermark advances.
 
         A channel that becomes idle counts until the next barrier. If an idle channel wakes, those
         that are still idle count again, too: the same news may be on its way to their producers.

@@ -62,7 +62,7 @@ class LoggedEpoch(NamedTuple):
 
 
 class WriteAheadWriter(SinkWriter[Any]):
-    """Logs batches, and writes logged ones with a writer that writes at once.
+    """Logs batches. When their checkpoint is complete, another writer writes them directly.
 
     Args:
         create: function that creates the writer, before the first write.
@@ -99,7 +99,7 @@ class WriteAheadWriter(SinkWriter[Any]):
         return (tuple(logged),)
 
     def write_logged(self, logged: LoggedEpoch) -> None:
-        """Make the writes of an epoch whose checkpoint is complete."""
+        """Write the batches of an epoch whose checkpoint is complete."""
         writer = self._writer = self._writer or self._create()
         number, attempt, now = self._epoch
         writer.begin_epoch(WriterEpoch(number, f"{attempt or self._run_id}-logged", now))
@@ -117,7 +117,7 @@ class WriteAheadWriter(SinkWriter[Any]):
 
 
 class _WriteAheadCommitter(Committer):
-    """Makes the logged writes, in the order of their epochs.
+    """Executes the logged writes, in the order of their epochs.
 
     Args:
         writer: the subtask's writer.
@@ -145,7 +145,9 @@ class _WriteAheadCommitter(Committer):
 
 
 class RepeatableSink(Sink[Any]):
-    """Base of sinks whose writes may be repeated: each record replaces the one with its key."""
+    """Base of sinks whose writes may be repeated, because each record replaces the record with the
+    same key.
+    """
 
     @property
     def writes_ahead(self) -> bool:
@@ -153,7 +155,7 @@ class RepeatableSink(Sink[Any]):
         raise NotImplementedError
 
     def create_direct_writer(self, context: WriterContext) -> SinkWriter[Any]:
-        """A writer that writes at once, and leaves nothing to commit."""
+        """A writer that writes directly, and leaves nothing to commit."""
         raise NotImplementedError
 
     @property

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Contiguity(enum.Enum):
-    """Whether other events may lie between an event and the one before (Flink docs: Combining
+    """Whether other events may lie between an event and the previous one (Flink docs: Combining
     Patterns).
 
     The values are the words of the API.

@@ -89,8 +89,9 @@ _log = _WorkerLog()
 
 
 def set_up_worker_log(settings: LogSettings) -> None:
-    """Let the root logger, and prints, write to the job's log, and to the driver if it is on
-    another machine. Handlers that the job's modules have set up stay."""
+    """Send the records of the root logger and printed lines to the job's log, and also to the
+    driver if it is on another machine. Handlers that the job's modules have set up stay.
+    """
     root = logging.getLogger()
     root.setLevel(settings.level or logging.WARNING)
     settings.apply_levels()

@@ -1,4 +1,5 @@
-"""Queue of records that go back to the beginning of a loop: in memory, and above a bound on disk.
+"""Queue of records that go back to the beginning of a loop; a queue above a size limit continues on
+disk.
 
 Feedback takes no credit, as a loop whose beginning waits for its end would stand still. So the
 queue takes everything, and only its memory is bounded.
@@ -124,7 +125,7 @@ class FeedbackQueue:
         return values, timestamps
 
     def encoded(self) -> Iterator[bytes]:
-        """All that waits, in encoded batches. Nothing is taken."""
+        """All waiting records, in encoded batches. The records stay in the queue."""
         for batch in self._gathered():
             yield encode(batch)
         for file, place, length in self._spilled:

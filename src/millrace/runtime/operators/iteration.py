@@ -49,7 +49,7 @@ _PIECE = 4096
 
 
 def fed_back(state: SubtaskState, tail: str) -> list[bytes]:
-    """Records fed back in the epoch before, from the state of the tail with this uid."""
+    """Records fed back in the previous epoch, from the state of the tail with this uid."""
     table = state.table(TableId(tail, _FEEDBACK.name), _FEEDBACK.table_kind)
     return [table.data[place] for place in sorted(table.data)]
 

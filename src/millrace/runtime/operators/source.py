@@ -142,7 +142,7 @@ class SourceOperator(Operator):
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether this run reads no more of the splits that the subtask has."""
+        """Whether the subtask's splits have no more input for this run."""
         return not any(map(_unread, self._active.values()))
 
     def _assign(

@@ -87,7 +87,7 @@ class FrameConnection:
         self.bytes_in = self.bytes_out = 0
 
     def authenticated(self, peer: int) -> None:
-        """Trust the peer from now on, as its greeting was right."""
+        """Trust the peer from now on, because its greeting was correct."""
         self.peer = peer
         self._reader.limit = MOST_BYTES
 
@@ -112,7 +112,7 @@ class FrameConnection:
         return self.is_open
 
     def push(self) -> bool:
-        """Send what the kernel takes. Returns False if the connection is broken."""
+        """Send as many bytes as the kernel accepts. Returns False if the connection is broken."""
         waiting = self._waiting
         while waiting and self.is_open and not self.is_connecting:
             pieces = [waiting[n] for n in range(min(len(waiting), _PIECES))]
@@ -138,8 +138,9 @@ class FrameConnection:
             waiting.popleft()
 
     def push_in(self, selector: selectors.BaseSelector) -> bool:
-        """Send what the kernel takes, and let the selector tell when it takes more. Returns False
-        if the connection is broken."""
+        """Send as many bytes as the kernel accepts, and let the selector report when it accepts
+        more. Returns False if the connection is broken.
+        """
         if not self.push():
             return False
         wanted = selectors.EVENT_READ
@@ -203,7 +204,7 @@ class Strangers:
             oldest.close()
 
     def trust(self, connection: FrameConnection, peer: int) -> None:
-        """Note that the greeting of a connection was right."""
+        """Note that the greeting of a connection was correct."""
         self._waiting.remove(connection)
         connection.authenticated(peer)
 

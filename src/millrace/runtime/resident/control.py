@@ -125,7 +125,7 @@ class Wiring:
 
 
 class LoadFailure(msgspec.Struct, frozen=True):
-    """Message of a worker that cannot load what the driver has sent."""
+    """Message of a worker that cannot load the program or a plan from the driver."""
 
     attempt: int
     """Number of the attempt that the worker is, or was to be, wired for."""

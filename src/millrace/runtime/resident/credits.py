@@ -1,4 +1,5 @@
-"""Credits: how many records a producer may send before the consumer has processed others.
+"""Credits: the number of records that a producer may send before the consumer has processed earlier
+ones.
 
 What waits before a subtask is bounded by time, so that a barrier is never minutes behind: a
 subtask's window is about `WINDOW` seconds of its measured pace (Flink docs, "Network Buffer
@@ -80,11 +81,11 @@ class Pace:
         """Records of the next piece of columns."""
 
     def is_slow(self, records: int, seconds: float) -> bool:
-        """Whether a piece took much longer than those before."""
+        """Whether a piece took much longer than the pieces before it."""
         return 0 < _SLOW * self.seconds * records < seconds
 
     def observe(self, records: int, seconds: float) -> None:
-        """Measure: ``records`` took ``seconds``."""
+        """Record that ``records`` took ``seconds``."""
         if not records:
             return
         if seconds > 3 * COLUMNS_PIECE:
@@ -107,9 +108,9 @@ class Pace:
 
 
 class Preemptions:
-    """Tells whether a piece took long because another process had the processor. The pace of the
-    subtask is then that of the processor time: otherwise the next pieces would be small, and more
-    so the busier the machine is.
+    """Tells whether a piece took long because another process had the processor. The subtask's pace
+    is then computed from processor time, because a busy machine would otherwise make the next
+    pieces smaller and smaller.
 
     Args:
         count: function that returns how often the thread had to give up the processor so far.
@@ -166,8 +167,9 @@ class CreditWindow:
             self.records = int(min(max(window, least), MOST_RECORDS))
 
     def returned(self, channel: Channel, records: int) -> int:
-        """Records to grant to a channel, of which ``records`` have been processed. 0 while half of
-        the window is still granted."""
+        """Records to grant to a channel, after ``records`` of its records have been processed. 0
+        while half of the window is still granted.
+        """
         held = self._held[channel] = self._held[channel] - records
         missing = self.records - held
         if missing <= 0 or 2 * missing < self.records:

@@ -39,7 +39,7 @@ class FeedbackChannel:
         self._head.meet_barrier()
 
     def step(self, limit: int) -> int:
-        """Feed back at most ``limit`` records. Returns their number."""
+        """Feed back at most ``limit`` records. Returns the number of records."""
         taken = self._tail.take(limit)
         if taken is None:
             return 0
@@ -69,7 +69,7 @@ class Feedback:
 
     @property
     def is_full(self) -> bool:
-        """Whether so many records wait that new input has to."""
+        """Whether so many records wait that new input must wait, too."""
         return sum(channel.backlog for channel in self._channels) >= self._most
 
     @property
@@ -102,7 +102,7 @@ class Feedback:
 def feedback_channel(
     loop: str, heads: Sequence[Operator], tails: Sequence[Operator]
 ) -> FeedbackChannel:
-    """Way of a loop between an operator of one chain and one of another, or of the same."""
+    """Feedback channel of a loop: its head and its tail may be in one chain or in two."""
     head = next(op for op in heads if isinstance(op, IterationHeadOperator) and op.loop == loop)
     tail = next(op for op in tails if isinstance(op, IterationTailOperator) and op.loop == loop)
     return FeedbackChannel(head, tail)

@@ -36,7 +36,7 @@ Frame = tuple[int, bytes]
 
 
 class TransportError(MillraceError):
-    """A peer sent what no peer sends, or its connection broke."""
+    """A peer violated the protocol, or its connection broke."""
 
 
 class FrameKind(IntEnum):

@@ -63,8 +63,8 @@ class InputGate:
             (self._later if channel in self._blocked else self._ready).append(channel)
 
     def put_barrier(self, channel: Channel, barrier: Buffer, sent: int, is_news: bool) -> None:
-        """Add a barrier that has arrived. Most channels have nothing before it, and are blocked at
-        once: with many subtasks there are thousands.
+        """Add a barrier that has arrived. A channel without waiting buffers is blocked at once.
+        This is the usual case, and must be fast: many subtasks have thousands of channels.
 
         Args:
             sent: number of buffers that the producer has sent to this subtask before it.

@@ -53,8 +53,9 @@ class Outbox:
         return bool(self._lanes)
 
     def room(self) -> int:
-        """Records of the smallest window of a target: what one piece of input should give at
-        most."""
+        """Smallest credit window among the targets. One piece of input should produce at most this
+        number of records.
+        """
         return self._room
 
     def put(self, buffers: Iterable[Buffer]) -> None:
@@ -76,7 +77,7 @@ class Outbox:
                 self._lanes[buffer.edge, task] = deque([buffer])
 
     def add_credit(self, edge: int, target: int, records: int) -> None:
-        """Take a grant of a target, and send what has waited for it."""
+        """Take a grant of a target, and send the buffers that waited for it."""
         place = edge, target
         self._credits[place] = self._windows[place] = self._credits[place] + records
         self._room = max(1, min(self._windows.values()))

@@ -194,7 +194,7 @@ class ResidentSubtask:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether a source has read all the input that the run has for it at present."""
+        """Whether the sources have read all the input that the run has for them at present."""
         if self.phase is not Phase.OPEN or self._reading is None:
             return False
         if self._reading.batches is not None or self._reading.next_poll == 0:
@@ -575,7 +575,7 @@ _END = object()
 
 
 class _Yield:
-    """Records of output per record of input of a subtask, by its last pieces."""
+    """Output records per input record of a subtask, measured over its last pieces."""
 
     def __init__(self) -> None:
         self._input = self._output = 1000.0

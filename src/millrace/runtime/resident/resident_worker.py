@@ -76,7 +76,7 @@ _ACTIVE = (MIN_WATERMARK, False)
 
 @dataclass(frozen=True)
 class TaskAssignment:
-    """Knowledge of a task when it starts.
+    """Information that a task gets at its start.
 
     Args:
         driver: address of the driver.

@@ -36,7 +36,7 @@ class TaskExchange:
         """Number of tasks."""
 
     def all_reduce(self, values: Any, combine: Combine = "sum") -> Any:
-        """A number, or an array, combined over all tasks. The result is the same in all of them.
+        """Combine a number, or an array, over all tasks. All tasks get the same result.
 
         Args:
             values: number or array, with the same type and shape in all tasks.
@@ -61,8 +61,8 @@ class TaskExchange:
         return [pickle.loads(part) for part in received]
 
     def route(self, tasks: Array, *columns: Any) -> list[Any]:
-        """Rows sent to tasks. Returns the columns of the rows that have arrived: first those of
-        task 0, in the order in which it had them, then those of task 1...
+        """Send rows to tasks. Returns the columns of the rows that have arrived: first the rows of
+        task 0, in the order that they had there, then the rows of task 1, and so on.
 
         Args:
             tasks: number of the task to which each row goes.
@@ -79,13 +79,14 @@ class TaskExchange:
         return self.swap_columns("route", parts)
 
     def swap_columns(self, call: str, parts: Sequence[Sequence[Any]]) -> list[Any]:
-        """Columns for each task, exchanged. Returns the columns that have arrived, those of all
-        tasks one after the other."""
+        """Exchange columns with all tasks. Returns the columns that have arrived, one task after
+        the other.
+        """
         received = self.swap_parts(call, parts)
         return [joined(pieces) for pieces in zip(*received, strict=True)]
 
     def swap_parts(self, call: str, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Columns for each task, exchanged. Returns the columns from each task."""
+        """Exchange columns with all tasks. Returns the columns from each task."""
         outgoing = [
             pack_columns(part) if task != self.index else [] for task, part in enumerate(parts)
         ]
@@ -124,7 +125,8 @@ class GraphExchange(TaskExchange):
         return GraphExchange(self._transport, partition)
 
     def pull(self, values: Array) -> Array:
-        """The values of all slots: the own ones, and those of ghosts from their owners.
+        """The values of all slots: a task's own values, and the values of ghosts, fetched from
+        their owners.
 
         Args:
             values: a value (or a row) for each own vertex.
@@ -162,8 +164,8 @@ class GraphExchange(TaskExchange):
         return np.concatenate(updated) if updated else np.empty(0, np.int64)
 
     def push(self, slots: Array, combine: Combine) -> Array:
-        """Values of slots combined at the owners: for each own vertex, the own value and those
-        that other tasks have for it.
+        """Combine the values of slots at the owners: for each own vertex, its own value and the
+        values that other tasks have for it.
 
         Args:
             slots: a value (or a row) for each slot, such as `GraphPartition.combine_at_targets`
@@ -183,7 +185,7 @@ class GraphExchange(TaskExchange):
         return own
 
     def push_changed(self, slots: Array, changed: Array, combine: Combine) -> tuple[Array, Array]:
-        """Like `push`, for values of some slots. If few are there, only these are sent.
+        """Like `push`, for values of some slots. If the slots are few, only their values are sent.
 
         Args:
             slots: a value for each slot.
@@ -214,8 +216,8 @@ class GraphExchange(TaskExchange):
         return own, have
 
     def send(self, slots: Array, *columns: Any) -> list[Any]:
-        """Messages sent to the owners of slots, any number for each. Returns the own vertices to
-        which the arrived messages go, and the messages' columns.
+        """Send messages to the owners of slots, any number for each. Returns the own vertices that
+        get messages, and the columns of these messages.
 
         Args:
             slots: slot to which each message goes.
@@ -232,7 +234,8 @@ class GraphExchange(TaskExchange):
 
     def addressed(self, slots: Array) -> list[tuple[Array, Array]]:
         """The messages to each task: their positions in ``slots``, and the places of their
-        receivers, which `swap_addressed` sends."""
+        receivers, which `swap_addressed` sends.
+        """
         tasks = np.searchsorted(self._bounds[1:], slots, side="right")
         tasks[slots < self._own] = self.index
         order = np.argsort(tasks, kind="stable")
@@ -245,8 +248,9 @@ class GraphExchange(TaskExchange):
         return result
 
     def swap_addressed(self, call: str, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Columns for each task, exchanged. The first column has places of receivers (see
-        `addressed`), and own vertices when it has arrived."""
+        """Exchange columns with all tasks. The first column has places of receivers (see
+        `addressed`); on arrival it has own vertices instead.
+        """
         received = self.swap_parts(call, parts)
         for task, part in enumerate(received):
             if task != self.index:

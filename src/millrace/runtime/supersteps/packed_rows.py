@@ -104,7 +104,9 @@ class RowPacker:
 
 
 def gathered(batches: Iterable[Any], least: int, enough_bytes: int = ENOUGH_BYTES) -> Iterator[Any]:
-    """Record batches with at least so many rows or bytes, except for the last one."""
+    """The rows of record batches in larger batches, each with at least a number of rows or bytes.
+    The last batch may be smaller.
+    """
     waiting: list[Any] = []
     count = size = 0
     for batch in batches:

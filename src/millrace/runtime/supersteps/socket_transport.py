@@ -143,8 +143,8 @@ class SocketTransport:
 
 
 class _Loss:
-    """A broken connection. The task at its other end may have failed, not died: then its last
-    message, or that of a task which it has told, arrives soon.
+    """A broken connection. The task at its other end may have failed rather than died. In that case
+    a last message arrives soon, from this task or from a task that it has informed.
 
     Args:
         error: how the loss was seen.

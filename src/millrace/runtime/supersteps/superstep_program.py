@@ -92,6 +92,6 @@ class SuperstepProgram(ABC):
         return {name: getattr(self, name) for name in self.state}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint. `start` has been called."""
+        """Continue from a checkpoint. `start` has been called before."""
         for name, value in snapshot.items():
             setattr(self, name, value)

@@ -18,7 +18,7 @@ class PeerLostError(MillraceError):
 
 
 class PeerFailedError(MillraceError):
-    """Another task of the graph job has failed. The other task tells why."""
+    """Another task of the graph job has failed. The other task reports the cause."""
 
 
 class TaskTransport(Protocol):
@@ -59,7 +59,7 @@ class TaskTransport(Protocol):
 
 
 def require_same_call(call: str, index: int, other_call: str, other: int) -> None:
-    """Raise if two tasks make different calls.
+    """Check that two tasks make the same call.
 
     Raises:
         JobExecutionError: they do.
