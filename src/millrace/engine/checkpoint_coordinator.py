@@ -226,7 +226,8 @@ class CheckpointCoordinator:
         finished: bool,
         now: int,
     ) -> int:
-        """Write a checkpoint and return its number. The checkpoint is complete once this returns.
+        """Write a checkpoint and return its number. The checkpoint is complete when this method
+        returns.
 
         Raises CheckpointError; the previous checkpoint is then still the newest.
         """

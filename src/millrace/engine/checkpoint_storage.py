@@ -153,7 +153,8 @@ class CheckpointStorage:
     def publish(
         self, content: Manifest, new_deltas: Iterable[DeltaEntry]
     ) -> tuple[Manifest, list[DeltaEntry]]:
-        """Write a checkpoint on top of the previous one. It is complete once this returns.
+        """Write a checkpoint on top of the previous one. The checkpoint is complete when this
+        method returns.
 
         Args:
             content: the manifest's details of the job. The numbers of the checkpoint and its run,

@@ -33,7 +33,7 @@ class ClaimedSnapshot:
 
     @staticmethod
     def take(snapshot: Snapshot, run_id: str, keep: bool = False) -> ClaimedSnapshot | None:
-        """Claim the snapshot; None if another job has claimed it, and kept it.
+        """Claim the snapshot; None if another job has claimed and kept it.
 
         Args:
             keep: whether `dispose` notes that the snapshot is claimed, instead of deleting it.

@@ -164,9 +164,9 @@ class EmbeddedJobClient(JobClient):
         return self._manager.bus.submit(RescaleRequest(parallelism))
 
     def send_message(self, operator: str, message: bytes) -> CompletableFuture[int]:
-        """Send a message to all subtasks of an operator, which must be one that takes messages.
-        They get it between two epochs, and what they keep of it is part of the checkpoint that
-        ends the next one.
+        """Send a message to all subtasks of an operator that accepts messages. The subtasks get the
+        message between two epochs. The state that they keep of it is part of the checkpoint that
+        ends the second of these epochs.
 
         Args:
             operator: uid of the operator.

@@ -33,7 +33,8 @@ def storage_failure(acks: Sequence[Ack]) -> Failure | None:
 
 def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
     """Subtasks whose workers need all deltas. The head of a loop reads the state of the loop's
-    tail, so the missing state may be that of either."""
+    tail, so the state of either may be missing.
+    """
     missed = {
         (ack.stage, ack.subtask)
         for ack in acks

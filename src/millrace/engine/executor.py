@@ -25,8 +25,9 @@ class ExecutorError(JobExecutionError):
 
 
 class ApplicationLostError(JobExecutionError):
-    """The application in which the job runs has ended, by no fault of the job: another process
-    can go on."""
+    """The Spark application of the job has ended, through no fault of the job: another process can
+    continue the job.
+    """
 
 
 class EpochHooks(Protocol):
@@ -38,7 +39,8 @@ class EpochHooks(Protocol):
 
     def look(self, now: int) -> bool:
         """Look for new splits and events of sources. Returns whether the epoch must end because of
-        them: they reach the subtasks with the next one."""
+        new splits or events, which reach the subtasks with the next epoch.
+        """
 
     def closing(self) -> None:
         """Note that the epoch begins to end."""
@@ -58,7 +60,8 @@ class Executor(Protocol):
     @property
     def keeps_epochs_open(self) -> bool:
         """Whether an epoch processes records as they arrive, until there is a reason to end it. If
-        not, it processes what is there when it begins."""
+        not, an epoch processes the input that is available at its start.
+        """
 
     def begin_epoch(self, plan: EpochPlan) -> None:
         """Let the tasks begin an epoch that is kept open, without waiting for its end. `run_epoch`

@@ -47,8 +47,9 @@ class SlotCount:
 
 
 def epochs_are_needed(graph: JobGraph) -> str | None:
-    """The reason for which only epochs suit a job, whatever slots there are; None if there is
-    none."""
+    """The reason why only epochs suit a job, independent of the number of slots; None if there is
+    no such reason.
+    """
     if graph.program.batch_mode:
         return "the job runs in batch mode"
     if graph.program.available_now:  # resident tasks are for jobs that stay

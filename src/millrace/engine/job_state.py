@@ -128,8 +128,9 @@ class JobStateMachine:
             return True
 
     def refusal(self, kind: RequestKind) -> str | None:
-        """Reason for which the job refuses such a request in its present state; None if it
-        accepts it."""
+        """Reason why the job refuses such a request in its present state; None if it accepts the
+        request.
+        """
         rule = STATES[self._status]
         return None if kind in rule.accepts else f"the job {rule.says}, so it cannot {kind.value}"
 

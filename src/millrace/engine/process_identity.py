@@ -16,7 +16,8 @@ _NAMESPACE = Path("/proc/self/ns/pid")
 @cache
 def process_space() -> str:
     """Name of the space in which process ids are unique: the boot of this machine and the
-    container. Empty on systems other than Linux, which do not tell."""
+    container. Empty on systems other than Linux, which lack this information.
+    """
     with contextlib.suppress(OSError):
         return f"{_BOOT.read_text().strip()}/{os.readlink(_NAMESPACE)}"
     return ""
@@ -37,7 +38,7 @@ def has_died(space: str, pid: int) -> bool:
 
 def descendants(pid: int) -> list[int]:
     """Ids of the processes that a process of this machine has started, directly or indirectly.
-    Empty if the system does not tell (only Linux does).
+    Empty on systems other than Linux.
 
     Example:
         >>> os.getpid() in descendants(os.getppid()) or not process_space()

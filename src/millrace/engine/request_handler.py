@@ -56,8 +56,9 @@ class RequestHandler:
 
     @property
     def waits_for(self) -> str:
-        """Description, for people, of what a savepoint waits for; empty if it does not wait. May
-        be called in any thread."""
+        """Description, for people, of the condition for which a savepoint waits; empty if it does
+        not wait. May be called in any thread.
+        """
         return self.savepoint.waits_for if self.savepoint is not None else ""
 
     def is_asked(self) -> bool:
@@ -115,7 +116,9 @@ class RequestHandler:
 
     def attempt_failed(self, error: JobExecutionError) -> None:
         """Refuse the message of an attempt after which the job restarts. The epoch runs again
-        without it: the message may be what made the attempt fail, and would fail again."""
+        without the message, because the message may have caused the failure and would cause it
+        again.
+        """
         request = self._serving
         if not isinstance(request, MessageRequest) or self._is_delivered:
             return

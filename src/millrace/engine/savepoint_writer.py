@@ -80,7 +80,9 @@ class AsyncSavepointWriter:
 
     @property
     def waits_for(self) -> str:
-        """Description, for people, of what the savepoint waits for; empty if it has ended."""
+        """Description, for people, of the condition for which the savepoint waits; empty if it has
+        ended.
+        """
         if not self.busy:
             return ""
         if self.started:

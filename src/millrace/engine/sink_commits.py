@@ -1,4 +1,4 @@
-"""Commits by the driver: with retries, at once or in the background."""
+"""Commits by the driver: with retries, immediately or in the background."""
 
 from __future__ import annotations
 

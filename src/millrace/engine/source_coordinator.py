@@ -277,8 +277,9 @@ class SourceCoordinator:
 
     @property
     def has_unplanned_news(self) -> bool:
-        """Whether there is something of which the subtasks are not told by the plans of the running
-        epoch."""
+        """Whether there is news for the subtasks that the plans of the running epoch do not
+        contain.
+        """
         if self._halted:
             return False
         if self.no_more_splits and not self._end_sent:

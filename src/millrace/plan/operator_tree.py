@@ -26,7 +26,7 @@ class TreeInput(Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class TreeOperator(Generic[Key]):
-    """Operator in a tree: what it does, and its inputs."""
+    """Operator in a tree: its description and its inputs."""
 
     text: str
     inputs: tuple[TreeInput[Key], ...] = ()

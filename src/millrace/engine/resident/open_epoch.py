@@ -20,7 +20,8 @@ MOST_STRETCHED = 1000.0
 
 
 class HookError(Exception):
-    """Carries an error of a hook, which tells nothing of the tasks: an enumerator's, for example.
+    """Wrapper for the error of a hook, such as an enumerator's error, which does not mean that a
+    task has failed.
 
     Args:
         error: error of the hook.
@@ -61,7 +62,8 @@ class OpenEpoch:
 
 
 class BarrierTimes:
-    """Times of a job's barriers, by the news of its epochs and by what the last barriers cost.
+    """Computes the times of a job's barriers from the news of its epochs and the durations of the
+    last barriers.
 
     Args:
         interval: milliseconds from one barrier to the next, while there is news.

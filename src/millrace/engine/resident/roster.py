@@ -65,7 +65,7 @@ class Task:
 
     @property
     def seat(self) -> int:
-        """Number of the task for life."""
+        """Number that the task keeps for life."""
         return self.control.peer
 
     @property
@@ -74,8 +74,9 @@ class Task:
         return f"worker {self.hello.worker if self.hello else self.control.peer}"
 
     def operator(self, job_dir: str | None) -> str:
-        """The operator and subtask that the process ran last, for messages. Empty if it ran none,
-        or that is not known: the job's directory is on no disk that both share."""
+        """The operator and subtask that the process ran last, for messages. Empty if the process
+        ran none, or if the driver and the process share no disk with the job's directory.
+        """
         if job_dir is None or self.hello is None:
             return ""
         turn = read_turn(turn_path(job_dir, self.hello.worker))
@@ -180,8 +181,9 @@ def places_of(program: Program, number: int) -> list[tuple[int, int]]:
 
 
 def seated(tasks: Sequence[Task], program: Program) -> list[Task]:
-    """Tasks in the order of the numbers that they get. Each gets the number of which its process
-    holds most subtasks; else the one that it had."""
+    """Tasks in the order of their new numbers. A task gets the number whose subtasks are mostly
+    held by its process, or else keeps its number.
+    """
     width, run = program.max_width, program.run_id
     wishes: list[tuple[int, int, int]] = []
     for position, task in enumerate(tasks):

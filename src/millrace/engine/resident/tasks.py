@@ -36,15 +36,17 @@ class RunningTasks(Protocol):
     """Tasks of one generation."""
 
     def failure(self) -> str | None:
-        """Reason for which the tasks have ended. None while they run; empty if they have returned
-        as they were told."""
+        """Reason why the tasks have ended. None while they run; empty if they have returned as they
+        were told.
+        """
 
     def kill(self, attempt: int) -> None:
         """Kill one task attempt, whose process may be frozen. It is started again."""
 
     def reason(self, attempt: int) -> str:
-        """Reason why a task attempt has ended; empty if it is not known. Called when the job has
-        lost the task, with which all others may be about to end."""
+        """Reason why a task attempt has ended; empty if it is not known. Called after the loss of a
+        task, because all other tasks may be about to end, too.
+        """
 
     def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
         """Task attempts, among ``attempts``, whose executors are about to be removed."""
@@ -74,7 +76,7 @@ class TaskStarter(Protocol):
     def start(
         self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
     ) -> RunningTasks:
-        """Start ``tasks`` tasks. One that is lost is started again, and the others stay.
+        """Start ``tasks`` tasks. A lost task is started again, while the others stay.
 
         Args:
             may_wait: whether to wait for slots that are about to become free.
