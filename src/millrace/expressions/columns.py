@@ -75,7 +75,7 @@ class Frame:
         return made
 
     def narrowed(self, rows: np.ndarray[Any, Any]) -> Frame:
-        """A frame with some of the rows."""
+        """The frame restricted to some of its rows."""
         base = rows if self._selection is None else np.asarray(self._selection)[rows]
         return Frame(self._columns, len(rows), self.instant, pa.array(base), self.watermark)
 

@@ -52,8 +52,9 @@ class OverFrames:
 
     @classmethod
     def of(cls, owners: Numbers, differs: npt.NDArray[np.bool_]) -> OverFrames:
-        """Frames of rows, from their partition numbers and flags of the rows that differ in the
-        order from the row before."""
+        """Frames of rows, given their partition numbers and, for each row, whether its order
+        differs from that of the row before.
+        """
         count = owners.size
         begins = np.ones(count, np.bool_)
         begins[1:] = owners[1:] != owners[:-1]

@@ -90,7 +90,7 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 
 def ranks_of(kind: str, owners: Numbers, columns: Sequence[pa.Array], order: Positions) -> Numbers:
-    """Rank of each row. ``owners`` are those of the sorted rows.
+    """Rank of each row. ``owners`` are the owners of the sorted rows.
 
     Args:
         columns: columns of the order, of the unsorted rows.
@@ -144,8 +144,7 @@ def equal_pairs(
 def without_row(
     held: Sequence[pa.Array], changes: Sequence[pa.Array], signs: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.bool_]:
-    """Flags of the retractions without a row to retract, neither among the held rows nor among the
-    changes before.
+    """Flags of the retractions that match neither a held row nor an earlier change.
 
     Args:
         signs: signs of the changes in their order: 1 adds a row, -1 retracts a row.

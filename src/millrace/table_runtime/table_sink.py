@@ -58,8 +58,9 @@ class TableSinkOperator(SinkOperator):
 
 
 def by_key(batch: ColumnBatch, keys: tuple[int, ...]) -> ColumnBatch:
-    """The changes without -U rows. One that no row of its key follows becomes a deletion: a filter
-    has left out the row after the update."""
+    """The changes without -U rows. A -U row that no row of its key follows becomes a deletion,
+    because a filter has left out the row after the update.
+    """
     kinds = np.asarray(batch.row_kinds)
     before = kinds == RowKind.UPDATE_BEFORE.value
     if not before.any():

@@ -64,13 +64,13 @@ def unique(items: list[Any]) -> list[Any]:
 
 
 def common(items: list[Any], others: list[Any]) -> list[Any]:
-    """The distinct items that the others contain as well."""
+    """The distinct items that ``others`` contains as well."""
     kept = set(map(key_of, others))
     return unique([item for item in items if key_of(item) in kept])
 
 
 def lacking(items: list[Any], others: list[Any]) -> list[Any]:
-    """The distinct items that the others do not contain."""
+    """The distinct items that ``others`` does not contain."""
     left_out = set(map(key_of, others))
     return unique([item for item in items if key_of(item) not in left_out])
 

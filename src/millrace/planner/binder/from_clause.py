@@ -51,7 +51,7 @@ def _is_lateral(node: exp.Expr, rows: RelNode) -> bool:
 
 
 def true() -> ValueLiteral:
-    """The condition of a join that is written without one: TRUE."""
+    """TRUE: the condition of a join that is written without a condition."""
     return ValueLiteral(True, BooleanType(nullable=False))
 
 

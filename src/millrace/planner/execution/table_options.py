@@ -69,8 +69,8 @@ def option_place(
 def errors_of_connector(
     table: ResolvedTable, hints: Collection[str], place: Place | None
 ) -> Iterator[None]:
-    """Add a place to errors of a table's connector: that of the declared option that the error is
-    about, or else that of the table in the query.
+    """Add a place to errors of a table's connector: the place of the declared option that the error
+    is about, or else the place of the table in the query.
 
     Args:
         hints: keys of options that the query sets by a hint.

@@ -145,7 +145,7 @@ class Translator:
         return self._modes is None or self._modes.emits_update_before(node)
 
     def repeatable(self, node: RelNode) -> bool:
-        """Whether the node's changes must also correct what a lost epoch has written."""
+        """Whether the node's changes must also correct the rows that a lost epoch has written."""
         return self._modes is not None and self._modes.repeatable(node)
 
     def leaves_lost_rows(self, sink: LogicalSink) -> bool:

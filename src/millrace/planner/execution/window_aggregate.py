@@ -25,8 +25,9 @@ __all__ = ["slices_of", "translate_window_aggregate"]
 
 
 def slices_of(window: WindowingStrategy) -> WindowSlices:
-    """The slices of TUMBLE, HOP and CUMULATE; those of SESSION are unused, since its rows
-    already have windows."""
+    """The slices of TUMBLE, HOP and CUMULATE. The slices of SESSION are unused, because its rows
+    already have windows.
+    """
     whole = window.kind in (WindowKind.TUMBLE, WindowKind.SESSION)
     slide = window.size if whole else window.slide
     cumulates = window.kind is WindowKind.CUMULATE

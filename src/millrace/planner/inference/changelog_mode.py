@@ -123,8 +123,10 @@ class ChangelogModes:
         return RowChanges.UPDATE in self.changes(node) and self._needed.get(node, True)
 
     def repeatable(self, node: RelNode) -> bool:
-        """Whether a node's changes must also correct what a lost epoch has written into a table.
-        Net changes since the last flush do not: a lost epoch may have flushed at other places."""
+        """Whether a node's changes must also correct the rows that a lost epoch has written into a
+        table. Net changes since the last flush do not, because a lost epoch may have flushed at
+        other places.
+        """
         return node in self._repeatable
 
     def _repeat(self, node: RelNode) -> None:

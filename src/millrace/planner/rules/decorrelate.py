@@ -333,8 +333,8 @@ def with_mark(inner: Decorrelated) -> tuple[RelNode, int | None]:
 def filled(
     join: RelNode, first: int, empty: tuple[ResolvedExpression, ...] | None, mark: int | None
 ) -> list[ResolvedExpression]:
-    """The columns of a query in a left join, with the query's default values where it found
-    nothing.
+    """The columns of a query in a left join, with the query's default values where the query found
+    no row.
 
     Args:
         first: position of the first of these columns.
