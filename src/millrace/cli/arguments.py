@@ -209,7 +209,7 @@ def add_settings(parser: argparse.ArgumentParser, description: str) -> None:
 
 
 def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
-    """The arguments of ``run``, from what a parser read in ``argv``.
+    """The arguments of ``run``, made from a parser's result for ``argv``.
 
     Raises:
         UsageError: a file is missing, or a setting is unknown or wrong.
@@ -371,8 +371,8 @@ def _with_origins(from_variable: dict[str, str], given: dict[str, str]) -> Confi
 
 
 def run_defaults(args: argparse.Namespace, settings: Configuration) -> Configuration:
-    """Settings of ``config.yaml``, which those of the program override. A job of a server has them
-    from the server.
+    """Settings of ``config.yaml``, which the program's settings override. A job of a server has
+    them from the server.
 
     Args:
         settings: those of the command line. Where they say on which Spark the job runs, the file

@@ -1,4 +1,4 @@
-"""Import paths of workers for the modules beside a job file and those of ``--py-files``."""
+"""Import paths of workers for the modules beside a job file and the modules of ``--py-files``."""
 
 from __future__ import annotations
 

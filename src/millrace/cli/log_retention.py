@@ -1,4 +1,4 @@
-"""Retention of logs: the newest stay, and those of running jobs.
+"""Retention of logs: the newest logs and the logs of running jobs stay.
 
 Flink keeps a number of old log files, too: configuration ``env.log.max``.
 """

@@ -9,7 +9,7 @@ from millrace.cli.signals import INTERRUPTED, TERMINATED, Terminated, raising_te
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line ``argv`` (None: that of this process) and return its exit code.
+    """Run the command line ``argv`` (None: the arguments of this process) and return its exit code.
 
     0: done; 1: it could not be done, or the job failed; 2: wrong usage; 130: interrupted by Ctrl-C;
     143: ended by SIGTERM.

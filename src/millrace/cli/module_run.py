@@ -68,8 +68,8 @@ def module_arguments(
     functions: Path | None,
     command: tuple[str, ...],
 ) -> RunArguments:
-    """Arguments of a run of a module, on resident tasks unless they do not suit it or a setting
-    names another executor.
+    """Arguments of a run of a module. The module runs on resident tasks, unless these cannot run it
+    or a setting names another executor.
 
     Args:
         functions: Python file whose functions run in the workers; None if there are none.

@@ -31,8 +31,9 @@ class RestAddress:
         return f"RestAddress({self.url!r})"  # the token is nobody's business
 
     def write(self, job_dir: StrPath) -> str:
-        """Write the file, replacing that of an earlier run; no other user can ever read its
-        content."""
+        """Write the file, replacing the file of an earlier run; no other user can ever read its
+        content.
+        """
         path = os.path.join(job_dir, NAME)
         content = json.dumps({"url": self.url, "token": self.token}).encode()
         file_system_of(path).publish(path, (content,), durable=False)

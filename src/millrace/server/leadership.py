@@ -77,11 +77,12 @@ class Leadership(Protocol):
         """Leave the election; a leader gives its leadership back."""
 
     def token(self) -> int | None:
-        """The fencing token of this server; None if it does not lead. Answers at once, and never
-        returns a token when another server may lead."""
+        """The fencing token of this server; None if it does not lead. Returns immediately, and
+        never returns a token while another server may lead.
+        """
 
     def leader(self) -> ServerIdentity | None:
-        """The leading server as last known; None if no leader is known. Answers at once."""
+        """The leading server as last known; None if no leader is known. Returns immediately."""
 
     def is_left_to(self) -> ServerIdentity | None:
         """Look up the server that leads in place of this one; None if there is none.

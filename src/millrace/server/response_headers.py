@@ -1,4 +1,6 @@
-"""Headers of every response: what a browser may do with it, and how long it may cache it."""
+"""Headers of every response: restrictions for browsers, and the time for which the response may be
+cached.
+"""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _announced(address: ServerAddress, options: ServerOptions) -> Iterator[None]
 
 
 def check_authentication(options: ServerOptions) -> None:
-    """Raise ConfigurationError if people other than the server's user could operate it."""
+    """Raise ConfigurationError if people other than the server's user could operate the server."""
     if not options.authenticate and not is_loopback(options.host):
         raise ConfigurationError(
             f"--no-auth goes only with a loopback address, not with {options.host}: "

@@ -52,7 +52,7 @@ def ask_job(job: OperatedJob, timeout: float, command: str, **arguments: Any) ->
 
 
 def say_waiting(reason: str) -> None:
-    """Print on standard error what a job waits for."""
+    """Print on standard error the condition for which a job waits."""
     from millrace.cli.printing import printable
 
     print(f"millrace: the job waits for {printable(reason)}", file=sys.stderr, flush=True)

@@ -47,7 +47,7 @@ def divided(text: str) -> tuple[list[str], str]:
 
 
 def heading(statement: str) -> str:
-    """Beginning of a statement, up to what it declares or sets, which may be long or secret.
+    """Beginning of a statement, up to the declaration or the value, which may be long or secret.
 
     Example:
         >>> heading("CREATE TABLE t (id INT) WITH ('connector' = 'print')")

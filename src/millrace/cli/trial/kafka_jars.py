@@ -1,4 +1,4 @@
-"""Kafka's jars: those of an installation on this machine, or those of Maven Central."""
+"""Kafka's jars: from an installation on this machine, or from Maven Central."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class _Firing:
 
 
 class Alerts:
-    """Looks after the jobs of a server while the server leads.
+    """Watches the jobs of a server while the server leads.
 
     Args:
         webhooks: receivers of alerts.
@@ -73,7 +73,7 @@ class Alerts:
         self._thread = Thread(target=self._follow, name="millrace-alerts", daemon=True)
 
     def start(self) -> None:
-        """Begin to look at jobs; without webhooks nobody does."""
+        """Begin to watch jobs; does nothing if there are no webhooks."""
         if self.webhooks:
             self._thread.start()
         for webhook in self.webhooks:
@@ -94,14 +94,15 @@ class Alerts:
             self._leads = True
 
     def stand_by(self) -> None:
-        """Stop alerting, because another server leads. What was known of jobs is forgotten."""
+        """Stop alerting, because another server leads, and forget all states of jobs."""
         with self._lock:
             self._leads = False
             self._rules, self._firing = {}, {}
 
     def look(self) -> None:
-        """Send the alerts about jobs that have ended; then apply the rules to the others, and send
-        what has changed."""
+        """Send the alerts about jobs that have ended. Then apply the rules to the other jobs, and
+        send changed alerts.
+        """
         jobs = self._jobs() if self._leads else []
         ended = self._tell_ends()  # also those that have ended since the jobs were read
         with self._lock:
@@ -130,8 +131,9 @@ class Alerts:
             self._unreadable.discard(job.id)
 
     def job_ended(self, job: RegisteredJob) -> None:
-        """Have the end of a job told soon. Returns at once, and takes no lock: callers hold the
-        supervisor's, for which threads that observe jobs wait."""
+        """Send the alert about the end of a job soon. Returns immediately, and takes no lock:
+        callers hold the supervisor's lock, for which threads that observe jobs wait.
+        """
         if self.webhooks:
             self._ended.append(job)
             self._woken.set()

@@ -80,7 +80,7 @@ class Webhook:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop sending; alerts that wait are lost."""
+        """Stop sending; waiting alerts are lost."""
         self._closed.set()
         with self._changed:
             self._changed.notify_all()
@@ -88,7 +88,7 @@ class Webhook:
                 log.warning("webhook %s: %d alerts were not sent", *self._known())
 
     def put(self, alert: Alert) -> None:
-        """Send an alert soon. Returns at once."""
+        """Send an alert soon. Returns immediately."""
         if alert.alert not in self.settings.kinds:
             return
         with self._changed:

@@ -1,4 +1,4 @@
-"""New jobs that run what an ended job ran: from its beginning, or from its last checkpoint."""
+"""New jobs that repeat an ended job, from its beginning or from its last checkpoint."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def last_checkpoint(job: ObservedJob) -> str | None:
 
 
 def rerun_submission(job: ObservedJob, snapshot: str | None) -> Submission:
-    """The submission of a job, to be run once more.
+    """The submission of a job, to be run again.
 
     Args:
         snapshot: checkpoint of that job, which the server itself has found, from which the new
