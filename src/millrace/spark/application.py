@@ -24,7 +24,7 @@ LOOKS = 50
 
 
 def require_application(context: SparkContext) -> None:
-    """Raise unless the application runs.
+    """Check that the application runs.
 
     Raises:
         ApplicationLostError: the cluster stopped it or its JVM has died: no epoch can run here.
@@ -46,8 +46,8 @@ def require_application(context: SparkContext) -> None:
 
 @contextmanager
 def submission_to(context: SparkContext) -> Iterator[None]:
-    """Context in which a job is submitted to the application. An error that comes of its end is
-    replaced.
+    """Context in which a job is submitted to the application. An error that the end of the
+    application causes is replaced by an error about this end.
 
     Raises:
         JobExecutionError: the application has ended. The message says how, and what to do.

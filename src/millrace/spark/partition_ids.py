@@ -20,8 +20,9 @@ def by_partition_id(frame: DataFrame, partitions: int, column: str) -> DataFrame
 
 
 def by_hash(frame: DataFrame, partitions: int, column: str) -> DataFrame:
-    """The same with PySpark 4.0, which divides rows by a hash only: each partition has a number
-    whose hash leads there."""
+    """`by_partition_id` for PySpark 4.0, which divides rows only by hash: each partition's number
+    is replaced by a number whose hash leads to this partition.
+    """
     seeds = _seeds_by_count.get(partitions)
     if seeds is None:
         seeds = _seeds_by_count[partitions] = _seeds(frame.sparkSession, partitions)

@@ -110,12 +110,13 @@ class ConnectStarter:
         return "" if self._remote is None else repr(self._remote)
 
     def cores(self, spare: int = 0, may_wait: bool = True) -> int:
-        """Number of tasks that the server can run. One slot at least stays free for its other
-        queries, unless it has no other."""
+        """Number of tasks that the server can run. At least one slot stays free for other queries,
+        unless the server has only one.
+        """
         return max(self._reach.slots - max(spare, 1), 1)
 
     def free_slots(self) -> None:
-        """It is not known."""
+        """None: the number is not known."""
 
     def adapted(self, program: Program) -> Program:
         """The program with the log of workers on other machines."""
@@ -181,15 +182,16 @@ class ConnectTasks:
         self._query.cancel()
 
     def reason(self, attempt: int) -> str:
-        """Reason that Spark gives for the end of the query: it cannot go on without one of the
-        tasks."""
+        """Reason that Spark gives for the end of the query, which cannot continue without one of
+        its tasks.
+        """
         self._loss = "a task was lost, and with it the barrier stage of all"
         if not self._query.wait(LAST_WORDS) or self._query.error is None:
             return ""
         return reason_of_failure(self._query.error, self._name)
 
     def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
-        """It is not known."""
+        """No attempts: a Spark Connect server does not announce the removal of executors."""
         return ()
 
     def cancel(self) -> None:

@@ -43,8 +43,8 @@ _known: dict[str, str] = {}
 
 
 class ReachTask:
-    """Function of a task that tells whether it can reach the driver of a job. It holds its slot
-    until the driver closes the connection.
+    """Function of a task that reports whether it can reach the driver of a job. The task holds its
+    slot until the driver closes the connection.
 
     Args:
         driver: address of the driver.

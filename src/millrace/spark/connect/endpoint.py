@@ -1,4 +1,4 @@
-"""`Endpoint`: where the workers of a Spark Connect server reach the driver of a job."""
+"""`Endpoint`: the address at which workers of a Spark Connect server reach a job's driver."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def _await_slots(query: Operation, name: str) -> None:
 
 
 class Callers:
-    """Workers that connect to a listener, in a thread. The kernel keeps only some hundred
-    connections for which nobody asks.
+    """Accepts the connections of workers in a thread, because the kernel queues only some hundred
+    unaccepted connections.
 
     Args:
         waves: how often connections are held until no more come, to see how many there are at a

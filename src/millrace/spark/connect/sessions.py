@@ -38,7 +38,8 @@ def active_session() -> SparkSession:
 
 
 def session_beside(session: SparkSession) -> SparkSession | None:
-    """A new session on the server of another one; None if PySpark does not tell how it is reached.
+    """A new session on the server of another session; None if PySpark does not tell how the server
+    is reached.
 
     A job has a session of its own, so that jobs of a notebook may ship modules of the same name,
     and ship them again after a change.
@@ -56,7 +57,7 @@ def session_beside(session: SparkSession) -> SparkSession | None:
 
 
 def end_session(session: SparkSession) -> None:
-    """End a session, and never the server."""
+    """End a session, but not the server."""
     if _SERVER_HERE not in os.environ:
         session.stop()
         return

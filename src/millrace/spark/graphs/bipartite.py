@@ -21,8 +21,9 @@ def simple_projection(edges: DataFrame, kept: str, through: str) -> DataFrame:
 def full_projection(
     vertices: DataFrame, others: DataFrame, edges: DataFrame, kept: str, through: str
 ) -> DataFrame:
-    """The edges of `simple_projection`, with the connecting vertex and the values of all in
-    ``value``."""
+    """The edges of `simple_projection`. The column ``value`` has the connecting vertex, and the
+    values of the vertices and edges.
+    """
     of_kept = vertices.select(_as("id", kept), _as("value", "vertex_value"))
     of_others = others.select(_as("id", through), _as("value", "connecting_value"))
     whole = edges.join(of_kept, on=kept)

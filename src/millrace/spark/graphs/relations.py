@@ -98,7 +98,9 @@ def without_edges(edges: DataFrame, removed: DataFrame) -> DataFrame:
 
 
 def common_edges(edges: DataFrame, others: DataFrame, distinct: bool) -> DataFrame:
-    """Edges that both graphs have, with the same value: each once, or both edges of each pair."""
+    """Edges that both graphs have with the same value. With ``distinct`` each counts once, else the
+    matching edges of both graphs are returned.
+    """
     if distinct:
         return edges.intersect(others)
     twice = F.explode(F.array(F.lit(0), F.lit(1)))
@@ -183,7 +185,9 @@ def first_of_each(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def joined(frame: DataFrame, keys: Sequence[str], inputs: DataFrame) -> DataFrame:
-    """Rows with the first input of their key in ``input``, and whether there is one in ``has``."""
+    """Rows with two more columns: ``input`` has the first input with the row's key, and ``has``
+    tells whether there is one.
+    """
     found = first_of_each(inputs, keys).withColumn("has", F.lit(True))
     rows = frame.join(found, on=list(keys), how="left")
     return rows.select(*frame.columns, "input", F.coalesce("has", F.lit(False)).alias("has"))
@@ -218,8 +222,9 @@ def repartitioned(frame: DataFrame) -> DataFrame:
 
 
 def as_one_value(frame: DataFrame, keys: Sequence[str], names: Sequence[str]) -> DataFrame:
-    """The columns ``keys`` under other names, and all further columns as ``value``: the only one
-    itself, several as a struct, NULL if there are none."""
+    """The columns ``keys`` under other names, and the other columns as ``value``: a single column
+    as it is, several as a struct, NULL if there are none.
+    """
     others = [name for name in frame.columns if name not in keys]
     value = F.lit(None) if not others else F.col(others[0])
     if len(others) > 1:

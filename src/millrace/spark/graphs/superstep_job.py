@@ -153,9 +153,10 @@ def run_supersteps_on_spark(
 
 @dataclass(frozen=True, slots=True)
 class _PickledProgram:
-    """Maker of programs, pickled by the library that also pickles their messages. It knows a class
-    of the user's script again, so that it is the same class wherever a message comes from; Spark's
-    own copy of that library would not tell it."""
+    """Maker of programs, pickled by the library that also pickles their messages. This library
+    recognises a class of the user's script wherever a message comes from; Spark's own copy of the
+    library would not.
+    """
 
     data: bytes
 

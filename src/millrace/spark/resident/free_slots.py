@@ -31,7 +31,7 @@ def is_dynamic(context: SparkContext) -> bool:
 
 
 def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0) -> None:
-    """Raise unless ``tasks`` slots are free within ``patience`` seconds.
+    """Check that ``tasks`` slots are free within ``patience`` seconds.
 
     Raises:
         JobExecutionError: there are fewer. The message names the ways out.
@@ -50,7 +50,7 @@ def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0)
 
 
 def too_few_slots(tasks: int, slots: int, busy: int) -> str:
-    """Message of a job that needs more slots for its tasks than are free. It names the ways out.
+    """Message of a job that needs more slots for its tasks than are free, with possible remedies.
 
     Args:
         busy: slots that other tasks hold.

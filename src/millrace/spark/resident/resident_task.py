@@ -18,7 +18,7 @@ __all__ = ["ResidentTask"]
 
 
 class ResidentTask:
-    """Function of a resident task. It knows no program: the driver sends that.
+    """Function of a resident task, to which the driver sends the program.
 
     Args:
         driver: address of the driver.

@@ -80,8 +80,9 @@ class SparkStarter:
 
     @property
     def bind(self) -> str:
-        """Address of this machine at which the driver listens: Spark's own, such as in a container
-        whose name is that of a service."""
+        """Address of this machine at which the driver listens. It is the address that Spark listens
+        at, which in a container may differ from the address in the host's name.
+        """
         if in_driver(self._context):
             return "127.0.0.1"
         return str(self._context.getConf().get("spark.driver.bindAddress") or self.host)
@@ -250,8 +251,9 @@ class SparkTasks:
             yield from map(tasks.apply, range(tasks.size()))
 
     def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
-        """Task attempts, among ``attempts``, whose executors are being decommissioned. One that is
-        not listed stays, as far as is known."""
+        """Task attempts, among ``attempts``, whose executors are being decommissioned. All others
+        stay, as far as is known.
+        """
         if in_driver(self._context):
             return ()
         try:
