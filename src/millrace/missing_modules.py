@@ -69,7 +69,7 @@ def missing_name(module: str, name: str) -> AttributeError:
 
 
 class MissingModules(MetaPathFinder):
-    """Refuses the import of what is known to be missing."""
+    """Import hook that refuses modules that are known to be missing."""
 
     def find_spec(
         self,
@@ -77,7 +77,7 @@ class MissingModules(MetaPathFinder):
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """None for what is not ours to explain.
+        """None for all modules but the missing ones.
 
         Raises:
             ImportError: Millrace does not have it. A ModuleNotFoundError would lose its text:

@@ -8,7 +8,7 @@ _CODEC = "zstd"
 
 
 def compressed(raw: bytes) -> bytes:
-    """The bytes, compressed. Their size must be kept beside them."""
+    """The compressed bytes. Callers must keep the original size for `decompressed`."""
     import pyarrow as pa
 
     packed: bytes = pa.compress(raw, codec=_CODEC, asbytes=True)
@@ -16,7 +16,7 @@ def compressed(raw: bytes) -> bytes:
 
 
 def decompressed(packed: bytes, size: int) -> bytes:
-    """The bytes that were compressed.
+    """The original bytes of a result of `compressed`.
 
     Args:
         size: number of bytes before the compression.

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Plugins(Mapping[str, T], Generic[T]):
-    """Objects of one kind by name, those of other packages loaded at their first use.
+    """Objects of one kind by name. Objects of other packages are loaded at their first use.
 
     Other packages cannot replace Millrace's own objects. They register classes without arguments
     in the entry point group::

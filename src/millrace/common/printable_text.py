@@ -6,5 +6,5 @@ __all__ = ["printable"]
 
 
 def printable(text: str) -> str:
-    """A text whose lone surrogates are escaped. Names of files may have some, and data, too."""
+    """The text with lone surrogates escaped, which names of files and data may contain."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -66,9 +66,9 @@ class ConfigFile:
 
 
 def find_config_file(named: Path | None, environment: Mapping[str, str]) -> Path | None:
-    """The file with the settings: the named one, else that of ``MILLRACE_CONF_DIR``, else
-    ``conf/config.yaml`` in the working directory; None if there is none, or if the variable is
-    empty.
+    """The file with the settings: the named file, else the file in ``MILLRACE_CONF_DIR``, else
+    ``conf/config.yaml`` in the working directory. None if there is no such file, or if the variable
+    is empty.
 
     Args:
         named: a file, or a directory with a ``config.yaml``; None if none is named.

@@ -141,13 +141,13 @@ class OptionBuilder:
 
 @dataclass(frozen=True, slots=True)
 class TypedConfigOptionBuilder(Generic[T]):
-    """An option without its default."""
+    """A typed option that lacks its default."""
 
     key: str
     type_name: str
 
     def default_value(self, value: T) -> ConfigOption[T]:
-        """The option with a default."""
+        """The option with the given default."""
         return ConfigOption(self.key, self.type_name, value)
 
     def no_default_value(self) -> ConfigOption[T | None]:

@@ -246,8 +246,9 @@ def as_text(value: Any) -> str:
 
 
 def refuse_unknown(key: str, value: Any) -> None:
-    """Raise for an unknown key that looks like one of millrace's; other programs' keys are
-    accepted."""
+    """Raise ConfigurationError for an unknown key that resembles one of millrace's keys; other
+    programs' keys are accepted.
+    """
     if key.startswith(FREE_PREFIXES):
         return
     ours = key.partition(".")[0] in {known.partition(".")[0] for known in OPTIONS}

@@ -1,4 +1,4 @@
-"""Origins of configuration values, from the one that goes before all others to the default."""
+"""Origins of configuration values, in their order of precedence."""
 
 from __future__ import annotations
 

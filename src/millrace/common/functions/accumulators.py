@@ -195,7 +195,7 @@ class Histogram(Accumulator[Any, dict[Any, int]]):
 
 
 def merge_all(totals: Accumulators, added: Accumulators) -> None:
-    """Add each accumulator to the one with its name.
+    """Add each accumulator to the accumulator with the same name.
 
     Raises:
         JobExecutionError: that one is of another kind.

@@ -99,8 +99,8 @@ class Committer(ABC):
 
     @abstractmethod
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
-        """Commit all requests. It must be idempotent: an earlier attempt may have committed any of
-        them.
+        """Commit all requests. The commit must be idempotent, because an earlier attempt may have
+        committed any of the requests.
 
         A request without a signal counts as committed. If the call raises, requests without a
         signal are retried; after ``sink.committer.retries`` attempts the job fails. An error of

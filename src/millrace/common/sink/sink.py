@@ -77,7 +77,7 @@ class Sink(ABC, Generic[T_contra]):
         of the previous writer; None if there is none."""
 
     def merge_writer_states(self, states: Sequence[Any]) -> Any:
-        """One state from those of several writers, when the parallelism became smaller.
+        """One state from the states of several writers, for a smaller parallelism.
 
         Raises:
             StateError: merging is not possible (the default). A savepoint leaves writers nothing to

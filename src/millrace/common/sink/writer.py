@@ -103,7 +103,7 @@ class SinkWriter(Generic[T]):
         """
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        """Make this epoch's work durable and return what the committer needs (picklable).
+        """Make this epoch's work durable, and return the data that the committer needs (picklable).
 
         Args:
             end_of_input: as for `flush`.

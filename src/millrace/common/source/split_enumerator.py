@@ -129,7 +129,7 @@ class SplitEnumerator(ABC):
         return None
 
     def restore_state(self, state: Any) -> None:
-        """Restore what `snapshot_state` returned; called once, before any other method."""
+        """Restore a result of `snapshot_state`; called once, before any other method."""
 
     def close(self) -> None:
         """Release connections."""

@@ -161,8 +161,9 @@ def _decimals(values: Sequence[Any], kind: DecimalType) -> Any:
 
 
 def arrow_converter(kind: LogicalType) -> Convert | None:
-    """Converter from a program's values, None among them, to values that Arrow accepts; None if
-    none is needed."""
+    """Converter from a program's values, which may be None, to values that Arrow accepts; None if
+    no conversion is needed.
+    """
     if isinstance(kind, RowType):
         return _row_converter(kind)
     if isinstance(kind, MapType):
