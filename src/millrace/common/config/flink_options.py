@@ -15,16 +15,16 @@ BUFFER_TIMEOUT = known(
     .duration_type()
     .default_value(Duration.of_millis(5))
     .at_least(0),
-    "How long records, and changes of a SQL operator, wait at most in a busy subtask of resident "
-    "tasks until a buffer is full; a subtask that has nothing else to do sends them at once. "
-    "`0 ms`: never, each record is processed and sent alone. With a Spark job per epoch buffers "
-    "are sent when they are full, and at the end of the epoch.",
+    "Maximum time that records, and changes of a SQL operator, wait in a busy subtask of "
+    "resident tasks until a buffer is full. An idle subtask sends them immediately. `0 ms`: "
+    "no waiting; each record is processed and sent alone. In jobs with a Spark job per "
+    "epoch, buffers are sent when they are full and at the end of the epoch.",
 )
 BUFFER_TIMEOUT_ENABLED = known(
     ConfigOptions.key("execution.buffer-timeout.enabled").boolean_type().default_value(True),
-    "Whether `execution.buffer-timeout.interval` counts. Without it, resident tasks send buffers "
-    "when they are full, and before each barrier; in a job with a loop also when a subtask has "
-    "nothing else to do, since a record would otherwise wait at each hop.",
+    "Whether `execution.buffer-timeout.interval` applies. If not, resident tasks send "
+    "buffers when they are full and before each barrier. In a job with a loop, idle "
+    "subtasks also send them, because a record would otherwise wait at each hop.",
 )
 OPERATOR_CHAINING = known(
     ConfigOptions.key("pipeline.operator-chaining.enabled").boolean_type().default_value(True),
@@ -45,7 +45,7 @@ CLOSURE_CLEANER = known(
     .string_type()
     .default_value("RECURSIVE")
     .one_of("NONE", "TOP_LEVEL", "RECURSIVE"),
-    "Kept for Flink programs, without effect: it is for functions of the JVM.",
+    "Kept for Flink programs, without effect: the option concerns functions of the JVM.",
 )
 GENERIC_TYPES = known(
     ConfigOptions.key("pipeline.generic-types").boolean_type().default_value(True),
@@ -53,15 +53,15 @@ GENERIC_TYPES = known(
 )
 AUTO_UIDS = known(
     ConfigOptions.key("pipeline.auto-generate-uids").boolean_type().default_value(True),
-    "Whether operators may go without a uid of their own; otherwise they are refused.",
+    "Whether operators without an explicit uid are allowed; otherwise the job is refused.",
 )
 LATENCY_INTERVAL = known(
     ConfigOptions.key("metrics.latency.interval")
     .duration_type()
     .default_value(Duration.of_millis(0))
     .at_least(0),
-    "Least time between latency markers, which measure how long it takes from each source to each "
-    "operator; `0 ms`: there are none.",
+    "Minimum time between latency markers, which measure the time from each source to each "
+    "operator; `0 ms`: no markers.",
 )
 CANCELLATION_INTERVAL = known(
     ConfigOptions.key("task.cancellation.interval")
@@ -166,13 +166,13 @@ OTHER_NAMES: dict[str, str] = {
 """Keys that Flink or Millrace had or has for an option, and the option's key now."""
 
 _SCHEDULING = "Spark schedules tasks and runs shuffles"
-_TABLE = "it is for the runtime of Flink's SQL"
-_CLUSTER = "there is no cluster of Flink's: Spark's settings begin with `spark.`"
-_SERIALIZERS = "it is for serializers of the JVM; records are Python objects"
-_CHECKPOINT_FILES = "checkpoints have files of their own kind"
+_TABLE = "the option concerns the runtime of Flink's SQL"
+_CLUSTER = "there is no Flink cluster: Spark's settings begin with `spark.`"
+_SERIALIZERS = "the option concerns serializers of the JVM; records are Python objects"
+_CHECKPOINT_FILES = "checkpoints have their own kinds of files"
 _STATE = "state backends write changes with every epoch"
 _PYTHON = "Spark runs the Python workers"
-_FAILOVER = "a restart goes back to the last checkpoint as a whole"
+_FAILOVER = "a restart returns the whole job to the last checkpoint"
 
 WITHOUT_EFFECT: dict[str, str] = {
     "blob.": _CLUSTER,
@@ -210,7 +210,7 @@ WITHOUT_EFFECT: dict[str, str] = {
     "execution.state-recovery.without-channel-state.checkpoint-id": "no data is in flight",
     "execution.submit-failed-job-on-application-error": _CLUSTER,
     "execution.target": _CLUSTER,
-    "fs.": "file systems are those of Millrace's registry",
+    "fs.": "file systems come from Millrace's registry",
     "heartbeat.": _CLUSTER,
     "high-availability.jobmanager.": _CLUSTER,
     "high-availability.kubernetes.": _CLUSTER,
@@ -218,9 +218,9 @@ WITHOUT_EFFECT: dict[str, str] = {
     "high-availability.zookeeper.client.": "kazoo's defaults hold",
     "io.tmp.dirs": _CLUSTER,
     "jobmanager.": _CLUSTER,
-    "jobstore.": "a job server's registry keeps jobs, in its database",
+    "jobstore.": "a job server's registry stores jobs in its database",
     "kubernetes.": _CLUSTER,
-    "metrics.": "the reporters and scopes that there are have options above",
+    "metrics.": "the available reporters and scopes have options above",
     "pekko.": _CLUSTER,
     "pipeline.auto-type-registration": _SERIALIZERS,
     "pipeline.cached-files": "SparkContext.addFile does it here",
@@ -232,7 +232,7 @@ WITHOUT_EFFECT: dict[str, str] = {
     "pipeline.registered-kryo-types": _SERIALIZERS,
     "pipeline.registered-pojo-types": _SERIALIZERS,
     "pipeline.serialization-config": _SERIALIZERS,
-    "pipeline.time-characteristic": "windows and timers say which time they mean",
+    "pipeline.time-characteristic": "windows and timers name their time",
     "pipeline.vertex-description-mode": "plans show names and uids",
     "pipeline.vertex-name-include-index-prefix": "plans show names and uids",
     "pipeline.watermark-alignment.allow-unaligned-source-splits": "all readers can pause splits",
@@ -290,11 +290,11 @@ WITHOUT_EFFECT: dict[str, str] = {
     "table.exec.operator-fusion-codegen.": _TABLE,
     "table.exec.rank.": _TABLE,
     "table.exec.resource.": _TABLE,
-    "table.exec.sink.keyed-shuffle": "rows go by the key of the sink where it needs that",
+    "table.exec.sink.keyed-shuffle": "rows are distributed by the sink's key where it needs that",
     "table.exec.simplify-operator-name-enabled": _TABLE,
     "table.exec.sort.": _TABLE,
     "table.exec.spill-compression.": _TABLE,
-    "table.exec.uid.": "uids of SQL operators follow from the query",
+    "table.exec.uid.": "uids of SQL operators are derived from the query",
     "table.exec.window-agg.": _TABLE,
     "table.generated-code.": _TABLE,
     "table.optimizer.": "there is one plan for each query",

@@ -15,34 +15,36 @@ HA_TYPE = known(
     .string_type()
     .default_value("none")
     .one_of("none", "file", "postgresql", "zookeeper"),
-    "How job servers agree on which of them leads. `none`: there is one server. `file`: by a lock "
-    "beside a registry in SQLite, on one machine. `postgresql`: by a lease in the registry's "
-    "database. `zookeeper`: by an ephemeral node. The same for all servers of a registry.",
+    "Way in which job servers elect a leader. `none`: there is one server. `file`: by a "
+    "lock beside a registry in SQLite, on one machine. `postgresql`: by a lease in the "
+    "registry's database. `zookeeper`: by an ephemeral node. All servers of a registry need "
+    "the same value.",
 )
 HA_CLUSTER_ID = known(
     ConfigOptions.key("high-availability.cluster-id").string_type().default_value("default"),
-    "Tells servers of several registries apart in one ZooKeeper.",
+    "Name that distinguishes the servers of several registries in one ZooKeeper.",
 )
 HA_STORAGE_DIR = known(
     ConfigOptions.key("high-availability.storage-dir").string_type().no_default_value(),
-    "Directory with the checkpoints of a job server's jobs, a path or a `file:` URI, mounted under "
-    "the same path on every machine with a server. Unset: below the server's own directory, which "
-    "is enough for servers on one machine.",
+    "Directory with the checkpoints of a job server's jobs: a path or a `file:` URI, "
+    "mounted under the same path on every machine with a server. Unset: a directory below "
+    "the server's own directory, which suffices for servers on one machine.",
 )
 POSTGRESQL_LEASE_DURATION = known(
     ConfigOptions.key("high-availability.postgresql.leader-election.lease-duration")
     .duration_type()
     .default_value(Duration.of_seconds(8))
     .at_least(1_000),
-    "How long a leader's lease holds unless it is renewed, by the clock of PostgreSQL. A standby "
-    "takes over at the latest this long, and a `retry-period`, after the leader has died.",
+    "Time after which a leader's lease ends unless it is renewed, by the clock of "
+    "PostgreSQL. If the leader dies, a standby takes over after at most this time plus a "
+    "`retry-period`.",
 )
 POSTGRESQL_RETRY_PERIOD = known(
     ConfigOptions.key("high-availability.postgresql.leader-election.retry-period")
     .duration_type()
     .default_value(Duration.of_seconds(1))
     .at_least(50),
-    "How often the leader renews its lease, and a standby tries to get it.",
+    "Interval at which the leader renews its lease, and at which a standby tries to get it.",
 )
 ZOOKEEPER_QUORUM = known(
     ConfigOptions.key("high-availability.zookeeper.quorum").string_type().no_default_value(),
@@ -52,13 +54,14 @@ ZOOKEEPER_ROOT = known(
     ConfigOptions.key("high-availability.zookeeper.path.root")
     .string_type()
     .default_value("/millrace"),
-    "The node under which job servers keep theirs.",
+    "The node below which job servers create their nodes.",
 )
 ZOOKEEPER_SESSION_TIMEOUT = known(
     ConfigOptions.key("high-availability.zookeeper.client.session-timeout")
     .duration_type()
     .default_value(Duration.of_seconds(8))
     .at_least(1_000),
-    "How long ZooKeeper keeps the session, and with it the leadership, of a server that it does "
-    "not hear of. ZooKeeper's own limits must allow it (`minSessionTimeout`, `maxSessionTimeout`).",
+    "Time for which ZooKeeper keeps the session, and with it the leadership, of a server "
+    "that does not respond. ZooKeeper's own limits must allow it (`minSessionTimeout`, "
+    "`maxSessionTimeout`).",
 )

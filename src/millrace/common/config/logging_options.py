@@ -10,14 +10,15 @@ FORMAT = known(
     .string_type()
     .default_value("text")
     .one_of("text", "json"),
-    "How the log is written: lines for people, or one JSON object a line.",
+    "Format of the log: lines for people, or one JSON object per line.",
 )
 LEVEL = known(
     ConfigOptions.key("millrace.logging.level").string_type().no_default_value(),
-    "What functions log in workers, `DEBUG` or `WARNING` for example. Unset: `INFO` where it goes "
-    "to a file or another machine's log, `WARNING` on a terminal.",
+    "Log level of functions in workers, for example `DEBUG` or `WARNING`. Unset: `INFO` if "
+    "the log goes to a file or to another machine, `WARNING` on a terminal.",
 )
 LEVELS = known(
     ConfigOptions.key("millrace.logging.levels").map_type().default_value({}),
-    "Levels of single loggers, in the driver and in workers: `shop.prices:DEBUG,urllib3:ERROR`.",
+    "Levels of individual loggers, in the driver and in workers: "
+    "`shop.prices:DEBUG,urllib3:ERROR`.",
 )

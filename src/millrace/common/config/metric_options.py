@@ -12,19 +12,20 @@ REPORTER_PREFIX = "metrics.reporter."
 
 REPORTERS = known(
     ConfigOptions.key("metrics.reporters").list_type().default_value([]),
-    "Names of the reporters to start, `prom,otel` for example; each is described by options "
-    "`metrics.reporter.<name>.<parameter>`. Empty: all that are described.",
+    "Names of the reporters to start, for example `prom,otel`. The options "
+    "`metrics.reporter.<name>.<parameter>` describe each reporter. Empty: all described "
+    "reporters.",
 )
 SCOPE_DELIMITER = known(
     ConfigOptions.key("metrics.scope.delimiter").string_type().default_value("."),
-    "What stands between the parts of a metric's full name.",
+    "Separator between the parts of a metric's full name.",
 )
 
 
 def _scope(key: str, default: str, whose: str) -> ConfigOption[str]:
     return known(
         ConfigOptions.key(f"metrics.scope.{key}").string_type().default_value(default),
-        f"How the full names of metrics of {whose} begin.",
+        f"Beginning of the full names of metrics of {whose}.",
     )
 
 
@@ -34,7 +35,7 @@ SCOPE_FORMATS = {
     "jobmanager.job.operator": _scope(
         "jm-operator",
         "<host>.jobmanager.<job_name>.<operator_name>",
-        "what an operator has in the driver: an enumerator, a committer",
+        "an operator's part in the driver: an enumerator, a committer",
     ),
     "taskmanager.job": _scope(
         "tm-job", "<host>.taskmanager.<tm_id>.<job_name>", "a job in a worker: latencies"

@@ -15,13 +15,14 @@ machine cannot share a port."""
 
 JOB_STORE_CAPACITY = known(
     ConfigOptions.key("jobstore.max-capacity").int_type().default_value(1_000).at_least(1),
-    "How many jobs that have ended a job server remembers. Of more, those that ended first are "
-    "forgotten with their processes and triggers; their directories and savepoints stay.",
+    "Maximum number of ended jobs that a job server remembers. Above it, the jobs that "
+    "ended first are forgotten with their processes and triggers; their directories and "
+    "savepoints stay.",
 )
 JOB_STORE_EXPIRATION = known(
     ConfigOptions.key("jobstore.expiration-time").duration_type().no_default_value().at_least(1),
-    "How long a job server remembers a job that has ended. Unset: until `jobstore.max-capacity` is "
-    "reached.",
+    "Time for which a job server remembers an ended job. Unset: until "
+    "`jobstore.max-capacity` is reached.",
 )
 WEB_SUBMIT = known(
     ConfigOptions.key("web.submit.enable").boolean_type().default_value(False),
@@ -29,20 +30,23 @@ WEB_SUBMIT = known(
 )
 SERVER_DIRECTORY = known(
     ConfigOptions.key("millrace.server.directory").string_type().no_default_value(),
-    "Directory in which the job server keeps jobs, tokens and log (`millrace server --directory`).",
+    "Directory in which the job server keeps jobs, tokens and its log (`millrace server "
+    "--directory`).",
 )
 SERVER_REGISTRY = known(
     ConfigOptions.key("millrace.server.registry").string_type().no_default_value(),
-    "URL of the job server's registry (`millrace server --registry`). A URL with a password is "
-    "better in the variable `MILLRACE_REGISTRY`: readers of the file would see it.",
+    "URL of the job server's registry (`millrace server --registry`). A URL with a password "
+    "should be in the variable `MILLRACE_REGISTRY` instead, because readers of the file "
+    "would see it.",
 )
 SERVER_PROGRAMS = known(
     ConfigOptions.key("millrace.server.programs").string_type().no_default_value(),
-    "Directory of job files that may be run by their paths (`millrace server --programs`).",
+    "Directory of job files that clients may run by their paths (`millrace server --programs`).",
 )
 SERVER_ADVERTISED = known(
     ConfigOptions.key("millrace.server.advertised-address").string_type().no_default_value(),
-    "URL by which others reach the job server (`millrace server --advertise`). Alerts link to it.",
+    "URL by which clients and other servers reach the job server (`millrace server "
+    "--advertise`). Alerts link to it.",
 )
 SERVER_TOKEN_FILE = known(
     ConfigOptions.key("millrace.server.token-file").string_type().no_default_value(),
@@ -65,17 +69,17 @@ SERVER_HISTORY = known(
     .duration_type()
     .default_value(Duration.of_millis(3_600_000))
     .at_least(1_000),
-    "How far back the web UI's charts go. The job server keeps one point per second and job in "
+    "Time span of the web UI's charts. The job server keeps one point per second and job in "
     "memory, 64 bytes each.",
 )
 
 ALERT_FAILED = known(
     ConfigOptions.key("millrace.alerts.failed").boolean_type().default_value(True),
-    "Whether the job server alerts when the job fails.",
+    "Whether the job server sends an alert when the job fails.",
 )
 ALERT_RESTARTS = known(
     ConfigOptions.key("millrace.alerts.restarts").int_type().default_value(3).at_least(0),
-    "Alert if the job restarts more often than that within `millrace.alerts.restarts-window`.",
+    "Number of restarts within `millrace.alerts.restarts-window` above which an alert is sent.",
 )
 ALERT_RESTARTS_WINDOW = known(
     ConfigOptions.key("millrace.alerts.restarts-window")
@@ -86,14 +90,14 @@ ALERT_RESTARTS_WINDOW = known(
 )
 ALERT_LAG = known(
     ConfigOptions.key("millrace.alerts.lag").duration_type().no_default_value().at_least(1),
-    "Alert if the job's watermark is further behind the clock. Unset: never.",
+    "Lag of the job's watermark behind the clock above which an alert is sent. Unset: never.",
 )
 ALERT_CHECKPOINT_AGE = known(
     ConfigOptions.key("millrace.alerts.checkpoint-age")
     .duration_type()
     .no_default_value()
     .at_least(1),
-    "Alert if the job's newest completed checkpoint is older. Unset: never.",
+    "Age of the job's newest completed checkpoint above which an alert is sent. Unset: never.",
 )
 
 
