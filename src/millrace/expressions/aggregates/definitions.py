@@ -91,12 +91,17 @@ AGGREGATES: tuple[FunctionDefinition, ...] = (
     _aggregate(
         "COUNT",
         fixed("BIGINT NOT NULL"),
-        "How many rows there are; with arguments, those where none is NULL.",
+        "Number of rows; with arguments, the number of rows where no argument is NULL.",
         ("<ANY>*",),
     ),
-    _aggregate("SUM", _sum, "The sum of the values, NULL of none.", ("<NUMERIC>",)),
-    _aggregate("SUM0", lambda c: _sum(c).not_null(), "The sum, 0 of none.", ("<NUMERIC>",)),
-    _aggregate("AVG", _average, "The mean; of integers an integer.", ("<NUMERIC>",)),
+    _aggregate("SUM", _sum, "The sum of the values; NULL if there are none.", ("<NUMERIC>",)),
+    _aggregate(
+        "SUM0",
+        lambda c: _sum(c).not_null(),
+        "The sum of the values; 0 if there are none.",
+        ("<NUMERIC>",),
+    ),
+    _aggregate("AVG", _average, "The mean of the values; truncated for integers.", ("<NUMERIC>",)),
     _aggregate("MIN", _ordered, "The least value.", ("<ANY>",)),
     _aggregate("MAX", _ordered, "The greatest value.", ("<ANY>",)),
     _aggregate("STDDEV_POP", _spread, "The population standard deviation.", ("<NUMERIC>",)),
@@ -109,35 +114,38 @@ AGGREGATES: tuple[FunctionDefinition, ...] = (
     _aggregate(
         "ARRAY_AGG",
         _count_of(logical.ArrayType),
-        "An array of the values as they come; `IGNORE NULLS` leaves NULLs out.",
+        "An array of the values in the order of arrival; `IGNORE NULLS` leaves NULLs out.",
         ("<ANY>",),
     ),
     _aggregate(
         "LISTAGG",
         fixed("STRING"),
-        "The texts as they come, joined by a separator, a comma where none is given.",
+        "The texts in the order of arrival, joined by a separator (by default a comma).",
         ("<CHARACTER_STRING>", "<CHARACTER_STRING>?"),
     ),
     _aggregate("FIRST_VALUE", _argument, "The first value that is not NULL.", ("<ANY>",)),
     _aggregate("LAST_VALUE", _argument, "The last value that is not NULL.", ("<ANY>",)),
-    _aggregate("SINGLE_VALUE", _argument, "The only value; fails if there are two.", ("<ANY>",)),
+    _aggregate(
+        "SINGLE_VALUE", _argument, "The only value; fails if there are several.", ("<ANY>",)
+    ),
     _aggregate(
         "PERCENTILE",
         _percentile,
-        "The value below which a share of all values are, interpolated.",
+        "The value below which the given share of all values lies, interpolated.",
         ("<NUMERIC>", "<NUMERIC>", "<INTEGER_NUMERIC>?"),
         ("<NUMERIC>", "ARRAY", "<INTEGER_NUMERIC>?"),
     ),
     _aggregate(
         "APPROX_COUNT_DISTINCT",
         fixed("BIGINT NOT NULL"),
-        "How many different values there are.",
+        "Number of distinct values.",
         ("<ANY>",),
     ),
     _aggregate(
         "JSON_OBJECTAGG",
         fixed("VARCHAR(2000) NOT NULL"),
-        "A JSON object of keys, each once, and values; `ABSENT ON NULL` leaves NULLs out.",
+        "A JSON object of keys, which must be distinct, and values; `ABSENT ON NULL` leaves "
+        "NULLs out.",
         ("<CHARACTER_STRING>", "<ANY>"),
     ),
     _aggregate(
@@ -147,12 +155,15 @@ AGGREGATES: tuple[FunctionDefinition, ...] = (
         ("<ANY>",),
     ),
     _aggregate(
-        "BITMAP_BUILD_AGG", fixed("BITMAP"), "A bitmap of the values, NULL of none.", ("INT",)
+        "BITMAP_BUILD_AGG",
+        fixed("BITMAP"),
+        "A bitmap of the values; NULL if there are none.",
+        ("INT",),
     ),
     _aggregate(
         "BITMAP_BUILD_CARDINALITY_AGG",
         fixed("BIGINT"),
-        "How many different values there are, NULL of none.",
+        "Number of distinct values; NULL if there are none.",
         ("INT",),
     ),
     *(
@@ -162,38 +173,45 @@ AGGREGATES: tuple[FunctionDefinition, ...] = (
             _aggregate(
                 f"BITMAP_{name}_AGG",
                 fixed("BITMAP"),
-                f"A bitmap of what is in {what} of the bitmaps, NULL of none.",
+                f"A bitmap of the numbers that are in {what} of the bitmaps; NULL if there "
+                "are no bitmaps.",
                 ("BITMAP",),
             ),
             _aggregate(
                 f"BITMAP_{name}_CARDINALITY_AGG",
                 fixed("BIGINT"),
-                f"How many numbers are in {what} of the bitmaps, NULL of none.",
+                f"How many numbers are in {what} of the bitmaps; NULL if there are no bitmaps.",
                 ("BITMAP",),
             ),
         )
     ),
-    _window_size("RANK", "BIGINT NOT NULL", "The rank in order, with gaps after peers."),
-    _window_size("DENSE_RANK", "BIGINT NOT NULL", "The rank in order, without gaps."),
-    _window_size("ROW_NUMBER", "BIGINT NOT NULL", "The number of the row in order, from 1."),
-    _window_size("CUME_DIST", "DOUBLE NOT NULL", "The share of rows up to this one in order."),
+    _window_size(
+        "RANK", "BIGINT NOT NULL", "The rank of the row, with gaps after rows of equal rank."
+    ),
+    _window_size("DENSE_RANK", "BIGINT NOT NULL", "The rank of the row, without gaps."),
+    _window_size("ROW_NUMBER", "BIGINT NOT NULL", "The number of the row in the order, from 1."),
+    _window_size(
+        "CUME_DIST",
+        "DOUBLE NOT NULL",
+        "The share of rows up to and including this row in the order.",
+    ),
     _window_size("PERCENT_RANK", "DOUBLE NOT NULL", "The rank as a share from 0 to 1."),
     _window_size(
         "NTILE",
         "BIGINT NOT NULL",
-        "The number of the row's bucket, of so many.",
+        "The number of the row's bucket, if the rows are divided into this number of buckets.",
         ("<INTEGER_NUMERIC>",),
     ),
     _aggregate(
         "LAG",
         _argument,
-        "The value so many rows before in order, or a default.",
+        "The value a number of rows before this one in the order, or a default.",
         ("<ANY>", "<INTEGER_NUMERIC>?", "<ANY>?"),
     ),
     _aggregate(
         "LEAD",
         _argument,
-        "The value so many rows behind in order, or a default.",
+        "The value a number of rows after this one in the order, or a default.",
         ("<ANY>", "<INTEGER_NUMERIC>?", "<ANY>?"),
     ),
 )

@@ -276,25 +276,25 @@ ARITHMETIC: tuple[FunctionDefinition, ...] = (
     _operator(
         "+",
         _arithmetic(pc.add, plus_interval),
-        "The sum; integers wrap around.",
+        "The sum; integers wrap around on overflow.",
         ("1.5 + 2", "3.5"),
     ),
     _operator(
         "-",
         _arithmetic(pc.subtract, minus_interval),
-        "The difference; integers wrap around.",
+        "The difference; integers wrap around on overflow.",
         ("1 - 3", "-2"),
     ),
     _operator(
         "*",
         _arithmetic(pc.multiply, interval_times),
-        "The product; integers wrap around.",
+        "The product; integers wrap around on overflow.",
         ("1.5 * 2.25", "3.375"),
     ),
     _operator(
         "/",
         _divide,
-        "The quotient; of integers, cut to an integer. Division by zero fails, except of DOUBLE.",
+        "The quotient, truncated for integers. Division by zero fails, except for DOUBLE.",
         ("7 / 2", "3"),
         ("10 / 3.0", "3.333333"),
     ),
@@ -307,7 +307,7 @@ ARITHMETIC: tuple[FunctionDefinition, ...] = (
         may_fail=True,
         safe_with=_by_a_number,
         category=CATEGORY,
-        text="The rest of a division, with the sign of the dividend.",
+        text="The remainder of a division, with the sign of the dividend.",
         examples=(("-7 % 3", "-1"),),
     ),
     FunctionDefinition(
@@ -319,7 +319,7 @@ ARITHMETIC: tuple[FunctionDefinition, ...] = (
         may_fail=True,
         safe_with=_by_a_number,
         category=CATEGORY,
-        text="The rest of a division, with the sign of the dividend.",
+        text="The remainder of a division, with the sign of the dividend.",
         examples=(("MOD(-7, 3)", "-1"),),
     ),
     FunctionDefinition(
@@ -328,7 +328,7 @@ ARITHMETIC: tuple[FunctionDefinition, ...] = (
         argument(0),
         _negate,
         category=CATEGORY,
-        text="The number with the other sign (the prefix -).",
+        text="The number with the opposite sign (the prefix -).",
         examples=(("-(5)", "-5"),),
     ),
 )

@@ -87,8 +87,8 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         ("<BINARY_STRING>",),
         "BITMAP",
         canonical_bitmap,
-        "The bitmap that bytes in the portable format of the Roaring libraries hold; fails if they "
-        "hold none.",
+        "The bitmap that bytes in the portable format of the Roaring libraries encode; "
+        "fails for other bytes.",
         (f"BITMAP_FROM_BYTES(BITMAP_TO_BYTES({_A}))", "{1,2,3}"),
     ),
     _bitmap_function(
@@ -96,8 +96,8 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         _ONE,
         "BYTES",
         canonical_bitmap,
-        "The bitmap in the portable format of the Roaring libraries, run-length encoded where that "
-        "is shorter.",
+        "The bitmap in the portable format of the Roaring libraries, run-length encoded if "
+        "that is shorter.",
         (f"BITMAP_FROM_BYTES(BITMAP_TO_BYTES({_B})) = {_B}", "TRUE"),
     ),
     _bitmap_function(
@@ -105,7 +105,7 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         _ONE,
         "ARRAY<INT>",
         _elements,
-        "The numbers of the bitmap, negative ones behind all others.",
+        "The numbers of the bitmap; negative numbers come last.",
         ("BITMAP_TO_ARRAY(BITMAP_BUILD(ARRAY[-1, 3, 1]))", "[1, 3, -1]"),
     ),
     _bitmap_function(
@@ -113,8 +113,8 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         _ONE,
         "STRING",
         bitmap_text,
-        "The numbers of the bitmap as text, negative ones as unsigned; a very long text ends with "
-        "three points.",
+        "The numbers of the bitmap as text, with negative numbers as unsigned ones; a very "
+        "long text ends with three points.",
         (f"BITMAP_TO_STRING({_A})", "{1,2,3}"),
     ),
     _bitmap_function(
@@ -122,7 +122,7 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         _ONE,
         "BIGINT",
         lambda raw: len(bitmap_of(raw)),
-        "How many numbers the bitmap has.",
+        "Number of numbers in the bitmap.",
         (f"BITMAP_CARDINALITY({_A})", "3"),
     ),
     _bitmap_function(
@@ -130,7 +130,7 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         _TWO,
         "BITMAP",
         _combined(lambda one, other: one & other),
-        "What is in both bitmaps.",
+        "The numbers that both bitmaps contain.",
         (f"BITMAP_AND({_A}, {_B})", "{3}"),
     ),
     _bitmap_function(
@@ -138,7 +138,7 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         _TWO,
         "BITMAP",
         _combined(lambda one, other: one | other),
-        "What is in one of the bitmaps, or in both.",
+        "The numbers that at least one of the bitmaps contains.",
         (f"BITMAP_OR({_A}, {_B})", "{1,2,3,4}"),
     ),
     _bitmap_function(
@@ -146,7 +146,7 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         _TWO,
         "BITMAP",
         _combined(lambda one, other: one ^ other),
-        "What is in one of the bitmaps, but not in both.",
+        "The numbers that exactly one of the bitmaps contains.",
         (f"BITMAP_XOR({_A}, {_B})", "{1,2,4}"),
     ),
     _bitmap_function(
@@ -154,7 +154,7 @@ BITMAPS: tuple[FunctionDefinition, ...] = (
         _TWO,
         "BITMAP",
         _combined(lambda one, other: one - other),
-        "What is in the first bitmap, but not in the second.",
+        "The numbers that the first bitmap contains and the second does not.",
         (f"BITMAP_ANDNOT({_A}, {_B})", "{1,2}"),
     ),
 )

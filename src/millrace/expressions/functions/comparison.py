@@ -231,13 +231,23 @@ COMPARISON: tuple[FunctionDefinition, ...] = (
     _comparison(
         "<>", pc.not_equal, "Whether two values differ; unknown if one is NULL.", ("1 <> 2", "TRUE")
     ),
-    _comparison("<", pc.less, "Whether the first value is less.", ("'abc' < 'abd'", "TRUE")),
     _comparison(
-        "<=", pc.less_equal, "Whether the first value is less or equal.", ("2 <= 2", "TRUE")
+        "<", pc.less, "Whether the first value is less than the second.", ("'abc' < 'abd'", "TRUE")
     ),
-    _comparison(">", pc.greater, "Whether the first value is greater.", ("2 > 3", "FALSE")),
     _comparison(
-        ">=", pc.greater_equal, "Whether the first value is greater or equal.", ("3 >= 2", "TRUE")
+        "<=",
+        pc.less_equal,
+        "Whether the first value is less than or equal to the second.",
+        ("2 <= 2", "TRUE"),
+    ),
+    _comparison(
+        ">", pc.greater, "Whether the first value is greater than the second.", ("2 > 3", "FALSE")
+    ),
+    _comparison(
+        ">=",
+        pc.greater_equal,
+        "Whether the first value is greater than or equal to the second.",
+        ("3 >= 2", "TRUE"),
     ),
     *(
         FunctionDefinition(
@@ -266,8 +276,13 @@ COMPARISON: tuple[FunctionDefinition, ...] = (
             examples=((f"NULLIF(1, 1) {name} 1", answer),),
         )
         for name, negated, answer, text in (
-            ("IS DISTINCT FROM", False, "TRUE", "Whether two values differ; NULLs are equal."),
-            ("IS NOT DISTINCT FROM", True, "FALSE", "Whether two values are equal; NULLs are."),
+            ("IS DISTINCT FROM", False, "TRUE", "Whether two values differ; two NULLs are equal."),
+            (
+                "Whether two values are equal; two NULLs are equal.",
+                True,
+                "FALSE",
+                "Whether two values are equal; NULLs are.",
+            ),
         )
     ),
     FunctionDefinition(
@@ -277,7 +292,10 @@ COMPARISON: tuple[FunctionDefinition, ...] = (
         _between,
         adjust=comparable,
         category=CATEGORY,
-        text="Whether a value is within bounds, both included; SYMMETRIC: in either order.",
+        text=(
+            "Whether a value lies within bounds, both included; with SYMMETRIC the bounds may "
+            "be in either order."
+        ),
         examples=(("5 BETWEEN 1 AND 10", "TRUE"),),
     ),
     FunctionDefinition(
@@ -288,7 +306,7 @@ COMPARISON: tuple[FunctionDefinition, ...] = (
         lazy=True,
         adjust=comparable,
         category=CATEGORY,
-        text="Whether a value is in a list; unknown if it is not and the list has a NULL.",
+        text="Whether a value is in a list; unknown if it is not, and the list contains NULL.",
         examples=(("5 IN (1, 5)", "TRUE"),),
     ),
     FunctionDefinition(
@@ -297,7 +315,9 @@ COMPARISON: tuple[FunctionDefinition, ...] = (
         always("BOOLEAN"),
         _like,
         category=CATEGORY,
-        text="Whether a text matches a pattern of % (any characters) and _ (one).",
+        text=(
+            "Whether a text matches a pattern, in which % stands for any characters and _ for one."
+        ),
         examples=(("'abc' LIKE 'a%'", "TRUE"),),
     ),
     FunctionDefinition(
@@ -306,7 +326,7 @@ COMPARISON: tuple[FunctionDefinition, ...] = (
         always("BOOLEAN"),
         _similar,
         category=CATEGORY,
-        text="Whether a text matches SQL's regular expression.",
+        text="Whether a text matches a regular expression of SQL.",
         examples=(("'abc' SIMILAR TO '(a|b)bc'", "TRUE"),),
     ),
 )

@@ -188,7 +188,7 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         lazy=True,
         adjust=_case_types,
         category=CATEGORY,
-        text="The value behind the first condition that is TRUE, or the one of ELSE.",
+        text="The value behind the first condition that is TRUE, or else the value of ELSE.",
         examples=(("CASE WHEN 1 = 2 THEN 'a' ELSE 'b' END", "b"),),
     ),
     FunctionDefinition(
@@ -199,7 +199,7 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         lazy=True,
         adjust=_if_types,
         category=CATEGORY,
-        text="The second argument where the first is TRUE, otherwise the third.",
+        text="The second argument if the first is TRUE, otherwise the third.",
         examples=(("IF(5 > 3, 5, 3)", "5"),),
     ),
     FunctionDefinition(
@@ -221,7 +221,7 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         lazy=True,
         adjust=merged_arguments(),
         category=CATEGORY,
-        text="The second argument where the first is NULL.",
+        text="The first argument, or the second if the first is NULL.",
         examples=(("IFNULL(CAST(NULL AS INT), 5)", "5"),),
     ),
     FunctionDefinition(
@@ -232,7 +232,7 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         adjust=_nullif_types,
         may_fail=True,
         category=CATEGORY,
-        text="NULL where both are equal, otherwise the first.",
+        text="NULL if both arguments are equal, otherwise the first.",
         examples=(("NULLIF(5, 0)", "5"),),
     ),
     FunctionDefinition(
@@ -242,7 +242,7 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         _extreme(pc.greater_equal, greatest=True),
         adjust=_ordered_types,
         category=CATEGORY,
-        text="The greatest of the arguments; NULL if one is.",
+        text="The greatest argument; NULL if any argument is NULL.",
         examples=(("GREATEST(1, 3, 2)", "3"),),
     ),
     FunctionDefinition(
@@ -252,7 +252,7 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         _extreme(pc.less_equal, greatest=False),
         adjust=_ordered_types,
         category=CATEGORY,
-        text="The least of the arguments; NULL if one is.",
+        text="The least argument; NULL if any argument is NULL.",
         examples=(("LEAST('b', 'a', 'c')", "a"),),
     ),
 )

@@ -247,7 +247,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         _ONE,
         always("INT"),
         python(_ascii),
-        "The number of the first byte, from -128 to 127.",
+        "The code of the first byte, from -128 to 127.",
         ("ASCII('abc')", "97"),
     ),
     string_function(
@@ -255,7 +255,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         (("BIGINT",),),
         fixed("STRING"),
         python(_chr),
-        "The character of a number, of its last 8 bits.",
+        "The character whose code is the last 8 bits of a number.",
         ("CHR(97)", "a"),
     ),
     string_function(
@@ -263,7 +263,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, TEXT, "INT"), (TEXT, "INT", "INT")),
         fixed("STRING"),
         python(_split_index),
-        "A part of a text between separators; 0 is the first.",
+        "The part of a text at a position between separators; 0 is the first.",
         ("SPLIT_INDEX('a,b,c', ',', 1)", "b"),
     ),
     string_function(
@@ -279,7 +279,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}?", f"{TEXT}?"),),
         fixed("MAP<STRING, STRING>"),
         python(_str_to_map),
-        "A map of keys and values in a text; the delimiters are regular expressions of Java.",
+        "A map of the keys and values in a text; the delimiters are regular expressions of Java.",
         ("STR_TO_MAP('k1=v1,k2=v2')", "{k1=v1, k2=v2}"),
         may_fail=True,
     ),
@@ -288,7 +288,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         _ONE,
         _STRING,
         python(lambda text: base64.b64encode(text.encode()).decode()),
-        "The bytes of the text in base 64.",
+        "The bytes of the text in Base64.",
         ("TO_BASE64('hello')", "aGVsbG8="),
     ),
     string_function(
@@ -296,7 +296,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         _ONE,
         where_sure("STRING", lambda text: isinstance(text, str) and _from_base64(text) is not None),
         python(_from_base64),
-        "The text of base 64; NULL if it is none.",
+        "The text that Base64 encodes; NULL if the argument is not valid Base64.",
         ("FROM_BASE64('aGVsbG8=')", "hello"),
     ),
     string_function(
@@ -325,7 +325,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         ),
         _elt_type,
         lambda site, *datums: per_value(_elt, site.arrow, *datums, with_nulls=True),
-        "The text, or the bytes, of a number, from 1, in a list.",
+        "The text, or the bytes, at a position in the list of arguments, from 1.",
         ("ELT(2, 'a', 'b')", "b"),
     ),
     string_function(
@@ -333,8 +333,8 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, "<ANY>*"),),
         fixed("STRING"),
         _printf,
-        "A text with values in the places of %d, %s and their kin, as Java's `Formatter` writes "
-        "them; NULL where it would throw.",
+        "A text with values in place of %d, %s and similar, as Java's `Formatter` writes "
+        "them; NULL where `Formatter` would throw an exception.",
         ("PRINTF('%d %s', 5, 'x')", "5 x"),
     ),
     string_function(
@@ -342,7 +342,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         _ONE,
         fixed("BIGINT"),
         python(_inet_aton),
-        "The number of an IPv4 address; NULL if the text is none.",
+        "The number of an IPv4 address; NULL if the text is no such address.",
         ("INET_ATON('127.0.0.1')", "2130706433"),
         ("INET_ATON('127.1')", "2130706433"),
     ),
@@ -351,7 +351,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         (("BIGINT",),),
         fixed("STRING"),
         python(_inet_ntoa),
-        "The IPv4 address of a number; NULL if there is none of it.",
+        "The IPv4 address of a number; NULL if the number has no address.",
         ("INET_NTOA(2130706433)", "127.0.0.1"),
     ),
     string_function(

@@ -55,7 +55,7 @@ HASHES: tuple[FunctionDefinition, ...] = (
         lambda site, text, bits: per_value(_sha2, site.arrow, text, bits),
         may_fail=True,
         category=CATEGORY,
-        text="The SHA-2 hash of so many bits in hexadecimal digits.",
+        text="The SHA-2 hash of this number of bits, in hexadecimal digits.",
         examples=(("CHAR_LENGTH(SHA2('abc', 256))", "64"),),
     ),
 )

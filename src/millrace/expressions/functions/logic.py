@@ -103,7 +103,7 @@ LOGIC: tuple[FunctionDefinition, ...] = (
         _and,
         lazy=True,
         category=CATEGORY,
-        text="TRUE if all are, FALSE if one is, otherwise unknown.",
+        text="TRUE if all conditions are TRUE, FALSE if one is FALSE, otherwise unknown.",
         examples=(("TRUE AND FALSE", "FALSE"),),
     ),
     FunctionDefinition(
@@ -113,7 +113,7 @@ LOGIC: tuple[FunctionDefinition, ...] = (
         _or,
         lazy=True,
         category=CATEGORY,
-        text="TRUE if one is, FALSE if none is, otherwise unknown.",
+        text="TRUE if one condition is TRUE, FALSE if all are FALSE, otherwise unknown.",
         examples=(("TRUE OR FALSE", "TRUE"),),
     ),
     FunctionDefinition(
@@ -122,7 +122,7 @@ LOGIC: tuple[FunctionDefinition, ...] = (
         always("BOOLEAN"),
         _not,
         category=CATEGORY,
-        text="The opposite; unknown of unknown.",
+        text="The opposite of a condition; unknown if the condition is unknown.",
         examples=(("NOT TRUE", "FALSE"),),
     ),
     _truth("IS TRUE", "TRUE", "TRUE"),

@@ -234,7 +234,7 @@ MATHEMATICS: tuple[FunctionDefinition, ...] = (
         (NUMBER, ("<NUMERIC>", "<NUMERIC>")),
         always("DOUBLE"),
         _double(_log),
-        "The natural logarithm, or that of a base.",
+        "The natural logarithm, or the logarithm to a base.",
         ("LOG(1)", "0.0"),
     ),
     _of_double("EXP", np.exp, "e to the power of a number.", ("EXP(0)", "1.0")),
@@ -250,7 +250,7 @@ MATHEMATICS: tuple[FunctionDefinition, ...] = (
         (("<NUMERIC>", "<NUMERIC>"),),
         always("DOUBLE"),
         _double(np.arctan2),
-        "The arc tangent of a point.",
+        "The angle of a point, by arc tangent.",
         ("ATAN2(0, 1)", "0.0"),
     ),
     _of_double("SINH", np.sinh, "The hyperbolic sine.", ("SINH(0)", "0.0")),
@@ -263,7 +263,8 @@ MATHEMATICS: tuple[FunctionDefinition, ...] = (
         (("<NUMERIC>", "INT?"),),
         _rounded_type,
         _rounder("half_towards_infinity"),
-        "Rounded half up to digits after the point, or before it where negative.",
+        "The number rounded half up to a number of digits after the point, or before it if "
+        "negative.",
         ("ROUND(1.255, 2)", "1.26"),
         ("ROUND(12345, -2)", "12300"),
     ),
@@ -272,7 +273,7 @@ MATHEMATICS: tuple[FunctionDefinition, ...] = (
         (("<NUMERIC>", "INT?"),),
         _rounded_type,
         _rounder("towards_zero"),
-        "Cut to digits after the point.",
+        "The number truncated to a number of digits after the point.",
         ("TRUNCATE(42.345, 2)", "42.34"),
     ),
     _math(
@@ -299,7 +300,7 @@ MATHEMATICS: tuple[FunctionDefinition, ...] = (
         of_batch=True,
         deterministic=False,
         category=CATEGORY,
-        text="A random number from 0 up to 1; of a seed, the numbers of Java's Random.",
+        text="A random number from 0 to below 1; with a seed, the numbers of Java's Random.",
         examples=(("RAND() < 1", "TRUE"),),
     ),
     FunctionDefinition(
@@ -311,7 +312,10 @@ MATHEMATICS: tuple[FunctionDefinition, ...] = (
         may_fail=True,
         deterministic=False,
         category=CATEGORY,
-        text="A random integer from 0 up to a bound; of a seed before it, those of Java's Random.",
+        text=(
+            "A random integer from 0 to below a bound; with a seed as first argument, the "
+            "numbers of Java's Random."
+        ),
         examples=(("RAND_INTEGER(1)", "0"),),
     ),
 )

@@ -306,7 +306,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         _ONE,
         argument(0),
         python(_initcap),
-        "Each word with a capital first letter, the rest small.",
+        "The text with the first letter of each word in upper case, and the others in lower case.",
         ("INITCAP('hello wORLD')", "Hello World"),
     ),
     string_function(
@@ -314,7 +314,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         _TWO,
         always("INT"),
         python(_position),
-        "Where a text is first found in another, from 1; 0 where it is not.",
+        "Position of the first occurrence of a text in another, from 1; 0 if there is none.",
         ("POSITION('l' IN 'hello')", "3"),
     ),
     string_function(
@@ -322,7 +322,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, TEXT, "INT?"),),
         always("INT"),
         python(_position),
-        "As POSITION, searched from a place on.",
+        "As POSITION, but searched from a given position.",
         ("LOCATE('l', 'hello', 4)", "4"),
     ),
     string_function(
@@ -330,7 +330,8 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         _TWO,
         always("INT"),
         python(lambda text, part: _position(part, text)),
-        "Where a text has another, from 1; 0: nowhere.",
+        "Position of the first occurrence of the second text in the first, from 1; 0 if "
+        "there is none.",
         ("INSTR('hello', 'l')", "3"),
     ),
     string_function(
@@ -338,7 +339,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, "INT", "INT?"),),
         forced_nullable(varying(0)),
         _substring,
-        "The text from a place on (1 is the first, negative: from the end), of some length.",
+        "The text from a position (from 1; negative: from the end), with an optional length.",
         ("SUBSTRING('hello', 2, 2)", "el"),
         ("SUBSTRING('hello', 0)", "hello"),
     ),
@@ -347,7 +348,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, "INT"),),
         forced_nullable(varying(0)),
         python(lambda text, count: text[: max(count, 0)]),
-        "So many characters from the left.",
+        "The first characters of the text, a given number of them.",
         ("LEFT('hello', 2)", "he"),
     ),
     string_function(
@@ -355,7 +356,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, "INT"),),
         forced_nullable(varying(0)),
         python(lambda text, count: text[-count:] if count > 0 else ""),
-        "So many characters from the right.",
+        "The last characters of the text, a given number of them.",
         ("RIGHT('hello', 2)", "lo"),
     ),
     string_function(
@@ -363,7 +364,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}?"),),
         varying(-1),
         _trim,
-        "Without blanks, or other characters, at both ends or one.",
+        "The text without blanks, or other characters, at one end or both.",
         ("TRIM(BOTH 'x' FROM 'xxaxx')", "a"),
     ),
     string_function(
@@ -371,7 +372,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}?"),),
         varying(0),
         _trim_at(TrimSide.LEADING),
-        "Without blanks, or other characters, at the left.",
+        "The text without blanks, or other characters, on the left.",
         ("LTRIM('abcab', 'ab')", "cab"),
     ),
     string_function(
@@ -379,7 +380,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}?"),),
         varying(0),
         _trim_at(TrimSide.TRAILING),
-        "Without blanks, or other characters, at the right.",
+        "The text without blanks, or other characters, on the right.",
         ("RTRIM('aXX', 'X')", "a"),
     ),
     string_function(
@@ -387,7 +388,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}?"),),
         _STRING,
         _trim_at(TrimSide.BOTH),
-        "Without blanks, or other characters, at both ends.",
+        "The text without blanks, or other characters, at both ends.",
         ("BTRIM('xax', 'x')", "a"),
     ),
     string_function(
@@ -395,7 +396,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, "INT"),),
         _STRING,
         python(_repeated),
-        "The text some number of times.",
+        "The text repeated a number of times.",
         ("REPEAT('ab', 3)", "ababab"),
         may_fail=True,
     ),
@@ -412,7 +413,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         _ONE,
         fixed("STRING"),
         lambda site, text: pc.utf8_reverse(text),
-        "The characters from the last to the first.",
+        "The characters in reverse order.",
         ("REVERSE('abc')", "cba"),
     ),
     string_function(
@@ -420,7 +421,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, "INT", TEXT),),
         _padded_type,
         python(_padded(True)),
-        "Filled at the left, or cut, to a length.",
+        "The text padded on the left, or truncated, to a length.",
         ("LPAD('hi', 5, '??')", "???hi"),
         may_fail=True,
     ),
@@ -429,7 +430,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, "INT", TEXT),),
         _padded_type,
         python(_padded(False)),
-        "Filled at the right, or cut, to a length.",
+        "The text padded on the right, or truncated, to a length.",
         ("RPAD('hi', 5, '??')", "hi???"),
         may_fail=True,
     ),
@@ -438,7 +439,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}*"),),
         _STRING,
         _concat,
-        "Texts as one; NULL if one is.",
+        "The texts concatenated; NULL if any text is NULL.",
         ("CONCAT('a', 'b', 'c')", "abc"),
     ),
     string_function(
@@ -446,7 +447,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}*"),),
         _STRING,
         _concat_ws,
-        "Texts with a separator between; NULLs are left out.",
+        "The texts joined by a separator; NULLs are left out.",
         ("CONCAT_WS('-', 'a', 'b')", "a-b"),
     ),
     string_function(
@@ -465,7 +466,8 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, TEXT, TEXT),),
         _STRING,
         lambda site, *datums: per_value(_translate, site.arrow, *datums, with_nulls=True),
-        "Each character of one list replaced by that of another.",
+        "The text with characters of one list replaced by those at the same position in "
+        "another list.",
         ("TRANSLATE('hello', 'el', 'ip')", "hippo"),
     ),
     string_function(

@@ -108,7 +108,9 @@ STRUCTURED_OBJECTS: tuple[FunctionDefinition, ...] = (
         _object,
         of_batch=True,
         category="Collection",
-        text="An object of a structured type: a class name, and a name and a value for each field.",
+        text=(
+            "An object of a structured type: a class name, and a name and a value for each field."
+        ),
         examples=(("OBJECT_OF('shop.Item', 'name', 'pen', 'n', 2)", "(pen, 2)"),),
     ),
     FunctionDefinition(

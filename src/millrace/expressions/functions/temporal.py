@@ -377,7 +377,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         (("<NUMERIC>",), _TIME),
         _round_type,
         _round_to("FLOOR", pc.floor_temporal),
-        "A number down to an integer, or a time down to a unit.",
+        "A number rounded down to an integer, or a time rounded down to a unit.",
         ("FLOOR(-1.2)", "-2"),
         ("FLOOR(DATE '2020-03-04' TO MONTH)", "2020-03-01"),
     ),
@@ -386,7 +386,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         (("<NUMERIC>",), _TIME),
         _round_type,
         _round_to("CEIL", pc.ceil_temporal),
-        "A number up to an integer, or a time up to a unit.",
+        "A number rounded up to an integer, or a time rounded up to a unit.",
         ("CEIL(1.2)", "2"),
         ("CEIL(DATE '2020-03-04' TO YEAR)", "2021-01-01"),
     ),
@@ -395,7 +395,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         (("<TIMESTAMP>", TEXT), ("DATE", TEXT), (TEXT, TEXT)),
         fixed("STRING"),
         date_format,
-        "A time as text by a pattern of Java.",
+        "A time as text, formatted by a pattern of Java.",
         ("DATE_FORMAT('2020-03-04 05:06:07', 'yyyyMMdd')", "20200304"),
         may_fail=True,
     ),
@@ -404,7 +404,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}?"),),
         fixed("DATE"),
         to_date,
-        "The date of a text, by a pattern of Java (yyyy-MM-dd); NULL where it is none.",
+        "The date that a text shows, by a pattern of Java (yyyy-MM-dd); NULL if it shows none.",
         ("TO_DATE('2020-03-04')", "2020-03-04"),
     ),
     _temporal(
@@ -412,8 +412,8 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}?"),),
         fixed("TIMESTAMP(3)"),
         to_timestamp,
-        "The timestamp of a text, by a pattern of Java (yyyy-MM-dd HH:mm:ss); NULL where"
-        " it is none.",
+        "The timestamp that a text shows, by a pattern of Java (yyyy-MM-dd HH:mm:ss); NULL "
+        "if it shows none.",
         ("TO_TIMESTAMP('2020-03-04')", "2020-03-04 00:00:00.000"),
     ),
     _temporal(
@@ -421,8 +421,8 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         (("<NUMERIC>", "INT?"), (TEXT, f"{TEXT}?", f"{TEXT}?")),
         ltz_type,
         to_ltz,
-        "The point in time of seconds (0) or their parts (3: milliseconds, to 9) since 1970, or of"
-        " a text.",
+        "The point in time of a number of seconds (precision 0) or fractions of seconds (3: "
+        "milliseconds, up to 9) since 1970, or of a text.",
         ("TO_TIMESTAMP_LTZ(1000, 3)", "1970-01-01 00:00:01.000"),
         may_fail=True,
     ),
@@ -433,7 +433,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         unix_timestamp,
         of_batch=True,
         category=CATEGORY,
-        text="Seconds since 1970, of now or of a text in the session's zone.",
+        text="Seconds since 1970, of the current time or of a text in the session's zone.",
         examples=(("UNIX_TIMESTAMP('1970-01-02 00:00:00')", "86400"),),
     ),
     _temporal(
@@ -441,7 +441,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         (("<NUMERIC>", f"{TEXT}?"),),
         fixed("STRING"),
         from_unixtime,
-        "The text of seconds since 1970 in the session's zone.",
+        "Seconds since 1970 as text in the session's zone.",
         ("FROM_UNIXTIME(44)", "1970-01-01 00:00:44"),
     ),
     _temporal(
@@ -449,7 +449,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         ((TEXT, TEXT, TEXT),),
         fixed("STRING"),
         convert_tz,
-        "The text of a time in another zone.",
+        "A time as text in another zone.",
         ("CONVERT_TZ('1970-01-01 00:00:00', 'UTC', 'America/Los_Angeles')", "1969-12-31 16:00:00"),
     ),
     _temporal(
@@ -457,7 +457,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         (("<INTEGER_NUMERIC>", "<DATETIME>"),),
         _add_type,
         _add,
-        "A time so many units later.",
+        "A time plus a number of units.",
         ("TIMESTAMPADD(MONTH, 1, DATE '2020-01-31')", "2020-02-29"),
     ),
     _temporal(
@@ -465,16 +465,16 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         (("<DATETIME>", "<DATETIME>"),),
         _difference_type,
         _difference,
-        "How many whole units are between two times.",
+        "Number of whole units between two times.",
         ("TIMESTAMPDIFF(DAY, DATE '2020-03-04', DATE '2020-03-09')", "5"),
     ),
-    _clock("CURRENT_DATE", "DATE", "Today in the session's zone."),
-    _clock("CURRENT_TIME", "TIME(0)", "The time of day in the session's zone."),
-    _clock("LOCALTIME", "TIME(0)", "The time of day in the session's zone."),
-    _clock("CURRENT_TIMESTAMP", "TIMESTAMP_LTZ(3)", "The present point in time."),
-    _clock("LOCALTIMESTAMP", "TIMESTAMP(3)", "The present time in the session's zone."),
-    _clock("NOW", "TIMESTAMP_LTZ(3)", "The present point in time."),
-    _clock("CURRENT_ROW_TIMESTAMP", "TIMESTAMP_LTZ(3)", "The present point in time."),
+    _clock("CURRENT_DATE", "DATE", "The current date in the session's zone."),
+    _clock("CURRENT_TIME", "TIME(0)", "The current time of day in the session's zone."),
+    _clock("LOCALTIME", "TIME(0)", "The current time of day in the session's zone."),
+    _clock("CURRENT_TIMESTAMP", "TIMESTAMP_LTZ(3)", "The current point in time."),
+    _clock("LOCALTIMESTAMP", "TIMESTAMP(3)", "The current time in the session's zone."),
+    _clock("NOW", "TIMESTAMP_LTZ(3)", "The current point in time."),
+    _clock("CURRENT_ROW_TIMESTAMP", "TIMESTAMP_LTZ(3)", "The current point in time."),
     FunctionDefinition(
         "CURRENT_WATERMARK",
         (("<TIMESTAMP>",),),
@@ -483,9 +483,11 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         of_batch=True,
         deterministic=False,
         category=CATEGORY,
-        text="The watermark that has reached the row's operator, NULL before the first; of the "
-        "time attribute's type. At the end of the input it is the last instant of the year 9999. "
-        "For SELECT and WHERE of streams.",
+        text=(
+            "The watermark at the row's operator, in the type of the time attribute; NULL "
+            "before the first watermark. At the end of the input, it is the last instant of the "
+            "year 9999. Only in SELECT and WHERE of streams."
+        ),
     ),
     _clock("PROCTIME", "TIMESTAMP_LTZ(3)", "Processing time: the instant of the epoch."),
 )
