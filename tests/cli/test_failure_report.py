@@ -55,7 +55,7 @@ def test_any_other_error_shows_its_traceback() -> None:
 
 def test_an_error_inside_of_millrace_says_so() -> None:
     report = failure_report(caught(lambda: size_text("many")))  # type: ignore[arg-type]
-    assert report.startswith("an error inside of millrace; please report it with the log\n")
+    assert report.startswith("an error inside millrace; please report it with the log\n")
 
 
 def test_a_syntax_error_of_the_job_file_is_its_authors(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_syntax_error_of_the_job_file_is_its_authors(tmp_path: Path) -> None:
     report = failure_report(caught(lambda: run_job_file(job, [])))
     assert f'File "{job}", line 1\n    def broken(:\n' in report
     assert report.endswith("\nSyntaxError: invalid syntax\n")
-    assert "inside of millrace" not in report
+    assert "inside millrace" not in report
 
 
 def test_of_sparks_errors_only_the_first_line_is_shown() -> None:
@@ -92,7 +92,7 @@ def test_what_led_to_our_errors_is_left_to_the_log() -> None:
 
 def test_our_own_bugs_are_called_so() -> None:
     report = failure_report(caught(lambda: time_text("soon")))  # type: ignore[arg-type]
-    assert report.startswith("an error inside of millrace; please report it with the log\n")
+    assert report.startswith("an error inside millrace; please report it with the log\n")
     assert "progress_line.py" not in report
 
 

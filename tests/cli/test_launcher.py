@@ -63,7 +63,7 @@ def test_a_fresh_start_beside_a_checkpoint_says_how_to_resume(tmp_path: Path) ->
     said = launch(tmp_path)
     run_job()
     assert said.getvalue().splitlines()[1] == (
-        "millrace: the job starts afresh, though there is checkpoint 1; to go on from it: "
+        "millrace: the job starts afresh, although there is checkpoint 1; to continue from it: "
         "millrace run --resume job.py"
     )
 

@@ -14,7 +14,7 @@ from millrace.cli.main import main
     [
         (["stauts", "job"], "there is no command 'stauts'; did you mean 'status'?"),
         (["frobnicate"], "there is no command 'frobnicate'; there are run, server, sql, statefun"),
-        (["run"], "which job file? write 'millrace run job.py'"),
+        (["run"], "no job file is named: write 'millrace run job.py'"),
         (["run", "--reusme", "job.py"], "there is no option --reusme; did you mean '--resume'?"),
         (["run", "--claim-mode", "CLAM", "job.py"], "did you mean 'CLAIM'?"),
         (["list", "--jsn"], "there is no option --jsn; did you mean '--json'?"),

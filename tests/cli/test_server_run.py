@@ -45,7 +45,7 @@ def test_a_server_that_comes_back_is_waited_for(clock: SimpleNamespace) -> None:
 
     answer, said = asked(ask)
     assert answer == "here"
-    assert said == "millrace: no answer; the job goes on, and the server is asked again\n"
+    assert said == "millrace: no answer; the job continues, and the server is asked again\n"
 
 
 def test_one_that_stays_away_is_given_up(clock: SimpleNamespace) -> None:

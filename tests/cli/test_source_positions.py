@@ -25,7 +25,7 @@ def test_splits_and_how_far_they_are() -> None:
     assert describe_source(data) == [
         "split numbers-0: read up to 7",
         "split numbers-1: not begun",
-        "1 splits that nobody reads yet",
+        "1 splits that no subtask reads yet",
     ]
 
 

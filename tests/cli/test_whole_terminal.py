@@ -131,8 +131,8 @@ def test_a_job_that_is_interrupted_twice(tmp_path: Path) -> None:
     assert [line for line in said if re.match("millrace: .*stop", line)] == [
         "millrace: stopping after this epoch",
         "millrace: stopping at once",
-        "millrace: the job was stopped at once",
+        "millrace: the job was stopped immediately",
     ]
     assert re.fullmatch(
-        r"millrace: to go on from checkpoint \d+: millrace run --resume job.py", said[-1]
+        r"millrace: to continue from checkpoint \d+: millrace run --resume job.py", said[-1]
     )

@@ -69,7 +69,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen
 def address(trial: subprocess.Popen[str]) -> str:
     """The address that the command prints, once the program is printed, too."""
     assert trial.stdout is not None
-    text = until(trial.stdout, "What arrives in the topic totals")
+    text = until(trial.stdout, "Records that arrive in the topic totals")
     assert trial.stdout.readline() == "\n"
     [found] = re.findall(r"Kafka answers at (\S+);", text)
     assert program(found) in text

@@ -133,7 +133,7 @@ def test_who_may_not(
     token = tmp_path / "token"
     token.write_text("wrong\n")
     code, _, err = millrace("list", "--token-file", str(token))
-    assert (code, "give it with --token-file, or in MILLRACE_TOKEN" in err) == (1, True)
+    assert (code, "pass the token with --token-file, or in MILLRACE_TOKEN" in err) == (1, True)
     assert main(["list", "--server", "ftp://there"]) == 1
     assert main(["list", "--server", "http://127.0.0.1:1"]) == 1
     assert main(["list", "--server", str(tmp_path)]) == 1

@@ -101,7 +101,7 @@ def add_detached(run: argparse.ArgumentParser) -> None:
         "-d",
         "--detached",
         action="store_true",
-        help="with --server: print the job's id and do not wait for its end",
+        help="with --server: print the job's id, and do not wait for the job's end",
     )
 
 
@@ -121,15 +121,20 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--checkpoint-dir",
         metavar="D",
-        help="where jobs keep their checkpoints (default: under your state directory)",
+        help=(
+            "directory in which jobs keep their checkpoints (default: under your state directory)"
+        ),
     )
     run.add_argument(
         "--checkpoint-interval",
         metavar="X",
-        help="time between checkpoints, such as '10 s'; 0: one after every epoch (default: 1 s)",
+        help=(
+            "time between checkpoints, such as '10 s'; 0: a checkpoint after every epoch "
+            "(default: 1 s)"
+        ),
     )
     _add_start_arguments(run)
-    run.add_argument("--name", metavar="NAME", help="the job's name, whatever the program calls it")
+    run.add_argument("--name", metavar="NAME", help="the job's name, in place of the program's")
     run.add_argument(
         "--py-files",
         metavar="A,B",
@@ -137,13 +142,13 @@ def add_run_options(run: argparse.ArgumentParser) -> None:
         default=[],
         help="modules (.py) and archives (.zip, .egg, .whl) that the job's workers import",
     )
-    add_settings(run, "a setting of millrace or, if it begins with 'spark.', of Spark")
+    add_settings(run, "a setting of millrace, or of Spark if it begins with 'spark.'")
     add_config_file(run)
     run.add_argument(
         "--progress",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="show how far the job is (default: if standard error is a terminal)",
+        help="show the job's progress (default: if standard error is a terminal)",
     )
 
 
@@ -152,30 +157,32 @@ def _add_start_arguments(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--resume",
         action="store_true",
-        help="go on from the newest checkpoint; without one, start afresh",
+        help="continue from the newest checkpoint; without a checkpoint, start afresh",
     )
     run.add_argument(
         "--available-now",
         action="store_true",
-        help="go on from the newest checkpoint, read what there is now, and end",
+        help="continue from the newest checkpoint, read the input that is available now, and end",
     )
     run.add_argument(
         "-s",
         "--from-savepoint",
         metavar="PATH",
-        help="start from a savepoint or a checkpoint: its path, or the first digits of its id; "
-        "with --resume, a checkpoint of the job itself comes first",
+        help=(
+            "start from a savepoint or a checkpoint: its path, or the first digits of its id; "
+            "with --resume, a checkpoint of the job itself takes precedence"
+        ),
     )
     run.add_argument(
         "-n",
         "--allow-non-restored-state",
         action="store_true",
-        help="start although the savepoint has state of operators that the job does not have",
+        help="start even if the savepoint has state of operators that the job does not have",
     )
     run.add_argument(
         "--allow-pickle",
         action="store_true",
-        help="start although reading the savepoint can run code of its author",
+        help="start even if reading the savepoint can run code of its author",
     )
     run.add_argument(
         "--claim-mode",
@@ -191,8 +198,10 @@ def add_config_file(parser: argparse.ArgumentParser) -> None:
         "--config",
         type=location,
         metavar="F",
-        help="file with settings, or its directory (default: config.yaml in the directory "
-        "MILLRACE_CONF_DIR, else conf/config.yaml)",
+        help=(
+            "file with settings, or its directory (default: config.yaml in the directory "
+            "MILLRACE_CONF_DIR, else conf/config.yaml)"
+        ),
     )
 
 
@@ -339,8 +348,8 @@ def run_settings(args: argparse.Namespace) -> Configuration:
     values = from_variable | values
     if args.master is not None and args.remote is not None:
         raise UsageError(
-            "--master and --remote are two places for one job: name the Spark master or the Spark "
-            "Connect server"
+            "--master and --remote are two places for one job: name either the Spark master "
+            "or the Spark Connect server"
         )
     try:
         settings.validate()

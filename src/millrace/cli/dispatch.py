@@ -46,7 +46,7 @@ def _run(argv: Sequence[str]) -> int:
         place = f"{error.filename}: " if error.filename is not None else ""
         return _reported(MillraceError(f"{place}{error.strerror or error}"), FAILED)
     except MemoryError:
-        return _reported(MillraceError("there is not enough memory for that"), FAILED)
+        return _reported(MillraceError("there is not enough memory for this"), FAILED)
 
 
 def _reported(error: MillraceError, code: int) -> int:

@@ -63,7 +63,7 @@ def _traceback(error: BaseException) -> str:
     internal = where.startswith(_OURS)
     report.stack = traceback.StackSummary.from_list([f for f in report.stack if _is_users(f)])
     if not from_spark(error):
-        lead = "an error inside of millrace; please report it with the log\n" if internal else ""
+        lead = "an error inside millrace; please report it with the log\n" if internal else ""
         return lead + "".join(report.format()) + _suggestion(error)
     # Spark's message carries the whole Java stack trace behind its first line.
     kind = type(error).__name__

@@ -98,13 +98,13 @@ class CommandLineLauncher(JobLauncher):
         elif start is not None:
             self.terminal.say(f"starting from {start}")
             if read_snapshot_manifest(start).manifest.finished:
-                self.terminal.say("the job had finished by then: there is nothing left to do")
+                self.terminal.say("the job had already finished: nothing is left to do")
         elif resume:
             self.terminal.say("there is no checkpoint to resume from: the job starts afresh")
         elif present:
             self.terminal.say(
-                f"the job starts afresh, though there is checkpoint {present[-1]}; "
-                f"to go on from it: {self.arguments.resume_command()}"
+                f"the job starts afresh, although there is checkpoint {present[-1]}; to "
+                f"continue from it: {self.arguments.resume_command()}"
             )
 
     def _look_for_former_layout(self, former: str, job_dir: str) -> None:
@@ -124,7 +124,7 @@ class CommandLineLauncher(JobLauncher):
             "before its jobs had directories of their own"
         )
         advice = (
-            "to go on from the newest, submit the job with the savepoint path "
+            "to continue from the newest, submit the job with the savepoint path "
             f"{checkpoint_dir(former, present[-1])}"
         )
         if os.environ.get(RAN_BEFORE):

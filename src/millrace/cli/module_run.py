@@ -56,8 +56,8 @@ def check_functions(path: Path, argument: str) -> None:
         raise UsageError(f"{argument} is a Python file with functions, and {path} is none")
     if path.stem in sys.stdlib_module_names:
         raise UsageError(
-            f"{argument}: {path} has the name of Python's module '{path.stem}', which it would "
-            "replace in the workers: rename the file"
+            f"{argument}: {path} has the name of Python's module '{path.stem}', which it "
+            "would replace in the workers: rename the file"
         )
 
 

@@ -118,7 +118,7 @@ class DirectoryJob:
         archive = read_archive(self.job.directory)
         if archive is None:
             raise JobControlError(
-                f"job '{self.name}' has told nothing of itself in {self.job.directory}"
+                f"job '{self.name}' has written no report in {self.job.directory}"
             )
         overview = overview_of_archive(self.id, archive)
         state = "" if self.job.run is not None else self.job.state
@@ -150,8 +150,8 @@ class DirectoryJob:
         logs = list((state_directory() / "logs").glob(f"*-{pid}.log")) if pid is not None else []
         if not logs:
             raise JobControlError(
-                f"job '{self.name}' has no log here: it was not started by 'millrace run', or not "
-                "by you"
+                f"job '{self.name}' has no log here: it was not started by 'millrace run', "
+                "or not by your user"
             )
         return max(logs, key=lambda path: path.stat().st_mtime)
 
@@ -159,7 +159,7 @@ class DirectoryJob:
         newest = self.job.checkpoint
         if newest is None:
             return ""
-        return f"; to go on from its newest checkpoint: millrace run -s {newest.path} job.py"
+        return f"; to continue from its newest checkpoint: millrace run -s {newest.path} job.py"
 
 
 def operated_job(args: argparse.Namespace) -> OperatedJob:

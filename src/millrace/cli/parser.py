@@ -80,7 +80,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 WRONG_USAGE = 2
 _CHOICE = re.compile(r"argument (?P<what>\S+): invalid choice: '(?P<word>.*)' \(choose from (.*)\)")
 _MISSING = "the following arguments are required: "
-_MISSING_JOB = "which job file? write 'millrace run job.py'"
+_MISSING_JOB = "no job file is named: write 'millrace run job.py'"
 
 
 class HelpfulParser(argparse.ArgumentParser):

@@ -157,7 +157,7 @@ class _Outcome:
             return self._interrupted("interrupted")
         except JobCancelledError as end:
             if self._interrupts.cancelling:
-                return self._interrupted("the job was stopped at once")
+                return self._interrupted("the job was stopped immediately")
             if self._interrupts.stopping:
                 return self._stopped()
             return self._ended_from_outside(end)
@@ -208,7 +208,7 @@ class _Outcome:
         newest = self._interrupts.newest_checkpoint()
         if newest is not None and not _is_supervised():
             command = self._arguments.resume_command()
-            self._terminal.say(f"to go on from checkpoint {newest}: {command}")
+            self._terminal.say(f"to continue from checkpoint {newest}: {command}")
 
 
 def signal_behind(error: BaseException) -> tuple[str, int] | None:

@@ -108,8 +108,8 @@ class ServedJob:
     def _stop(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
         if not arguments["savepoint"]:
             raise JobControlError(
-                "a server stops jobs with a savepoint; 'millrace cancel' ends one with its "
-                "checkpoint"
+                "a server stops jobs with a savepoint; 'millrace cancel' ends a job with "
+                "its last checkpoint"
             )
         body = {"formatType": arguments["format"].upper(), "drain": arguments["drain"]}
         if arguments["directory"] is not None:
@@ -121,7 +121,9 @@ class ServedJob:
     def _cancel(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
         self.client.patch(f"/jobs/{self.id}", mode="cancel")
         if not self.await_end(timeout):
-            raise JobControlError(f"it has not ended within {timeout:.0f} s; it goes on with it")
+            raise JobControlError(
+                f"the job has not ended within {timeout:.0f} s; it is still ending"
+            )
         return {"status": self._now().name}
 
     def _rescale(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
@@ -158,7 +160,8 @@ class ServedJob:
         while (answer := self.client.get(path))["status"]["id"] != "COMPLETED":
             if time.monotonic() > deadline:
                 raise JobControlError(
-                    f"the job did not finish it within {timeout:.0f} s; it goes on with it"
+                    f"the job did not finish the request within {timeout:.0f} s; it is "
+                    "still working on it"
                 )
             time.sleep(POLL)
         operation: dict[str, Any] = answer.get("operation") or {}

@@ -53,7 +53,7 @@ def server_address(
         address = ServerAddress(given.rstrip("/"), _own_token(given, own_directory))
     token = _given_token(token_file, environment)
     if token is not None and not (token.isascii() and token.isprintable()):
-        raise MillraceError("the token has characters that no token has; see where it comes from")
+        raise MillraceError("the token has characters that no token has; check its origin")
     return address if token is None else ServerAddress(address.url, token, address.pid)
 
 
@@ -156,7 +156,7 @@ class ServerClient:
         leader = response.headers["location"]
         parts = urlsplit(leader)
         if self._url.startswith("https:") and parts.scheme != "https":
-            raise ValueError(f"it names a leader that is reached without TLS: {leader}")
+            raise ValueError(f"the server names a leader that is reached without TLS: {leader}")
         self._url = f"{parts.scheme}://{parts.netloc}"
 
 
@@ -174,7 +174,7 @@ def _refusal(response: httpx.Response) -> str:
         message = f"the server answers {response.status_code} {response.reason_phrase}"
     if response.status_code == 401:
         message += (
-            f"; give it with --token-file, or in {TOKEN_VARIABLE}; of a server on this machine, "
-            "--server may name the directory, where its token is"
+            f"; pass the token with --token-file, or in {TOKEN_VARIABLE}; for a server on "
+            "this machine, --server may name the directory, which has the token"
         )
     return message

@@ -57,7 +57,7 @@ def run_on_server(args: argparse.Namespace, functions: Path | None = None) -> in
     try:
         return _follow(client, find_served_job(client, id), terminal)
     except KeyboardInterrupt:
-        terminal.say(f"the job goes on; to end it: millrace cancel --server {args.server} {id}")
+        terminal.say(f"the job continues; to end it: millrace cancel --server {args.server} {id}")
         return INTERRUPTED
 
 
@@ -74,7 +74,9 @@ def run_request(args: argparse.Namespace) -> dict[str, Any]:
         (args.config, "--config"),
     ):
         if given:
-            raise UsageError(f"{name} does not go with --server, which looks after that itself")
+            raise UsageError(
+                f"{name} cannot be combined with --server, because the server manages this itself"
+            )
     if not args.job.is_file():
         raise UsageError(no_file(args.job))
     settings = {**environment_settings(), **dict(args.conf)}
@@ -177,6 +179,6 @@ def _await(ask: Callable[[], T], terminal: Terminal) -> T:
             if time.monotonic() > deadline:
                 raise
             if not said:
-                terminal.say(f"{error}; the job goes on, and the server is asked again")
+                terminal.say(f"{error}; the job continues, and the server is asked again")
             said = True
             time.sleep(POLL)

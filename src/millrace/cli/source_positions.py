@@ -28,7 +28,7 @@ def describe_source(data: bytes) -> list[str]:
     if len(lines) > _SHOWN:
         lines[_SHOWN:] = [f"and {len(lines) - _SHOWN:,} more splits"]
     if waiting:
-        lines.append(f"{len(waiting):,} splits that nobody reads yet")
+        lines.append(f"{len(waiting):,} splits that no subtask reads yet")
     return lines or ["no split is being read"]
 
 

@@ -90,7 +90,8 @@ def test_a_cluster_is_told_how_to_find_the_driver(monkeypatch: pytest.MonkeyPatc
 
     settings = {"spark.master": "spark://elsewhere:1", "spark.driver.host": "localhost"}
     found = Examination(Configuration(settings), "/checkpoints")._this_machine(settings)
-    assert "others cannot reach" in {result.check: result.found for result in found}["host name"]
+    found_by_check = {result.check: result.found for result in found}
+    assert "other machines cannot reach" in found_by_check["host name"]
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "http"])

@@ -36,11 +36,11 @@ def test_the_names_of_subcommands_win() -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("savepoint take", "which job?"),
-        ("stop", "which job?"),
+        ("savepoint take", "no job is named"),
+        ("stop", "no job is named"),
         ("cancel one --job two", "two jobs are named"),
         ("savepoint one two --job three", "two jobs are named"),
-        ("stop one --no-savepoint --drain", "goes neither with"),
+        ("stop one --no-savepoint --drain", "cannot be combined with"),
         ("rescale one -p 0", "at least 1"),
     ],
 )
@@ -80,4 +80,4 @@ def test_help_says_how_to_write_a_command(millrace: Any) -> None:
         told = millrace(*words, "--help")
         assert told.code == 0
         assert told.out.startswith(f"usage: millrace {' '.join(words)} [-h] [--json]"), told.out
-        assert "exit codes: 0 done" in told.out
+        assert "exit codes: 0 success" in told.out

@@ -20,7 +20,7 @@ def test_an_empty_name_is_no_job(place: Any, millrace: Any, command: str, words:
     running = place.run("ab", name="only")
     with Mailbox(running).open_for(RunNote("r", "only", running.name, "host", 7, 0)):
         told = millrace(command, *words)
-    assert (told.code, "its name is empty" in told.err) == (2, True)
+    assert (told.code, "name is empty" in told.err) == (2, True)
 
 
 @pytest.mark.parametrize("command", [("stop", "--no-savepoint"), ("cancel",)])
@@ -32,7 +32,7 @@ def test_a_job_that_failed_was_not_ended(
     with Mailbox(running).open_for(RunNote("r", "broken", running.name, "host", 7, 0)):
         told = millrace(command[0], "broken", *command[1:])
     assert (told.code, told.out) == (1, "")
-    assert "job 'broken' failed before it had come to its end; see its log" in told.err
+    assert "job 'broken' failed before its end; see its log" in told.err
 
 
 def test_a_job_that_fails_before_it_answers(

@@ -106,7 +106,7 @@ def test_a_job_that_never_made_a_checkpoint_keeps_its_name(place: Any, millrace:
 
 def test_no_jobs(place: Any, millrace: Any) -> None:
     told = millrace("list")
-    assert (told.code, told.out) == (0, f"no job has kept checkpoints in {place.checkpoints}\n")
+    assert (told.code, told.out) == (0, f"no job has checkpoints in {place.checkpoints}\n")
     assert millrace("list", "--json").out == "[]\n"
 
 

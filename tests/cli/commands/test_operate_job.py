@@ -120,7 +120,7 @@ def test_stop_with_a_savepoint(start: Any, place: Any, millrace: Any) -> None:
     assert client.final_savepoint == str(path)
     again = millrace("stop", "numbers")
     assert again.code == 1
-    assert "job 'numbers' is not running; to go on from its newest checkpoint: " in again.err
+    assert "job 'numbers' is not running; to continue from its newest checkpoint: " in again.err
     assert Path(again.err.split()[-2]).name.startswith("chk-")
 
 

@@ -63,7 +63,7 @@ def test_java() -> None:
     judged(check_java(Java("/usr/bin/java", 21)), OK, "21 (/usr/bin/java)")
     judged(check_java(Java("/usr/bin/java", 11)), FAILURE, "Java 11", "Set JAVA_HOME")
     judged(check_java(Java(None)), FAILURE, "none", "install it")
-    judged(check_java(Java("/usr/bin/java", None)), WARNING, "does not tell")
+    judged(check_java(Java("/usr/bin/java", None)), WARNING, "does not show")
 
 
 def test_python() -> None:

@@ -132,7 +132,7 @@ def test_source_stops_at_the_first_failure(
     assert said.endswith(f"the statement begins in line 4 of {path}\n")
     path.write_text(f"SOURCE '{path}';")
     assert not client.execute(f"SOURCE '{path}'")
-    assert "reads itself" in capsys.readouterr().err
+    assert "includes itself" in capsys.readouterr().err
 
 
 def test_set_lists_the_options_of_the_client_too(

@@ -16,7 +16,7 @@ def register(commands: Commands) -> None:
         "checkpoint",
         handle,
         "make a checkpoint of a running job now",
-        "Make a checkpoint of a running job with its next epoch, whatever the interval.",
+        "Make a checkpoint of a running job with its next epoch, independent of the interval.",
     )
     add_job(parser)
 

@@ -26,17 +26,19 @@ def register(commands: Commands) -> None:
         "doctor",
         handle,
         "check this machine, the cluster and the checkpoint directory",
-        "Check Java, Python, packages, clocks, disks, memory and the checkpoint directory, here "
-        "and on the workers of a Spark master, with the options of the run that is to be. What is "
-        "wrong is shown with what to do.",
+        "Check Java, Python, packages, clocks, disks, memory and the checkpoint directory, "
+        "here and on the workers of a Spark master, with the options of the planned run. "
+        "Each problem is shown with its remedy.",
     )
     parser.add_argument("--master", metavar="URL", help="Spark master (default: local)")
     parser.add_argument(
         "--checkpoint-dir",
         metavar="D",
-        help="where jobs keep their checkpoints (default: under your state directory)",
+        help=(
+            "directory in which jobs keep their checkpoints (default: under your state directory)"
+        ),
     )
-    add_settings(parser, "a setting of the run, as 'millrace run' takes it")
+    add_settings(parser, "a setting of the run, as for 'millrace run'")
     parser.add_argument(
         "--host", default="127.0.0.1", help="the server's address (default: 127.0.0.1)"
     )
@@ -46,7 +48,7 @@ def register(commands: Commands) -> None:
         metavar="S",
         type=float,
         default=120.0,
-        help="how many seconds the workers have to answer (default: 120)",
+        help="seconds for the workers to answer (default: 120)",
     )
 
 

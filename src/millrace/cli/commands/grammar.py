@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Handler = Callable[[argparse.Namespace, Sequence[str]], int]
 
-EPILOG = "exit codes: 0 done, 1 it could not be done, 2 wrong usage"
+EPILOG = "exit codes: 0 success, 1 failure, 2 wrong usage"
 DEFAULT_TIMEOUT = 300.0
 
 
@@ -40,7 +40,9 @@ def add_checkpoint_dir(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-dir",
         metavar="D",
         type=location,
-        help="where jobs keep their checkpoints (default: under your state directory)",
+        help=(
+            "directory in which jobs keep their checkpoints (default: under your state directory)"
+        ),
     )
 
 
@@ -49,20 +51,24 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--server",
         metavar="URL",
-        help="ask the job server there: a URL, or the directory of one on this machine",
+        help="ask this job server: a URL, or the directory of a server on this machine",
     )
     parser.add_argument(
         "--token-file",
         metavar="F",
         type=location,
-        help="with the server's token (default: from MILLRACE_TOKEN, or as your own server has "
-        "left it)",
+        help=(
+            "file with the server's token (default: from MILLRACE_TOKEN, or from the file that "
+            "your own server has written)"
+        ),
     )
     parser.add_argument(
         "--ca-file",
         metavar="F",
         type=location,
-        help="certificates to trust a server by, as PEM (default: those of this machine)",
+        help=(
+            "certificates with which a server is checked, as PEM (default: those of this machine)"
+        ),
     )
 
 
@@ -80,7 +86,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", metavar="JOB", nargs="?", help="the job's name, its id, or its directory"
     )
-    parser.add_argument("--job", metavar="NAME", help="the same, for names that look like options")
+    parser.add_argument("--job", metavar="NAME", help="the job, for names that look like options")
     add_checkpoint_dir(parser)
     add_server(parser)
     parser.add_argument(
@@ -88,7 +94,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=_seconds,
         default=DEFAULT_TIMEOUT,
-        help="how many seconds to wait for the job (default: 300)",
+        help="seconds to wait for the job (default: 300)",
     )
 
 
@@ -100,13 +106,13 @@ def job_name(args: argparse.Namespace) -> str:
     """
     if (args.name is None) == (args.job is None):
         raise UsageError(
-            "which job? 'millrace list' shows them"
+            "no job is named; 'millrace list' shows the jobs"
             if args.name is None
             else f"two jobs are named: {args.name} and --job {args.job}"
         )
     word = str(args.job if args.name is None else args.name)
     if not word.strip():
-        raise UsageError("which job? its name is empty; 'millrace list' shows them")
+        raise UsageError("the job's name is empty; 'millrace list' shows the jobs")
     return word
 
 

@@ -19,8 +19,8 @@ def register(commands: Commands) -> None:
         commands,
         "info",
         handle,
-        "show all about a job: stages, checkpoints, errors",
-        "Show how a job and each of its stages are doing, at most a second ago.",
+        "show all details of a job: stages, checkpoints, errors",
+        "Show the state of a job and of each of its stages, at most a second old.",
     )
     add_job(parser)
 
@@ -67,4 +67,4 @@ def _lines(job: JobOverview) -> Iterator[str]:
         yield ""
         yield from aligned(stage_cells(job.stages))
     elif not job.epoch and not job.error:
-        yield "stages       none yet: its program has not begun the job; its log says how far it is"
+        yield "stages none yet: the program has not started the job; its log shows the progress"

@@ -20,8 +20,10 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("canonical", "native"),
         default="canonical",
-        help="canonical: Parquet and JSON, for everybody and later versions (default); native: as "
-        "checkpoints are, quick, for this job",
+        help=(
+            "canonical: Parquet and JSON, for other tools and later versions (default); native: "
+            "the format of checkpoints, fast, for this job"
+        ),
     )
 
 
@@ -62,7 +64,7 @@ def check_ended(job: OperatedJob, answer: dict[str, Any]) -> None:
     """Raise JobControlError if the job failed instead of ending as the command requested."""
     if answer.get("status") == "FAILED":
         failure = job.failure() or "; see its log"
-        raise JobControlError(f"job '{job.name}' failed before it had come to its end{failure}")
+        raise JobControlError(f"job '{job.name}' failed before its end{failure}")
 
 
 def target(args: argparse.Namespace, directory: Path | None) -> str | None:
@@ -72,7 +74,7 @@ def target(args: argparse.Namespace, directory: Path | None) -> str | None:
         UsageError: the path is relative, and the job is on a server's machine.
     """
     if directory is not None and args.server is not None and not directory.is_absolute():
-        raise UsageError(f"{directory} must be absolute: it is on the machine of the server")
+        raise UsageError(f"{directory} must be absolute, because it is on the server's machine")
     return None if directory is None else str(directory.absolute())
 
 

@@ -43,7 +43,7 @@ def _show_directory(args: argparse.Namespace) -> int:
         heads = ("STATE", "NAME", "ID", "EXECUTOR", "CHECKPOINT", "OF", "ERROR")
         print_table(heads, list(map(_row, jobs)))
     else:
-        print(f"no job has kept checkpoints in {directory}")
+        print(f"no job has checkpoints in {directory}")
     return 0
 
 

@@ -20,14 +20,14 @@ def register(commands: Commands) -> None:
         "logs",
         handle,
         "show the log of a job",
-        "Show what a job has logged, and under a server what it has printed.",
+        "Show the log of a job; for a job of a server also its output.",
     )
     add_job(parser)
     parser.add_argument(
         "-f",
         "--follow",
         action="store_true",
-        help="go on with what comes, until the job has ended, or Ctrl-C",
+        help="also show new lines, until the job ends or Ctrl-C is pressed",
     )
     parser.add_argument(
         "-n",
@@ -35,7 +35,7 @@ def register(commands: Commands) -> None:
         metavar="N",
         type=int,
         default=64 << 10,
-        help="begin so many bytes before the end; 0: at the beginning (default: 65536)",
+        help="begin this number of bytes before the end; 0: at the beginning (default: 65536)",
     )
 
 

@@ -17,7 +17,7 @@ from millrace.cli.commands.grammar import Commands, add_server
 _MODULES = (".yaml", ".yml")
 """Suffixes of modules of Stateful Functions."""
 EPILOG = """\
-exit codes: 0 the job finished or was stopped as asked, 1 it failed, 2 wrong usage,
+exit codes: 0 the job finished or was stopped as requested, 1 it failed, 2 wrong usage,
 130 it was interrupted at once (second Ctrl-C, or before it began),
 143 SIGTERM came before it began"""
 
@@ -27,7 +27,7 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "run",
         help="run a job file",
-        description="Run a job file on local Spark or on a cluster, or give it to a job server.",
+        description="Run a job file on local Spark or on a cluster, or send it to a job server.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -68,9 +68,7 @@ def _functions(args: argparse.Namespace) -> Path | None:
         UsageError: the arguments are something else, or workers cannot import the file.
     """
     if len(args.arguments) > 1:
-        raise UsageError(
-            "a module has at most one file of functions; it can import what others have"
-        )
+        raise UsageError("a module has at most one file of functions; this file can import others")
     if not args.arguments:
         return None
     from millrace.cli.module_run import check_functions

@@ -37,10 +37,12 @@ def register(commands: Commands) -> None:
     """Add the command with its subcommands."""
     parser = commands.add_parser(
         "savepoint",
-        help="take a savepoint of a running job, or look after savepoints",
+        help="take a savepoint of a running job, or manage savepoints",
         usage="millrace savepoint JOB [DIR] | millrace savepoint COMMAND ...",
-        description="Take a savepoint of a running job: millrace savepoint JOB [DIR]. "
-        "Or look after the savepoints there are: millrace savepoint COMMAND ...",
+        description=(
+            "Take a savepoint of a running job: millrace savepoint JOB [DIR]. Or manage "
+            "existing savepoints: millrace savepoint COMMAND ..."
+        ),
         epilog=EPILOG,
     )
     group = parser.add_subparsers(
@@ -62,7 +64,7 @@ def with_subcommand(argv: Sequence[str]) -> list[str]:
     named = next((word for word in words[1:] if not word.startswith("-")), None)
     if named in GROUP and not any(word.startswith("--job") for word in words[1:]):
         raise UsageError(
-            f"write 'millrace savepoint {named}' before its options; "
-            f"a job that is called so is meant by --job {named}"
+            f"write 'millrace savepoint {named}' before its options; for a job with this "
+            f"name, write --job {named}"
         )
     return ["savepoint", savepoint_take.NAME, *words[1:]]

@@ -19,9 +19,9 @@ def register(commands: Commands) -> None:
         "diff",
         handle,
         "show what changed between two savepoints or checkpoints",
-        "Show, per operator and state, how many keys were added, changed and removed on the way "
-        "from A to B, with samples. Subtasks that both say are at the same version are not read: "
-        "this is no check that a file is undamaged.",
+        "Show, per operator and state, the number of keys that were added, changed and "
+        "removed between A and B, with samples. Subtasks with the same version in both are "
+        "not read, so this does not check files for damage.",
     )
     parser.add_argument("a", metavar="A", help="a savepoint or checkpoint: its path or its id")
     parser.add_argument("b", metavar="B", help="the other one")
@@ -30,10 +30,10 @@ def register(commands: Commands) -> None:
         metavar="N",
         type=int,
         default=SAMPLES,
-        help=f"how many keys to show per state and kind of change (default: {SAMPLES})",
+        help=f"maximum number of keys to show per state and kind of change (default: {SAMPLES})",
     )
     parser.add_argument(
-        "--all", action="store_true", help="also what operators keep for themselves"
+        "--all", action="store_true", help="include the internal states of operators"
     )
     add_allow_pickle(parser)
 

@@ -17,7 +17,7 @@ def register(commands: Commands) -> None:
         "dispose",
         handle,
         "delete a savepoint",
-        "Delete the files of a savepoint, and nothing else.",
+        "Delete the files of a savepoint, and no other files.",
     )
     parser.add_argument("path", metavar="PATH", help="the savepoint, or the first digits of its id")
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -45,7 +45,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     else:
         print(printable(f"deleted {snapshot.path} ({size_text(size)})"))
         for file in left:
-            print(printable(f"left alone, it is not the savepoint's: {file}"))
+            print(printable(f"not deleted, because it does not belong to the savepoint: {file}"))
     return 0
 
 

@@ -26,7 +26,10 @@ def add_directory(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         nargs="?",
         type=location,
-        help="where to look, also in the directories below (default: under your state directory)",
+        help=(
+            "directory of the savepoints, with the directories below it (default: under your "
+            "state directory)"
+        ),
     )
 
 
@@ -67,7 +70,7 @@ def add_allow_pickle(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-pickle",
         action="store_true",
-        help="also read what is native or pickled, which can run code of its author",
+        help="also read native snapshots and pickled values, which can run code of their author",
     )
 
 

@@ -16,15 +16,15 @@ def register(commands: Commands) -> None:
         commands,
         "show",
         handle,
-        "show everything about a savepoint or checkpoint",
-        "Show everything about a savepoint or checkpoint: the job, its files, its operators, their "
-        "states and how many entries they have, and where its sources stand.",
+        "show all details of a savepoint or checkpoint",
+        "Show all details of a savepoint or checkpoint: the job, its files, its operators, "
+        "their states and numbers of entries, and the positions of its sources.",
     )
     parser.add_argument(
         "path", metavar="PATH", help="its path, the first digits of its id, or a job's directory"
     )
     parser.add_argument(
-        "--all", action="store_true", help="also what operators keep for themselves"
+        "--all", action="store_true", help="include the internal states of operators"
     )
     parser.add_argument(
         "--no-count", action="store_true", help="do not read the states to count their entries"

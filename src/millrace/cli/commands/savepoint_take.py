@@ -19,7 +19,7 @@ def register(commands: Commands) -> None:
         NAME,
         handle,
         "take a savepoint of a running job (this word may be left out)",
-        "Take a savepoint of a running job, which goes on.",
+        "Take a savepoint of a running job, which continues.",
     )
     add_job(parser)
     parser.add_argument(
@@ -27,7 +27,7 @@ def register(commands: Commands) -> None:
         metavar="DIR",
         nargs="?",
         type=location,
-        help="where to put it (default: the job's savepoint directory)",
+        help="directory for the savepoint (default: the job's savepoint directory)",
     )
     add_format(parser)
 

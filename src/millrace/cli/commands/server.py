@@ -50,36 +50,45 @@ def register(commands: Commands) -> None:
     )
     parser.set_defaults(handler=handle)
     add_config_file(parser)
-    parser.add_argument("--host", help="address to listen at (default: 127.0.0.1)")
+    parser.add_argument("--host", help="address at which the server listens (default: 127.0.0.1)")
     parser.add_argument("--port", type=port, metavar="N", help="0: any (default: 8081)")
     parser.add_argument(
         "--directory",
         type=location,
         metavar="D",
-        help="where the server keeps jobs, tokens and log (default: under your state directory)",
+        help="directory for jobs, tokens and the log (default: under your state directory)",
     )
     parser.add_argument(
         "--registry",
         metavar="URL",
-        help="postgresql+psycopg://HOST/DATABASE or sqlite:///PATH (default: from "
-        "MILLRACE_REGISTRY, which no list of processes shows; else SQLite in the directory)",
+        help=(
+            "postgresql+psycopg://HOST/DATABASE or sqlite:///PATH (default: from "
+            "MILLRACE_REGISTRY, which lists of processes do not show; else SQLite in the "
+            "directory)"
+        ),
     )
     parser.add_argument(
         "--high-availability",
         choices=HA_TYPE.choices,
-        help="how servers of one registry agree on which of them leads (default: none)",
+        help="way in which servers of one registry elect a leader (default: none)",
     )
     parser.add_argument(
         "--advertise",
         metavar="URL",
-        help="where the other servers' users reach this one (default: host and port)",
+        help="URL at which users of the other servers reach this one (default: host and port)",
     )
     add_settings(parser, "an option of the server, such as jobstore.max-capacity")
     parser.add_argument(
-        "--token-file", type=Path, metavar="F", help="with the token to operate (default: made)"
+        "--token-file",
+        type=Path,
+        metavar="F",
+        help="file with the token to operate (default: generated)",
     )
     parser.add_argument(
-        "--read-token-file", type=Path, metavar="F", help="with the token to read (default: made)"
+        "--read-token-file",
+        type=Path,
+        metavar="F",
+        help="file with the token to read (default: generated)",
     )
     parser.add_argument("--no-auth", action="store_true", help="no tokens; only on loopback")
     parser.add_argument("--tls-cert", type=Path, metavar="F", help="certificate, as PEM")
@@ -88,16 +97,19 @@ def register(commands: Commands) -> None:
         "--allow-uploads",
         action="store_true",
         default=None,
-        help="take job files over HTTP, and run them",
+        help="accept job files over HTTP, and run them",
     )
     parser.add_argument(
-        "--programs", type=Path, metavar="D", help="job files below D may be run by their paths"
+        "--programs",
+        type=Path,
+        metavar="D",
+        help="clients may run job files below D by their paths",
     )
     parser.add_argument(
         "--savepoints",
         type=location,
         metavar="D",
-        help="where to look for savepoints (default: under your state directory)",
+        help="directory of savepoints (default: under your state directory)",
     )
 
 
@@ -129,7 +141,7 @@ def options_of(args: argparse.Namespace, registry: str | None = None) -> ServerO
     from millrace.server.serving import DEFAULT_HOST, DEFAULT_PORT, ServerOptions
 
     if args.no_auth and (args.token_file or args.read_token_file):
-        raise UsageError("--no-auth goes neither with --token-file nor with --read-token-file")
+        raise UsageError("--no-auth cannot be combined with --token-file or --read-token-file")
     try:
         file = settings_for(args.config)
     except ConfigurationError as error:
@@ -180,8 +192,8 @@ def _of_command_line(args: argparse.Namespace) -> Configuration:
         require_known(key)
         if not server_options.is_of_server(key):
             raise UsageError(
-                f"--conf: {key} is an option of jobs, not of the server; give it to 'millrace run',"
-                " or write it into config.yaml for all jobs"
+                f"--conf: {key} is an option of jobs, not of the server; pass it to "
+                "'millrace run', or write it into config.yaml for all jobs"
             )
     given: dict[ConfigOption[Any], object] = {
         REST_BIND_ADDRESS: args.host,

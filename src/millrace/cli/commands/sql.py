@@ -22,16 +22,18 @@ def register(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "sql",
-        help="type SQL, or run a file of it",
-        description="Carry out statements of Flink SQL: typed in, from a file, or from standard "
-        "input. (millrace savepoint sql queries a savepoint.)",
+        help="type SQL statements, or run a file of statements",
+        description=(
+            "Execute statements of Flink SQL: typed, from a file, or from standard input. "
+            "(millrace savepoint sql queries a savepoint.)"
+        ),
         epilog="exit codes: 0 done, 1 a statement or a job failed, 2 wrong usage, 130 interrupted, "
         "143 ended by SIGTERM",
     )
     parser.set_defaults(handler=handle)
     parser.add_argument("-f", "--file", type=Path, metavar="FILE", help="run a file, and end")
     parser.add_argument(
-        "-i", "--init", type=Path, metavar="FILE", help="run a file before anything else"
+        "-i", "--init", type=Path, metavar="FILE", help="run a file before all other statements"
     )
     parser.add_argument("--batch", action="store_true", help="queries over bounded tables")
 

@@ -17,8 +17,8 @@ def register(commands: Commands) -> None:
         "stacks",
         handle,
         "show the Python stacks of a running job",
-        "Show what the driver of a job, and the subtasks that have been running for more than two "
-        "seconds, are executing.",
+        "Show the code that a job's driver is executing, and the code of subtasks that have "
+        "been running for more than two seconds.",
     )
     add_job(parser)
 

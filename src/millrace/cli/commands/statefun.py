@@ -62,9 +62,9 @@ def register(commands: Commands) -> None:
         "update",
         handle_update,
         "give a running job the endpoints of a module.yaml",
-        "Give the functions of a running job the endpoints of a module.yaml, without a restart. "
-        "Endpoints that the module does not name are gone; other components of the module do not "
-        "change the job.",
+        "Give the functions of a running job the endpoints of a module.yaml, without a "
+        "restart. Endpoints that the module does not name are removed; other components of "
+        "the module do not change the job.",
     )
     add_job(update)
     update.add_argument("module", metavar="MODULE", type=location, help="path of the module.yaml")
@@ -72,8 +72,10 @@ def register(commands: Commands) -> None:
     update.add_argument(
         "--functions",
         metavar="NAME",
-        help="name that the builder of the functions was given, if the job is a program "
-        "(default: the functions of a module)",
+        help=(
+            "name given to the builder of the functions, if the job is a program (default: the "
+            "functions of a module)"
+        ),
     )
 
 
@@ -92,8 +94,10 @@ def _register_state(subcommands: Commands) -> None:
     state.add_argument(
         "--functions",
         metavar="NAME",
-        help="name that the builder of the functions was given, if the job is a program "
-        "(default: the functions of a module)",
+        help=(
+            "name given to the builder of the functions, if the job is a program (default: the "
+            "functions of a module)"
+        ),
     )
 
 

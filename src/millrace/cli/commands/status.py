@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def register(commands: Commands) -> None:
     """Add the command."""
-    add_job(add_command(commands, "status", handle, "show how far a job is, or how it ended"))
+    add_job(add_command(commands, "status", handle, "show the progress of a job, or its outcome"))
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:

@@ -17,32 +17,37 @@ def register(commands: Commands) -> None:
         "stop",
         handle,
         "end a running job with a savepoint",
-        "End a running job after its epoch, with a savepoint of exactly where it stopped.",
+        "End a running job after its epoch, with a savepoint of its final state.",
     )
     add_job(parser)
     parser.add_argument(
         "--savepoint",
         metavar="DIR",
         type=location,
-        help="where to put the savepoint (default: the job's savepoint directory)",
+        help="directory for the savepoint (default: the job's savepoint directory)",
     )
     parser.add_argument(
         "--drain",
         action="store_true",
-        help="end event time first: all timers fire, all windows close; do not go on from that",
+        help=(
+            "end event time first: all timers fire, all windows close; a job should not "
+            "continue from this savepoint"
+        ),
     )
     add_format(parser)
     parser.add_argument(
         "--no-savepoint",
         action="store_true",
-        help="only with a checkpoint, as Ctrl-C does; 'millrace run --resume' goes on from it",
+        help=(
+            "end with a checkpoint only, as Ctrl-C does; 'millrace run --resume' continues from it"
+        ),
     )
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Stop the job."""
     if args.no_savepoint and (args.savepoint is not None or args.drain):
-        raise UsageError("--no-savepoint goes neither with --savepoint nor with --drain")
+        raise UsageError("--no-savepoint cannot be combined with --savepoint or --drain")
     job, answer = send_command(
         args,
         "stop",

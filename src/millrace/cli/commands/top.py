@@ -36,7 +36,7 @@ def register(commands: Commands) -> None:
         handle,
         "watch the running jobs and their stages",
         "Watch the running jobs and their stages, until Ctrl-C. With --json, or if standard "
-        "output is no terminal: how they are now.",
+        "output is no terminal, show the present state once.",
     )
     parser.add_argument("name", metavar="JOB", nargs="?", help="only this job")
     parser.add_argument(

@@ -29,15 +29,15 @@ def register(commands: Commands) -> None:
     kafka = subcommands.add_parser(
         "kafka",
         help="a Kafka broker with sample orders",
-        description="Start a Kafka broker on loopback, with a topic of sample orders and one for "
-        "totals, and print a program that reads the one and writes the other. What is written to "
-        "'totals' is printed. Ctrl-C ends the broker and removes its data. The broker is that of "
-        "KAFKA_HOME or of the path; without one, Kafka is downloaded from Maven Central once "
+        description="Start a Kafka broker on loopback with a topic of sample orders and a topic "
+        "for totals, and print a program that reads orders and writes totals. Records in 'totals' "
+        "are printed. Ctrl-C ends the broker and removes its data. The broker comes from "
+        "KAFKA_HOME or from the path; without one, Kafka is downloaded from Maven Central once "
         "(43 MB; MILLRACE_MAVEN_REPOSITORY names a mirror).",
         epilog=EPILOG,
     )
     kafka.add_argument(
-        "--port", type=port, default=9092, help="port on loopback; 0: a free one (default: 9092)"
+        "--port", type=port, default=9092, help="port on loopback; 0: any free port (default: 9092)"
     )
     kafka.add_argument(
         "--rate",
@@ -75,14 +75,14 @@ def handle_kafka(args: argparse.Namespace, argv: Sequence[str]) -> int:
             trial = KafkaTrial(broker, args.rate, _say)
             trial.prepare()
             _say(f"Kafka answers at {broker.address}; Ctrl-C ends it and removes its data.\n")
-            _say(f"topic orders: 4 orders{', and more as time goes on' if args.rate else ''}")
-            _say("topic totals: empty; what is written to it is printed here\n")
+            _say(f"topic orders: 4 orders{(', and more as time goes on' if args.rate else '')}")
+            _say("topic totals: empty; records written to it are printed here\n")
             _say("Save these lines as totals.py, and run them in another terminal")
             _say("with 'millrace run totals.py':\n")
             _say(program(broker.address))
             _say("Or save these lines as totals.sql, and run 'millrace sql -f totals.sql':\n")
             _say(statements(broker.address))
-            _say("What arrives in the topic totals:\n")
+            _say("Records that arrive in the topic totals:\n")
             try:
                 trial.run()
             finally:

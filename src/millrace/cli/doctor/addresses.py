@@ -47,5 +47,7 @@ def check_host_name(
     if not found:
         return failure(HOST_NAME, f"{wanted} has no address", fix)
     if any(ipaddress.ip_address(address).is_loopback for address in found):
-        return warning(HOST_NAME, f"{wanted} is {', '.join(found)}, which others cannot reach", fix)
+        return warning(
+            HOST_NAME, f"{wanted} is {', '.join(found)}, which other machines cannot reach", fix
+        )
     return ok(HOST_NAME, f"{wanted} is {', '.join(found)}")

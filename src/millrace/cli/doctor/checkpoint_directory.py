@@ -22,7 +22,7 @@ def begin_trial(directory: str) -> StorageTrial | Diagnosis:
     try:
         return StorageTrial.begin(directory)
     except UnsupportedFileSystemSchemeError as error:
-        return failure(CHECK, str(error), "Name a directory of a file system that is supported.")
+        return failure(CHECK, str(error), "Name a directory in a supported file system.")
     except Exception as error:  # libraries of object stores have errors of their own
         found = f"{directory} cannot be written: {_line(error)}"
         return failure(CHECK, found, _fix(directory))
@@ -47,8 +47,8 @@ def check_trial(directory: str, trial: StorageTrial, reports: Sequence[WorkerRep
 def _fix(directory: str) -> str:
     if is_local(directory):
         return (
-            "Mount one shared file system at this path on every machine, writable for the user "
-            "that the workers run as, or name an object store or HDFS."
+            "Mount one shared file system at this path on every machine, writable for the "
+            "workers' user, or name an object store or HDFS."
         )
     return (
         "Give driver and workers the credentials, the endpoint and the rights to read, write and "

@@ -19,12 +19,12 @@ def check_class_archive(options: str, environment: Mapping[str, str]) -> Diagnos
     if "SharedArchiveFile=" in options:
         return ok(CHECK, "used")
     if options:
-        return ok(CHECK, "made when the first job ends")
+        return ok(CHECK, "created when the first job ends")
     if environment.get("MILLRACE_CLASS_ARCHIVE") == "off":
         return ok(CHECK, "switched off")
     return warning(
         CHECK,
-        "no directory for it that only this user can write",
-        "Set MILLRACE_CLASS_ARCHIVE to such a directory (an absolute path without blanks), or to "
-        "'off'; Spark starts without it, but seconds later.",
+        "there is no directory for it that only this user can write",
+        "Set MILLRACE_CLASS_ARCHIVE to such a directory (an absolute path without blanks), "
+        "or to 'off'. Spark starts without the archive, but some seconds later.",
     )

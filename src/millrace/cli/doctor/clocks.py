@@ -9,8 +9,8 @@ from millrace.cli.doctor.diagnosis import Diagnosis, failure, ok, warning
 CHECK = "clocks"
 NOTICEABLE, TOO_MUCH = 1.0, 60.0
 _FIX = (
-    "Let chrony or systemd-timesyncd set the clocks of all machines: processing time, leases and "
-    "requests to object stores go by them."
+    "Let chrony or systemd-timesyncd set the clocks of all machines: processing time, "
+    "leases and requests to object stores depend on them."
 )
 
 

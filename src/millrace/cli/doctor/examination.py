@@ -69,7 +69,7 @@ class Examination:
         yield check_driver_python(platform.python_version(), sys.executable)
         yield from (java, *self._this_machine(settings), master)
         if Severity.FAILURE in (java.severity, master.severity):
-            fix = "Mend what is said above, and run 'millrace doctor' again."
+            fix = "Fix the problems above, and run 'millrace doctor' again."
             yield failure(_WORKERS, "not asked", fix)
             return
         yield check_executors(settings)

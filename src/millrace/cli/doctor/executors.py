@@ -16,6 +16,7 @@ def check_executors(settings: Mapping[str, str]) -> Diagnosis:
             CHECK,
             "come and go (spark.dynamicAllocation.enabled)",
             "Set spark.dynamicAllocation.enabled=false and spark.cores.max or "
-            "spark.executor.instances: state is restored whenever an executor goes.",
+            "spark.executor.instances, because state is restored whenever an executor is "
+            "removed.",
         )
     return ok(CHECK, "stay")

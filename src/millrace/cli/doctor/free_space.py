@@ -35,7 +35,7 @@ def check_memory(available: Mapping[str, int | None], driver_heap: int) -> Diagn
         return warning(
             MEMORY,
             f"{size_text(driver)} available for a driver that may take {size_text(driver_heap)}",
-            "Lower spark.driver.memory, or end what else runs on this machine.",
+            "Lower spark.driver.memory, or end other programs on this machine.",
         )
     where, least = min(known.items(), key=lambda pair: pair[1])
     found = f"{size_text(least)} available ({where})"

@@ -19,6 +19,6 @@ def check_java(java: Java) -> Diagnosis:
         found = f"Java {java.version} ({java.path})" if java.path else "none"
         return failure(CHECK, found, f"{problem}.")
     if java.version is None:
-        fix = "Run 'java -version' and see whether it is 17 or newer."
-        return warning(CHECK, f"{java.path} does not tell its version", fix)
+        fix = "Run 'java -version' and check that the version is 17 or newer."
+        return warning(CHECK, f"{java.path} does not show its version", fix)
     return ok(CHECK, f"{java.version} ({java.path})")

@@ -17,7 +17,7 @@ def check_open_files(limits: Mapping[str, int | None]) -> Diagnosis:
     """Judge the limits of open files of processes (None if unknown; -1 if unlimited)."""
     known = {where: limit for where, limit in limits.items() if limit is not None}
     if not known:
-        return ok(CHECK, "there is no limit that could be asked for")
+        return ok(CHECK, "this system has no such limit")
     endless = max(known.values()) + ENOUGH
     where, least = min(known.items(), key=lambda pair: pair[1] if pair[1] >= 0 else endless)
     if least < 0:

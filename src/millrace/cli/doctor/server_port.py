@@ -31,7 +31,8 @@ def _taken(host: str, port: int, error: OSError) -> Diagnosis:
     return warning(
         CHECK,
         f"{host}:{port}: {error.strerror or error}",
-        "Give 'millrace server' another --port, or end what listens there ('ss -ltnp').",
+        "Give 'millrace server' another --port, or end the program that listens there ('ss "
+        "-ltnp').",
     )
 
 

@@ -56,7 +56,7 @@ def _yarn(environment: Mapping[str, str]) -> Diagnosis:
         fix = f"Let {variable} name the directory of the cluster's yarn-site.xml."
         return failure(CHECK, f"there is no yarn-site.xml in {directory}", fix)
     if os.path.isfile(script := _environment_script(environment)):
-        fix = f"If the workers do not answer, see whether {script} sets HADOOP_CONF_DIR."
+        fix = f"If the workers do not answer, check whether {script} sets HADOOP_CONF_DIR."
         return warning(CHECK, "yarn, but HADOOP_CONF_DIR is not set here", fix)
     fix = "Set HADOOP_CONF_DIR to the directory of the cluster's core-site.xml and yarn-site.xml."
     return failure(CHECK, "yarn, but HADOOP_CONF_DIR is not set", fix)
@@ -78,10 +78,10 @@ def _reachable(
         port = address.port or default
         reason = refusal(host, port)
         if reason is None and why:
-            fix = "Start the masters that do not answer, or take them out of the URL."
+            fix = "Start the masters that do not answer, or remove them from the URL."
             return warning(CHECK, f"{host}:{port} answers; {'; '.join(why)}", fix)
         if reason is None:
             return ok(CHECK, f"{master} answers")
         why.append(f"{host}:{port}: {reason}")
-    fix = "Start the master, mend the address, or let the firewall pass its port."
+    fix = "Start the master, correct the address, or let the firewall pass its port."
     return failure(CHECK, "; ".join(why), fix)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 OLDEST = (3, 11)
 _INTERPRETER = (
-    "Set PYSPARK_PYTHON to an interpreter that every machine has in the same place, or ship one "
-    "(python.archives and python.executable)."
+    "Set PYSPARK_PYTHON to an interpreter that every machine has at the same path, or ship "
+    "one (python.archives and python.executable)."
 )
 _SAME = ("millrace", "pyspark")
 """Packages whose versions must be equal; of others a difference is only suspicious."""

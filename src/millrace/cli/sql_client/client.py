@@ -72,7 +72,7 @@ class SqlClient:
         """Execute the statements of a file up to the first that fails; False if one failed."""
         resolved = path.resolve()
         if resolved in self._sources:
-            return self._failed(f"{path} reads itself by SOURCE")
+            return self._failed(f"{path} includes itself by SOURCE")
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
@@ -185,14 +185,16 @@ class SqlClient:
     def _set_mode(self, value: str | None) -> bool:
         mode = self._first_mode if value is None else value
         if mode not in RESULT_MODES:
-            return self._failed(f"{RESULT_MODE} is one of {', '.join(RESULT_MODES)}")
+            return self._failed(f"{RESULT_MODE} must be one of {', '.join(RESULT_MODES)}")
         self.mode = mode
         return True
 
     def _set_max_rows(self, value: str | None) -> bool:
         text = str(DEFAULT_MAX_ROWS) if value is None else value
         if not _WHOLE.fullmatch(text) or not (int(text) >= 1 or int(text) == ALL_ROWS):
-            return self._failed(f"{MAX_ROWS} is a number of rows from 1, or {ALL_ROWS} for all")
+            return self._failed(
+                f"{MAX_ROWS} must be a number of rows from 1, or {ALL_ROWS} for all rows"
+            )
         self.max_rows = int(text)
         return True
 

@@ -75,9 +75,9 @@ def installed_jars(environment: Mapping[str, str] = os.environ) -> KafkaJars | N
         libraries = Path(home) / "libs"
         if not _is_kafka(libraries):
             raise TrialError(
-                f"{KAFKA_HOME} is {home!r}, but {libraries} has no jar of Kafka's broker. Set "
-                f"{KAFKA_HOME} to the directory of a Kafka, or unset it: then Kafka {VERSION} is "
-                "downloaded"
+                f"{KAFKA_HOME} is {home!r}, but {libraries} has no jar of Kafka's broker. "
+                f"Set {KAFKA_HOME} to the directory of a Kafka installation, or unset it: "
+                f"then Kafka {VERSION} is downloaded"
             )
         return KafkaJars(libraries, f"{KAFKA_HOME}, {home}")
     for name in _STARTERS:
@@ -141,13 +141,14 @@ def _fetch(jar: _Jar, directory: Path, repository: str, own: Path) -> int:
             checksum = _write(answer, directory / jar.name, jar)
     except (OSError, ValueError, HTTPException) as error:  # of the network, HTTP, or the address
         raise TrialError(
-            f"{url} cannot be downloaded: {error}. Set {REPOSITORY} to a mirror of Maven Central "
-            f"that this machine reaches, or {KAFKA_HOME} to a Kafka that is installed here"
+            f"{url} cannot be downloaded: {error}. Set {REPOSITORY} to a mirror of Maven "
+            f"Central that this machine reaches, or {KAFKA_HOME} to a local Kafka "
+            "installation"
         ) from error
     if checksum != jar.sha256:
         raise TrialError(
-            f"{url} has the SHA-256 {checksum} instead of {jar.sha256}: it is another file, and is "
-            "not kept"
+            f"{url} has the SHA-256 {checksum} instead of {jar.sha256}: it is another file, "
+            "and is discarded"
         )
     return jar.size
 

@@ -278,10 +278,10 @@ COMPARISON: tuple[FunctionDefinition, ...] = (
         for name, negated, answer, text in (
             ("IS DISTINCT FROM", False, "TRUE", "Whether two values differ; two NULLs are equal."),
             (
-                "Whether two values are equal; two NULLs are equal.",
+                "IS NOT DISTINCT FROM",
                 True,
                 "FALSE",
-                "Whether two values are equal; NULLs are.",
+                "Whether two values are equal; two NULLs are equal.",
             ),
         )
     ),
