@@ -78,21 +78,7 @@ def register(commands: Commands) -> None:
         help="URL at which users of the other servers reach this one (default: host and port)",
     )
     add_settings(parser, "an option of the server, such as jobstore.max-capacity")
-    parser.add_argument(
-        "--token-file",
-        type=Path,
-        metavar="F",
-        help="file with the token to operate (default: generated)",
-    )
-    parser.add_argument(
-        "--read-token-file",
-        type=Path,
-        metavar="F",
-        help="file with the token to read (default: generated)",
-    )
-    parser.add_argument("--no-auth", action="store_true", help="no tokens; only on loopback")
-    parser.add_argument("--tls-cert", type=Path, metavar="F", help="certificate, as PEM")
-    parser.add_argument("--tls-key", type=Path, metavar="F", help="its key, as PEM")
+    _add_security(parser)
     parser.add_argument(
         "--allow-uploads",
         action="store_true",
@@ -111,6 +97,25 @@ def register(commands: Commands) -> None:
         metavar="D",
         help="directory of savepoints (default: under your state directory)",
     )
+
+
+def _add_security(parser: argparse.ArgumentParser) -> None:
+    """Add the options of tokens and TLS."""
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="F",
+        help="file with the token to operate (default: generated)",
+    )
+    parser.add_argument(
+        "--read-token-file",
+        type=Path,
+        metavar="F",
+        help="file with the token to read (default: generated)",
+    )
+    parser.add_argument("--no-auth", action="store_true", help="no tokens; only on loopback")
+    parser.add_argument("--tls-cert", type=Path, metavar="F", help="certificate, as PEM")
+    parser.add_argument("--tls-key", type=Path, metavar="F", help="its key, as PEM")
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
