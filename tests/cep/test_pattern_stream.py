@@ -429,7 +429,10 @@ HAS_NO_STATE = "functions and conditions of patterns have no state of their own"
             lambda m: m.flat_select(each, timed_out_tag=ENDED, timeout_function=time_of),
             "function time_of at .* returned [0-9]+, which is one record",
         ),
-        (lambda m: m.process(Outputs()), "is not how records get to a side output here: yield out"),
+        (
+            lambda m: m.process(Outputs()),
+            "does not emit records to a side output here: use yield out",
+        ),
         (lambda m: m.process(Remembers()), HAS_NO_STATE),
     ],
 )
@@ -503,7 +506,7 @@ def test_conditions_have_no_state_of_their_own() -> None:
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).select(ENDED, times, times),
-            "select() takes the function for matches first; give the side output of those",
+            "select() takes the function for matches first; name the arguments for timed-out",
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).flat_select(ENDED, times, times),
@@ -529,8 +532,11 @@ def test_conditions_have_no_state_of_their_own() -> None:
             lambda s: CEP.pattern(s, Pattern.begin("a")).select(each),
             "yields; flat_select() takes functions that yield any number",
         ),
-        (lambda s: CEP.pattern(s, Pattern.begin("a")).select(later), "is async, and nothing waits"),
-        (lambda s: CEP.pattern(s, Pattern.begin("a")).flat_select(later), "is async, and nothing"),
+        (lambda s: CEP.pattern(s, Pattern.begin("a")).select(later), "is async, and its result"),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a")).flat_select(later),
+            "is async, and its result",
+        ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).select(Selects()),
             "calls <Selects> with the match; it takes others",

@@ -19,7 +19,7 @@ from millrace.runtime.function_operator import as_callable
 __all__ = ["check_function", "check_process_function", "checked_tag", "checked_timeout"]
 
 MATCH = "the match"
-TIMED_OUT = "the partial match and the time when it was over"
+TIMED_OUT = "the partial match and the time at which it timed out"
 
 
 def check_function(
@@ -29,15 +29,16 @@ def check_function(
     the arguments that ``called_with`` describes."""
     if isinstance(function, OutputTag):
         raise JobDefinitionError(
-            f"{where}() takes the function for matches first; give the side output of those that "
-            f"time ended by name: {where}(function, timed_out_tag=tag, timeout_function=function)"
+            f"{where}() takes the function for matches first; name the arguments for "
+            f"timed-out partial matches: {where}(function, timed_out_tag=tag, "
+            "timeout_function=function)"
         )
     checked_function(function, wanted, where)
     method = "timeout" if called_with is TIMED_OUT else where
     called = as_callable(function, method)
     if not takes(called, 2 if called_with is TIMED_OUT else 1):
         raise JobDefinitionError(
-            f"{where}() calls {function!r} with {called_with}; it takes others"
+            f"{where}() calls {function!r} with {called_with}, but it takes other arguments"
         )
     _check_results(where, function, called, many=where == "flat_select")
 
@@ -52,8 +53,9 @@ def check_process_function(function: Any) -> None:
     elif hasattr(function, "process_timed_out_match"):
         name = type(function).__name__
         raise JobDefinitionError(
-            f"{name} has a method process_timed_out_match() that would never be called; let it be "
-            f"a handler, too: class {name}(PatternProcessFunction, TimedOutPartialMatchHandler)"
+            f"{name} has a method process_timed_out_match() that would never be called; "
+            f"derive it from the handler, too: class {name}(PatternProcessFunction, "
+            "TimedOutPartialMatchHandler)"
         )
 
 
@@ -84,8 +86,9 @@ def _check_method(function: Any, method: str) -> None:
     called = getattr(function, method)
     if not takes(called, 2):
         raise JobDefinitionError(
-            f"{type(function).__name__}.{method}() is called with a match and a context; define it "
-            f"as `def {method}(self, match, ctx)` and yield its records: there is no collector"
+            f"{type(function).__name__}.{method}() is called with a match and a context; "
+            f"define it as `def {method}(self, match, ctx)` and yield its records, because "
+            "there is no collector"
         )
     _check_results("process", function, called, many=True)
 
@@ -101,8 +104,9 @@ def _check_results(where: str, function: Any, called: Any, many: bool) -> None:
             "flat_select() takes functions that yield any number"
         )
     raise JobDefinitionError(
-        f"{where}() takes a function that returns its records, but {function!r} is async, and "
-        "nothing waits for it; make it a plain function, and let AsyncDataStream wait behind it"
+        f"{where}() takes a function that returns its records, but {function!r} is async, "
+        "and its result is never awaited; make it a plain function, and use AsyncDataStream "
+        "behind it"
     )
 
 

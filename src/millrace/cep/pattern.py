@@ -356,8 +356,8 @@ class GroupPattern(Pattern):
         self._group = group
         if group.get_after_match_skip_strategy() != AfterMatchSkipStrategy.no_skip():
             raise MalformedPatternError(
-                f"{self._called()} has a skip strategy, but it is matches of the whole pattern "
-                "that are skipped; give it to the outermost begin()"
+                f"{self._called()} has a skip strategy, but a skip strategy applies to "
+                "matches of the whole pattern; pass it to the outermost begin()"
             )
 
     def get_raw_pattern(self) -> Pattern:
@@ -379,13 +379,13 @@ class GroupPattern(Pattern):
     def greedy(self) -> NoReturn:
         """Not available for groups."""
         raise MalformedPatternError(
-            f"{self._called()} cannot be greedy; only single patterns can, say it of one of its "
-            "parts"
+            f"{self._called()} cannot be greedy, because only single patterns can; call "
+            "greedy() on one of its parts"
         )
 
     def _refuse_condition(self, method: str) -> NoReturn:
         raise MalformedPatternError(
-            f"{self._called()} has no condition of its own; call {method}() on the parts in it"
+            f"{self._called()} has no condition of its own; call {method}() on its parts"
         )
 
     def _called(self) -> str:
@@ -440,5 +440,5 @@ def _check_names(names: Iterable[str], previous: Pattern | None) -> None:
     for name in names:
         if name in known:
             raise MalformedPatternError(
-                f"there are two patterns named {name!r}; each needs a name of its own"
+                f"two patterns are named {name!r}; give each a name of its own"
             )

@@ -112,7 +112,7 @@ def checked_duration(time: Any, method: str = "within") -> int:
         )
     if duration > LONGEST:
         raise MalformedPatternError(
-            f"{method}() takes a time of at most {LONGEST} ms, which are 285,000 years; leave it "
-            "away if there is no limit"
+            f"{method}() takes a time of at most {LONGEST} ms, which are 285,000 years; "
+            "omit the argument if there is no limit"
         )
     return duration

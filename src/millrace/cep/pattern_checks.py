@@ -25,14 +25,16 @@ def check_neighbours(before: Part, part: Part) -> None:
     """Raise MalformedPatternError if one part may not follow the other."""
     if isinstance(part, Event) and part.negated and _can_be_empty(before):
         raise MalformedPatternError(
-            f"{called(part)} must not occur, but {called(before)} before it {_empty(before)}, so "
-            "it is open after what; write two patterns, one with the optional part and one without"
+            f"{called(part)} must not occur, but {called(before)} before it "
+            f"{_empty(before)}, so the event after which it must not occur is undetermined; "
+            "write two patterns, one with the optional part and one without"
         )
     if _can_be_empty(part) and _ends_greedy(before):
         ends = "ends with a greedy part" if isinstance(before, Group) else "is greedy"
         raise MalformedPatternError(
-            f"{called(part)} {_empty(part)}, but {called(before)} before it {ends}, so it is open "
-            "how far; leave one of optional() and greedy() away"
+            f"{called(part)} {_empty(part)}, but {called(before)} before it {ends}, so the "
+            "number of events of the greedy part is undetermined; remove optional() or "
+            "greedy()"
         )
 
 
@@ -74,8 +76,8 @@ def _check_end(pattern: EventPattern) -> None:
     waits = last.negated and last.contiguity is Contiguity.RELAXED
     if waits and pattern.within is None and last.window_time is None:
         raise MalformedPatternError(
-            f"the pattern ends with not_followed_by({last.name!r}) but never ends: say with "
-            "within() until when it must not occur"
+            f"the pattern ends with not_followed_by({last.name!r}) but never ends: set the "
+            "time in which it must not occur, with within()"
         )
 
 

@@ -181,6 +181,6 @@ class Quantified(ABC):
     def _refuse_if_negated(self, method: str) -> None:
         if self._negated:
             raise MalformedPatternError(
-                f"{self._called()} must not occur, so {method}() says nothing about it; leave it "
-                "away"
+                f"{self._called()} must not occur, so {method}() has no meaning for it; "
+                "remove the call"
             )

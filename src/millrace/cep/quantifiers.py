@@ -41,8 +41,8 @@ def repeated(
     says whether the part has a count already."""
     if counted:
         raise MalformedPatternError(
-            f"{part} already says how often it occurs ({in_words(quantifier)}); use only one "
-            "of times(), times_or_more() and one_or_more()"
+            f"{part} already has a number of occurrences ({in_words(quantifier)}); use only "
+            "one of times(), times_or_more() and one_or_more()"
         )
     return replace(quantifier, least=least, most=most, window_time=window_time)
 
@@ -58,8 +58,8 @@ def greedy(part: str, quantifier: Quantifier, counted: bool) -> Quantifier:
     """Quantifier of a loop that continues as long as it can."""
     if not counted:
         raise MalformedPatternError(
-            f"{part} occurs once, so it cannot be greedy; say how often before: "
-            "one_or_more().greedy()"
+            f"{part} occurs once, so it cannot be greedy; set the number of occurrences "
+            "first: one_or_more().greedy()"
         )
     if quantifier.greedy:
         raise MalformedPatternError(f"{part} is greedy already; call greedy() once")
@@ -73,14 +73,14 @@ def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, counted: bo
     word = INNER_WORDS[inner]
     if not counted:
         raise MalformedPatternError(
-            f"{part} occurs once, so nothing can lie between its occurrences; say how often "
-            f"before: one_or_more().{word}"
+            f"{part} occurs once, so nothing can lie between its occurrences; set the "
+            f"number of occurrences first: one_or_more().{word}"
         )
     if quantifier.inner is inner:
         raise MalformedPatternError(f"{part} already has {word}; call it once")
     if quantifier.inner is not Contiguity.RELAXED:
         raise MalformedPatternError(
-            f"{part} cannot be both consecutive() and allow_combinations(); leave one away"
+            f"{part} cannot be both consecutive() and allow_combinations(); remove one"
         )
     if quantifier.greedy and inner is Contiguity.ANY:
         raise _not_greedy_and_combined(part)
@@ -109,8 +109,8 @@ def checked_count(method: str, count: Any) -> int:
         raise MalformedPatternError(f"{method}() takes a whole number, got {count!r}")
     if number < 1:
         raise MalformedPatternError(
-            f"{method}() takes a number of 1 or more, got {number}; what may be left out is "
-            "optional()"
+            f"{method}() takes a number of 1 or more, got {number}; for a part that may be "
+            "missing, use optional()"
         )
     return number
 
@@ -121,12 +121,14 @@ def checked_range(least: Any, most: Any) -> tuple[int, int]:
         return 0, checked_count("times", most)
     lower, upper = checked_count("times", least), checked_count("times", most)
     if upper < lower:
-        raise MalformedPatternError(f"times({lower}, {upper}) goes down; give the least first")
+        raise MalformedPatternError(
+            f"times({lower}, {upper}) has its bounds in the wrong order; give the lesser one first"
+        )
     return lower, upper
 
 
 def _not_greedy_and_combined(part: str) -> MalformedPatternError:
     return MalformedPatternError(
-        f"{part} cannot be both greedy() and allow_combinations(): one takes every event it can, "
-        "the other also tries without"
+        f"{part} cannot be both greedy() and allow_combinations(): a greedy part takes "
+        "every event that it can, while combinations also leave such events out"
     )

@@ -128,15 +128,15 @@ def nested(levels: int) -> Any:
 @pytest.mark.parametrize(
     ("form", "problem"),
     [
-        ("{", "the rule is no JSON: "),
+        ("{", "the rule is not JSON: "),
         ("[]", "the rule: expected an object, got a list"),
         ("[" * 100_000, "the rule: is nested too deep"),
-        (b"\xff", "the rule is no text in UTF-8"),
-        ('{"format": NaN}', "the rule is no JSON: NaN is not in JSON"),
-        ('{"format": 1, "format": 1}', "an object says 'format' twice"),
-        ({"rule": {1, 2}}, "the rule is no JSON: "),
+        (b"\xff", "the rule is not text in UTF-8"),
+        ('{"format": NaN}', "the rule is not JSON: NaN is not in JSON"),
+        ('{"format": 1, "format": 1}', "an object has 'format' twice"),
+        ({"rule": {1, 2}}, "the rule is not JSON: "),
         ({"rule": "r"}, "the rule: 'format' is missing"),
-        ({"format": 2}, "format: this program reads up to format 1, this is 2"),
+        ({"format": 2}, "format: this program reads up to format 1, but the rule has format 2"),
         ({"format": 1, "rule": "r", "action": "drop"}, "action: expected one of enable, disable"),
         ({"format": 1, "rule": "r", "action": "remove", "version": 2}, "there is no 'version' her"),
         (a() | {"version": 0}, "version: expected a whole number of 1 or more, got 0"),
@@ -152,7 +152,7 @@ def nested(levels: int) -> Any:
         (a() | {"pattern": {}}, "pattern: 'parts' is missing"),
         (rule_of(), "pattern.parts: expected a list of 1 or more, got one of 0"),
         (rule_of({}), "pattern.parts[0]: 'name' is missing"),
-        (rule_of({"name": "a"}, {"name": "a"}), "parts[1]: there are two patterns named 'a'"),
+        (rule_of({"name": "a"}, {"name": "a"}), "parts[1]: two patterns are named 'a'"),
         (rule_of({"name": "a", "contiguity": "next"}), "parts[0].contiguity: the first part"),
         (rule_of({"name": "a"}, {"group": [{"name": "b"}], "contiguity": "not_next"}),
          "pattern.parts[1].contiguity: a group cannot be not_next"),
@@ -178,7 +178,7 @@ def nested(levels: int) -> Any:
         (rule_of({"name": "a"}, skip={"kind": "skip_to_last", "part": "z"}), "names no part"),
         (rule_of({"name": "a"}, skip={"kind": "skip_to_last", "part": "a", "throws": True}),
          "pattern.skip: there is no 'throws' here"),
-        (a() | {"metadata": {1: "a", "1": "b"}}, "the rule is no JSON: its keys are text, got 1"),
+        (a() | {"metadata": {1: "a", "1": "b"}}, "the rule is not JSON: its keys are text, got 1"),
         (a() | {"metadata": {"x": [({"y": {2: 1}},)]}}, "its keys are text, got 2"),
         (a(where={"field": "x", "op": "is null", "of": "z"}),
          "pattern.parts[0].where.of: there is no part 'z' that has events; there are 'a', 'b'"),
@@ -194,7 +194,7 @@ def test_refusals(form: Any, problem: str) -> None:
     ("form", "problem"),
     [
         (a() | {"version": 2**53 + 1}, "version: expected a whole number of 9007199254740992 or"),
-        (a() | {"version": -(10**5000)}, "the rule is no JSON: "),
+        (a() | {"version": -(10**5000)}, "the rule is not JSON: "),
         (a() | {"version": -(10**200)}, "or more, got a number of more than 100 digits"),
         (a(times=10**200), "pattern.parts: the parts occur more than 1000 times"),
         (a(where={"field": "x", "op": "<", "value": 10**100}), "value: a number has at most 100 d"),
@@ -234,7 +234,7 @@ def test_the_most_that_is_taken() -> None:
 
 def test_a_name_said_twice_among_many_is_found_at_once() -> None:
     names = [f'"k{number}": 1' for number in range(60_000)]
-    with pytest.raises(RuleError, match="an object says 'k59999' twice"):
+    with pytest.raises(RuleError, match="an object has 'k59999' twice"):
         rule_from_json(f"{{{', '.join(names)}, {names[-1]}}}")
 
 

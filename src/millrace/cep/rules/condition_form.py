@@ -103,8 +103,8 @@ def written_condition(condition: Condition) -> dict[str, Any]:
 def _subtype_form(kind: type) -> dict[str, Any]:
     if type(kind).__instancecheck__ is not type.__instancecheck__:
         raise RuleError(
-            f"{kind.__qualname__} itself decides what is of its class, and rules in JSON know only "
-            "the names of classes; name those that are meant"
+            f"{kind.__qualname__} has an instance check of its own, but rules in JSON know "
+            "only names of classes; name the intended classes"
         )
     return {"type": kind.__name__}
 
@@ -156,14 +156,14 @@ class _ConditionReader:
             return self._field(form, at)
         for name in ("field", "of", "event"):
             if getattr(form, name) is not UNSET:
-                refuse(f"{at}.{name}", "is said already by 'left'; leave one of them away")
+                refuse(f"{at}.{name}", "repeats the operand 'left'; remove one of the two")
         return self._operand(form.left, f"{at}.left")
 
     # -- operands --------------------------------------------------------------------------------
 
     def _operand(self, form: forms.Operand, at: str) -> Operand:
         if form is None:
-            refuse(at, "nothing compares with null; ask 'is null' or 'is not null'")
+            refuse(at, "no comparison with null is true; use 'is null' or 'is not null'")
         if not isinstance(form, OperandForm):
             return Constant(check_constant(form, at))
         words = {"+": form.plus, "-": form.minus, "*": form.times, "/": form.divided}

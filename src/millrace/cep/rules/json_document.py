@@ -73,7 +73,7 @@ def only(form: forms.Form, at: str, *names: str) -> None:
     """Refuse all members of a form except the given names."""
     for name in said(form):
         if name not in names:
-            refuse(at, f"there is no {name!r} here; known: {', '.join(names)}")
+            refuse(at, f"there is no {name!r} here; known are: {', '.join(names)}")
 
 
 def said(form: forms.Form) -> list[str]:

@@ -117,7 +117,7 @@ def _begun(
 ) -> Pattern:
     if before is None:
         if form.contiguity is not UNSET:
-            refuse(f"{at}.contiguity", "the first part follows nothing; leave it away")
+            refuse(f"{at}.contiguity", "the first part follows no other part; remove this member")
         return Pattern.begin(head, skip)
     word = "followed_by" if isinstance(form.contiguity, UnsetType) else form.contiguity
     if word.startswith("not_") and not isinstance(head, str):

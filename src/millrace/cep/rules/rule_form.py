@@ -104,7 +104,7 @@ def _read(form: Any) -> Rule | RuleChange:
 def _check_length(text: str | bytes | bytearray) -> None:
     if len(text) > MOST_CHARACTERS:
         raise RuleError(
-            f"the rule: has {len(text):,} characters, and {MOST_CHARACTERS:,} are the most"
+            f"the rule: has {len(text):,} characters; the maximum is {MOST_CHARACTERS:,}"
         )
 
 
@@ -119,7 +119,9 @@ def _rule(value: Any, text: str) -> Rule | RuleChange:
     check_depth(value, "")
     version: int = read(value, FormatForm, "").format
     if version > FORMAT:
-        refuse("format", f"this program reads up to format {FORMAT}, this is {version}")
+        refuse(
+            "format", f"this program reads up to format {FORMAT}, but the rule has format {version}"
+        )
     if "action" in value:
         change: ChangeForm = read(value, ChangeForm, "")
         return RuleChange(RuleAction(change.action), check_text(change.rule, "rule"))
@@ -148,7 +150,7 @@ def _parsed(text: str) -> Any:
     except RecursionError:
         raise RuleError("the rule: is nested too deep") from None
     except ValueError as error:
-        raise RuleError(f"the rule is no JSON: {error}") from None
+        raise RuleError(f"the rule is not JSON: {error}") from None
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -156,7 +158,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
-        raise RuleError(f"the rule: an object says {twice!r} twice; which one is meant?")
+        raise RuleError(f"the rule: an object has {twice!r} twice; keep one of them")
     return found
 
 
@@ -168,14 +170,14 @@ def _decoded(form: bytes | bytearray) -> str:
     try:
         return form.decode()
     except UnicodeDecodeError as error:
-        raise RuleError(f"the rule is no text in UTF-8: {error}") from None
+        raise RuleError(f"the rule is not text in UTF-8: {error}") from None
 
 
 def _as_text(form: Any) -> str:
     try:
         text = json.dumps(form, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise RuleError(f"the rule is no JSON: {error}") from None
+        raise RuleError(f"the rule is not JSON: {error}") from None
     _check_keys(form)
     return text
 
@@ -185,7 +187,7 @@ def _check_keys(form: Any) -> None:
     if isinstance(form, dict):
         for key in form:
             if not isinstance(key, str):
-                raise RuleError(f"the rule is no JSON: its keys are text, got {key!r}")
+                raise RuleError(f"the rule is not JSON: its keys are text, got {key!r}")
         form = list(form.values())
     if isinstance(form, (list, tuple)):
         for value in form:
