@@ -111,11 +111,11 @@ class UnsupportedFileSystemSchemeError(MillraceError):
                 on_workers=True,
             )
         return (
-            f"{self.uri}: the file system '{self.scheme}' is not supported; name a directory that "
-            "all machines of the job see under the same path, such as a shared mount, as a path "
-            f"or as file:///path (a directory that is really called '{self.scheme}:' is "
-            f"./{self.scheme}:). A Spark reader can read files from there: "
-            "env.from_spark(spark.read...)"
+            f"{self.uri}: the file system '{self.scheme}' is not supported; name a "
+            "directory that all machines of the job see under the same path, such as a "
+            "shared mount, as a path or as file:///path (a directory that is really called "
+            f"'{self.scheme}:' is ./{self.scheme}:). A Spark reader can read files from "
+            "there: env.from_spark(spark.read...)"
         )
 
 

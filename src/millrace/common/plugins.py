@@ -101,8 +101,8 @@ class Plugins(Mapping[str, T], Generic[T]):
             ) from error
         if not isinstance(plugin, self._kind):
             raise self._error(
-                f"{where} is no {self._kind.__name__}: its entry point of the group {self.group} "
-                "has to name a class of one"
+                f"{where} is not a {self._kind.__name__}: its entry point of the group "
+                f"{self.group} has to name such a class"
             )
         return plugin
 

@@ -142,8 +142,8 @@ class RowFieldExtractorSchema(SerializationSchema[Row]):
             return b""
         if self._field_index >= len(value):
             raise SerializationError(
-                f"field {self._field_index} is to be written, but the row has {len(value)} fields: "
-                f"{value!r}"
+                f"field {self._field_index} is to be written, but the row has {len(value)} "
+                f"fields: {value!r}"
             )
         field = value[self._field_index]
         if field is None:

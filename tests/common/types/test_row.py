@@ -33,7 +33,7 @@ def test_row_as_a_class() -> None:
 
 def test_names_and_positions_do_not_mix() -> None:
     """It would be unclear what the positions are."""
-    with pytest.raises(ValueError, match="all with names or all without"):
+    with pytest.raises(ValueError, match="all its values with names or all without"):
         Row(1, a=2)
 
 

@@ -86,7 +86,7 @@ def test_types_are_equal_by_structure() -> None:
         (memoryview, "type hint memoryview has no type; use a dataclass"),
         (Strange, "field Strange.file: the type hint memoryview"),
         (Tree, "field Tree.children: class Tree contains itself; declare that field as Any"),
-        (int | Decimal, "which of them a value is would be lost"),
+        (int | Decimal, "because the type of a value would be lost"),
         ("int", "has no type"),
     ],
 )

@@ -61,8 +61,8 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
         def output(self, output_tag: OutputTag[Any], value: Any) -> NoReturn:
             """Not available: use ``yield output_tag, value``. (Flink: ``output``.)"""
             raise JobExecutionError(
-                f"ctx.output({output_tag!r}, ...) is not how records get to a side output here: "
-                "yield output_tag, value"
+                f"ctx.output({output_tag!r}, ...) does not emit records to a side output "
+                "here: use yield output_tag, value"
             )
 
     @abstractmethod

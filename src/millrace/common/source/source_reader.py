@@ -124,8 +124,8 @@ class SourceReader(ABC, Generic[T]):
             JobExecutionError: the source cannot do so (the default).
         """
         raise JobExecutionError(
-            f"{type(self).__name__} cannot pause splits, which watermark alignment asks for; "
-            "define pause_or_resume_splits(), or do without with_watermark_alignment()"
+            f"{type(self).__name__} cannot pause splits, which watermark alignment "
+            "requires; define pause_or_resume_splits(), or remove with_watermark_alignment()"
         )
 
     def handle_source_event(self, event: SourceEvent) -> None:

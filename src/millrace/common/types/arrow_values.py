@@ -123,8 +123,8 @@ def _misfit(
             pa.array([value if convert is None else convert(value)], target)
         except _FAULTS as reason:
             return SerializationError(
-                f"{value!r} (position {position}) does not fit a column of {type_info.name}, "
-                f"which is {type_info.logical_type} ({reason})"
+                f"{value!r} (position {position}) does not fit a column of "
+                f"{type_info.name}, which is {type_info.logical_type} ({reason})"
             )
     return SerializationError(f"a column of {type_info.name} cannot be made: {error}")
 
@@ -242,7 +242,9 @@ def _tuple_out(type_info: TupleTypeInfo, raw: RawCodec) -> Convert:
 def _row_out(type_info: RowTypeInfo, raw: RawCodec) -> Convert:
     def values(row: Any) -> Any:
         if isinstance(row, Row) and row._row_kind is not RowKind.INSERT:
-            raise TypeError(f"a row in a column has no kind of its own, {row._row_kind.name}")
+            raise TypeError(
+                f"a row in a column cannot have a kind of its own, {row._row_kind.name}"
+            )
         return type_info.values_of(row)
 
     return _fields_out(type_info.types, raw, values)

@@ -90,8 +90,8 @@ def from_records(values: Sequence[Any]) -> pyarrow.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], names)
     except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError) as error:
         raise JobExecutionError(
-            f"records like {first!r} cannot be made into columns ({error}); all of a batch must "
-            "have the same fields, of types that Arrow knows"
+            f"records like {first!r} cannot be made into columns ({error}); all records of "
+            "a batch must have the same fields, of types that Arrow knows"
         ) from error
 
 
@@ -112,7 +112,7 @@ def _of_dicts(values: Sequence[Any], first: dict[str, Any]) -> pyarrow.RecordBat
 
     # Arrow would take the fields of the first one, and leave out what others have more
     if any(value.keys() != first.keys() for value in values):
-        raise ValueError("they do not all have its fields")
+        raise ValueError("the values do not all have its fields")
     return pa.RecordBatch.from_pylist(list(values))
 
 
@@ -126,7 +126,7 @@ def _names(first: Any) -> list[str] | None:
 
 def _columns(values: Sequence[Any], first: Any, names: list[str]) -> list[Any]:
     if any(type(value) is not type(first) or _names(value) != names for value in values):
-        raise ValueError("they are not all of its type, with its fields in its order")
+        raise ValueError("the values are not all of its type, with its fields in its order")
     if dataclasses.is_dataclass(first):
         return [[getattr(value, name) for value in values] for name in names]
     return [list(column) for column in zip(*values, strict=True)]

@@ -62,7 +62,7 @@ class Row:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if kwargs:
             if args:
-                raise ValueError("a Row takes its values either all with names or all without")
+                raise ValueError("a Row takes either all its values with names or all without")
             self._fields = shared_names(tuple(kwargs))
             self._values = list(kwargs.values())
         else:

@@ -73,8 +73,8 @@ class _ToRow:
         values = self._values(value)
         if len(values) != len(self.names):
             raise SerializationError(
-                f"a record has {len(values)} fields, its declared type {self.name} has "
-                f"{len(self.names)}: {value!r}; make the type and what is emitted agree"
+                f"a record has {len(values)} fields, but its declared type {self.name} has "
+                f"{len(self.names)}: {value!r}; make the type and the emitted records agree"
             )
         if self.inner:
             values = _converted(values, self.inner)

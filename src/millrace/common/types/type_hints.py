@@ -113,8 +113,8 @@ class _Reading:
             return found[0]
         if any(member.need_conversion() for member in found):
             raise JobDefinitionError(
-                f"the type hint {_shown(hint)} has no type: which of them a value is would be "
-                "lost; use Any, or one field for each of them"
+                f"the type hint {_shown(hint)} has no type, because the type of a value "
+                "would be lost; use Any, or one field for each type"
             )
         return UnionTypeInfo(tuple(found))
 
@@ -149,9 +149,9 @@ class _Reading:
 
     def _refusal(self, hint: Any) -> str:
         return (
-            f"the type hint {_shown(hint)} has no type; use a dataclass, a NamedTuple, an Enum, "
-            "list, dict, set or tuple of such, or Any (pickled), or give a serializer of your own: "
-            "Annotated[..., Types.SERIALIZED(...)]"
+            f"the type hint {_shown(hint)} has no type; use a dataclass, a NamedTuple, an "
+            "Enum, list, dict, set or tuple of such, or Any (pickled), or a serializer of "
+            "your own: Annotated[..., Types.SERIALIZED(...)]"
         )
 
 
@@ -171,8 +171,8 @@ def _hints(cls: type) -> dict[str, Any]:
         return typing.get_type_hints(cls, include_extras=True)
     except (NameError, TypeError) as error:
         raise JobDefinitionError(
-            f"the type hints of class {cls.__qualname__} cannot be read ({error}); define what "
-            "they name at the top level of its module"
+            f"the type hints of class {cls.__qualname__} cannot be read ({error}); define "
+            "the names in them at the top level of its module"
         ) from error
 
 

@@ -90,10 +90,10 @@ def test_a_hint_says_a_type(hint: Any, kind: str) -> None:
     ("hint", "message"),
     [
         (int | str, "more than one type"),
-        (list, "says no type of a column"),
+        (list, "has no column type"),
         (Endless, "contains itself"),
         (Wrong, r"field Wrong\.value: the type hint complex says no type"),
-        (pd.Series, r"does not say of what: write Annotated\[Series, int\]"),
+        (pd.Series, r"lacks the type of its elements: write Annotated\[Series, int\]"),
         (pa.Array, r"write Annotated\[Array, int\]"),
         (Annotated[int, "BIGNIT"], "BIGNIT"),
     ],

@@ -64,8 +64,9 @@ def hints_of(function: Callable[..., Any] | type) -> dict[str, Any]:
     except (NameError, TypeError) as error:
         name = getattr(function, "__qualname__", type(function).__name__)
         raise JobDefinitionError(
-            f"the type hints of {name} cannot be read ({error}): define what they name at the top "
-            "level of its module, or declare the types, for example result_type='BIGINT'"
+            f"the type hints of {name} cannot be read ({error}): define the names in them "
+            "at the top level of its module, or declare the types, for example "
+            "result_type='BIGINT'"
         ) from error
 
 
@@ -110,8 +111,8 @@ def _annotated(hint: Any, args: tuple[Any, ...], inside: tuple[type, ...]) -> Lo
 def _one_of(hint: Any, members: set[Any], inside: tuple[type, ...]) -> LogicalType:
     if len(members) != 1:
         raise JobDefinitionError(
-            f"the type hint {_shown(hint)} is of more than one type, and a column has one: hint "
-            "one of them, or one with None"
+            f"the type hint {_shown(hint)} has more than one type, but a column has one: "
+            "hint one of them, or one with None"
         )
     return _typed(members.pop(), inside).with_nullable(True)
 
@@ -195,13 +196,14 @@ def _is_column(hint: Any) -> bool:
 def _refusal(hint: Any) -> JobDefinitionError:
     if _is_column(hint):
         return JobDefinitionError(
-            f"the type hint {_shown(hint)} does not say of what: write "
+            f"the type hint {_shown(hint)} lacks the type of its elements: write "
             f"Annotated[{_shown(hint)}, int], or declare the type"
         )
     return JobDefinitionError(
-        f"the type hint {_shown(hint)} says no type of a column: int, float, bool, str, bytes, "
-        "Decimal, date, time, datetime, timedelta, list, dict and tuple of them with what is in "
-        'them, a dataclass, a NamedTuple, or Annotated[..., "TIMESTAMP_LTZ(3)"] do'
+        f"the type hint {_shown(hint)} has no column type: use int, float, bool, str, "
+        "bytes, Decimal, date, time, datetime, timedelta, list, dict and tuple with the "
+        "types of their elements, a dataclass, a NamedTuple, or Annotated[..., "
+        '"TIMESTAMP_LTZ(3)"]'
     )
 
 

@@ -62,8 +62,9 @@ def python_values(column: Any, kind: LogicalType) -> list[Any]:
         values = listed(column if counted == column.type else column.cast(counted))
     except (OverflowError, ValueError) as error:
         raise JobExecutionError(
-            f"Python has no value of type {kind} for one of a column's ({error}): its dates and "
-            "times are of the years 1 to 9999; in SQL, CAST it AS STRING or leave such rows out"
+            f"Python has no value of type {kind} for a value of a column ({error}): its "
+            "dates and times are limited to the years 1 to 9999; in SQL, CAST the column AS "
+            "STRING or leave such rows out"
         ) from None
     convert = _python_converter(kind)
     if convert is None:
@@ -209,7 +210,7 @@ def _whole(value: Any) -> Any:
     if isinstance(value, (float, Decimal)):
         # compared first: an integer of 1E999999999 would fill the memory
         if not -_BEYOND_INTEGERS < value < _BEYOND_INTEGERS or value != int(value):
-            raise ValueError(f"{value!r} is no integer of its type")
+            raise ValueError(f"{value!r} is not an integer of its type")
         return int(value)
     return value
 
