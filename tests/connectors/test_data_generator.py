@@ -144,9 +144,9 @@ def test_without_a_rate_there_are_no_timestamps_and_no_wakeup(source_harness) ->
 
 
 def test_one_function_is_needed_and_one_only() -> None:
-    with pytest.raises(JobDefinitionError, match="one of the three"):
+    with pytest.raises(JobDefinitionError, match="takes one of three"):
         DataGeneratorSource()
-    with pytest.raises(JobDefinitionError, match="one of the three"):
+    with pytest.raises(JobDefinitionError, match="takes one of three"):
         DataGeneratorSource(squares, batch=square_batch)
 
 

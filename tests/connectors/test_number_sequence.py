@@ -30,7 +30,7 @@ def test_both_ends_are_included_and_restarts_change_nothing(
 
 
 def test_an_end_below_the_start_is_refused() -> None:
-    with pytest.raises(JobDefinitionError, match="end 1 lies below its start 2"):
+    with pytest.raises(JobDefinitionError, match="end 1 is less than its start 2"):
         NumberSequenceSource(2, 1)
 
 

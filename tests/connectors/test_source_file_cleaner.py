@@ -153,7 +153,7 @@ def test_an_archive_within_what_is_read_is_refused(tmp_path: Path, archive: str)
     (tmp_path / "in").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "in")
     builder = FileSource.for_record_stream_format(TEXT, tmp_path / "in")
-    with pytest.raises(JobDefinitionError, match="put the archive beside it"):
+    with pytest.raises(JobDefinitionError, match="choose an archive outside"):
         builder.archive_after_reading(tmp_path / archive).build()
 
 

@@ -335,7 +335,7 @@ def test_a_state_that_is_not_there_is_warned_of(followed, caplog) -> None:
     followed.push(("a", 1))
     source = StateChangesSource(followed.job_dir, "totals", "totl")
     assert epoch(source.create_split_reader(None, None, CONTEXT)) == []
-    assert "state 'totl' of operator 'totals' is empty or not there" in caplog.text
+    assert "state 'totl' of operator 'totals' is empty or missing" in caplog.text
 
 
 def test_a_state_that_is_not_there_has_no_table(followed) -> None:

@@ -70,7 +70,7 @@ def _refusals(path: str) -> Iterator[None]:
         raise PartFileError(
             path,
             "this file exists already. Do two sinks of the job write to the same directory? "
-            "Give each a path of its own, or a prefix with OutputFileConfig",
+            "Give each sink a path of its own, or a prefix with OutputFileConfig",
         ) from None
     except OSError as error:
         raise PartFileError(path, f"cannot be written: {error.strerror}") from error
@@ -122,7 +122,7 @@ def _gone(path: str) -> PartFileError:
     return PartFileError(
         path,
         "this piece of an unfinished part is gone. If the job was restored from an older "
-        "checkpoint, a later one has finished the part since: restore from the newest",
+        "checkpoint, a later run has finished the part since then: restore from the newest",
     )
 
 

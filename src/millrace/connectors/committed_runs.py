@@ -69,6 +69,7 @@ def require_files(paths: Iterable[str]) -> None:
     for path in paths:
         if file_system_of(path).status(path) is None:
             raise JobExecutionError(
-                f"{path} has records that are to be committed, and is gone: somebody else has "
-                "deleted it (VACUUM, a table that was dropped, a directory that was cleared)"
+                f"{path} has records that are to be committed, but the file is gone: "
+                "another program has deleted it (VACUUM, a dropped table, a cleared "
+                "directory)"
             )

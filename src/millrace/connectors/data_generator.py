@@ -117,9 +117,9 @@ class DataGeneratorSource(SplitSource[T]):
             require_at_least(0, count=count)
         if [generator_function, batch, columns].count(None) != 2:
             raise JobDefinitionError(
-                "DataGeneratorSource takes a generator_function (index -> record), a batch "
-                "function ((start, end) -> list of records) or a columns function (range of "
-                "indices -> Arrow record batch), one of the three"
+                "DataGeneratorSource takes one of three: a generator_function (index -> "
+                "record), a batch function ((start, end) -> list of records) or a columns "
+                "function (range of indices -> Arrow record batch)"
             )
         self._function = generator_function
         self._batch = batch

@@ -53,9 +53,9 @@ class FileCommitter(Committer):
             part = _named(error, parts)
             raise PartFileError(
                 part.final,
-                f"it is gone, and so is {part.pending} that it is made from. Was it moved or "
-                "deleted before the checkpoint was committed? Put it back under either name, then "
-                "resume",
+                f"it is gone, and so is {part.pending}, from which it is made. Was that "
+                "file moved or deleted before the checkpoint was committed? Put it back "
+                "under either name, then resume",
             ) from None
         except FileExistsError as error:
             part = _named(error, parts)

@@ -162,8 +162,8 @@ class BulkFormatBuilder:
         """
         if policy != RollingPolicy.on_checkpoint_rolling_policy():
             raise JobDefinitionError(
-                "bulk formats such as Parquet cannot go on with a file in another epoch, so they "
-                "take RollingPolicy.on_checkpoint_rolling_policy() only"
+                "bulk formats such as Parquet cannot continue a file in another epoch, so "
+                "they take RollingPolicy.on_checkpoint_rolling_policy() only"
             )
         return self
 

@@ -135,8 +135,8 @@ class FileSplitReader(SplitReader[T]):
         if found.length < self._split.size:
             raise SourceFileError(
                 self._split.path,
-                f"it shrank from {self._split.size} to {found.length} bytes since it was found; "
-                "files must not change until they were read",
+                f"it shrank from {self._split.size} to {found.length} bytes since it was "
+                "found; files must not change before they have been read",
                 damaged=True,
             )
 
@@ -159,8 +159,8 @@ class FileSplitReader(SplitReader[T]):
 def warn_of_change(logger: Logger, path: str, before: int, after: int) -> None:
     """Log that a file was appended to or replaced."""
     logger.warning(
-        "%s changed since it was found (from %d to %d bytes): what was added or replaced may be "
-        "missing. Write files under a name that begins with a dot, then rename them",
+        "%s changed since it was found (from %d to %d bytes): added or replaced content may "
+        "be missing. Write files under a name that begins with a dot, then rename them",
         *(path, before, after),
     )
 
@@ -173,7 +173,7 @@ def file_status(path: str) -> FileStatus:
 
 
 _HOW_TO_SKIP = (
-    "; to go on without it, give the source set_error_policy(ErrorPolicy.skip()), or "
+    "; to continue without it, set set_error_policy(ErrorPolicy.skip()) of the source, or "
     "ErrorPolicy.side_output(tag) to keep it"
 )
 
@@ -184,7 +184,7 @@ def explained(path: str, where: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        reason = "it vanished since it was found; files must stay until they were read"
+        reason = "it vanished since it was found; files must stay until they have been read"
         raise SourceFileError(path, reason, damaged=True) from None
     except MalformedRecordError as error:
         raise SourceFileError(path, f"{error}{_HOW_TO_SKIP}", damaged=True) from error

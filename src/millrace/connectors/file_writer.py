@@ -153,7 +153,7 @@ class FileWriter(SinkWriter[Any]):
         for part in parts:
             require_bucket_id(part.bucket)
             if type(part.subtask) is not int or type(part.counter) is not int:
-                raise PartFileError(part.bucket, "its restored state has no proper numbers")
+                raise PartFileError(part.bucket, "the numbers in its restored state are invalid")
         paths = (chunk.path for part in parts for chunk in part.chunks)
         require_work_files(paths, self._settings.base_path)
 

@@ -46,7 +46,7 @@ class NumberSequenceSource(SplitSource[int]):
         if not isinstance(start, int) or not isinstance(end, int):
             raise JobDefinitionError(f"start and end must be int, not {start!r} and {end!r}")
         if end < start:
-            raise JobDefinitionError(f"the sequence's end {end} lies below its start {start}")
+            raise JobDefinitionError(f"the sequence's end {end} is less than its start {start}")
         self._start = start
         self._end = end
         self._splits = splits

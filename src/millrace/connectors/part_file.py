@@ -93,7 +93,9 @@ def _require(paths: Iterable[str], base_path: str, names: re.Pattern[str]) -> No
     directories: dict[str, str] = {}
     for path in paths:
         if not isinstance(path, str) or "\0" in path:
-            raise PartFileError(repr(path), "the sink's restored state names it; it is no path")
+            raise PartFileError(
+                repr(path), "the sink's restored state names it, but it is not a path"
+            )
         parent, name = os.path.split(path)
         if names.fullmatch(name) is None:
             raise _foreign(path, base_path)
@@ -107,8 +109,8 @@ def _require(paths: Iterable[str], base_path: str, names: re.Pattern[str]) -> No
 def _foreign(path: str, base_path: str) -> PartFileError:
     return PartFileError(
         path,
-        f"the sink's restored state names it, but it is no file that a sink to {base_path} makes. "
-        "Was the path of the sink changed? Then go on with the former one until its parts are "
+        f"the sink's restored state names it, but a sink to {base_path} makes no such file. "
+        "Was the path of the sink changed? Then keep the former path until its parts are "
         "finished; else the snapshot was tampered with",
     )
 

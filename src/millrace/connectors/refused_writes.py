@@ -46,7 +46,7 @@ class RefusedWrites:
         more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
         if self._policy.fails:
             raise self._kind(
-                f"{reasons[0]}{more}; leave out what is refused with "
+                f"{reasons[0]}{more}; leave refused records out with "
                 "set_error_policy(ErrorPolicy.skip())"
             )
         self._counter.inc(len(reasons))

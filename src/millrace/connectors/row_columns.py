@@ -56,8 +56,8 @@ def _array(
         return pa.array(values).cast(kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise error_kind(
-            f"column '{field.name}' has values that are not of the type {kind}: {error}; give "
-            "the source another with set_type_information()"
+            f"column '{field.name}' has values that are not of the type {kind}: {error}; "
+            "declare another type with set_type_information() of the source"
         ) from None
 
 

@@ -42,8 +42,8 @@ class CleanUp:
         for root in roots if archive is not None else ():
             if _is_below(archive, root) or _is_below(root, archive):
                 raise JobDefinitionError(
-                    f"the archive {archive} and {root}, which is read, are within each other, so "
-                    "files would be read again; put the archive beside it"
+                    f"one of the archive {archive} and the source path {root} is inside the "
+                    "other, so files would be read again; choose an archive outside"
                 )
         return CleanUp(roots, archive)
 

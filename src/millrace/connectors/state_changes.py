@@ -289,7 +289,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
             if self._source.bounded:
                 self._check_is_there(manifest)
             log.warning(
-                "state '%s' of operator '%s' is empty or not there in checkpoint %d of %s",
+                "state '%s' of operator '%s' is empty or missing in checkpoint %d of %s",
                 self._source.state_name, self._source.uid, manifest.checkpoint, manifest.job_name,
             )  # fmt: skip
         if updates:

@@ -80,7 +80,7 @@ def test_secrets_are_not_shown() -> None:
                 .set_table("a.b")
                 .build()
             ),
-            "alone: credentials",
+            "excludes other connection settings",
         ),
     ],
 )

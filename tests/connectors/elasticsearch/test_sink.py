@@ -147,7 +147,7 @@ def test_values_of_many_types(opensearch: OpenSearch, index: str, batch: Any) ->
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("text", "is no document: give dicts or Rows"),
+        ("text", "is not a document: use dicts or Rows"),
         ({"n": 1}, "has no value in field 'id'"),
         (Row(1, 2), "name its fields"),
         ({"id": 1, "n": object()}, "object has no form in JSON"),
@@ -164,7 +164,7 @@ def test_records_that_are_no_documents(batch: Any, index: str, value: Any, said:
 
 def test_changes_need_a_key(batch: Any, index: str) -> None:
     sink = builder("localhost:9", index, key=None).build()
-    with pytest.raises(MillraceError, match="no key_field to find it by"):
+    with pytest.raises(MillraceError, match="no key_field by which the document is found"):
         batch(sink, [Row.of_kind(RowKind.DELETE, id=1)])
 
 
@@ -311,7 +311,9 @@ def test_a_server_that_is_no_cluster(node: ScriptedNode, index: str, batch: Any)
 def test_a_server_that_agrees_to_anything(node: ScriptedNode, index: str, batch: Any) -> None:
     """A proxy that answers for a cluster: nothing says that documents were written."""
     node.script = [200]
-    with pytest.raises(ElasticsearchError, match="does not answer as Elasticsearch or OpenSearch"):
+    with pytest.raises(
+        ElasticsearchError, match="does not answer like Elasticsearch or OpenSearch"
+    ):
         batch(builder(node.url, index).build(), [{"id": "1"}])
 
 

@@ -347,20 +347,22 @@ def test_types_must_agree_and_are_kept() -> None:
 
 def test_wrong_arguments_are_refused() -> None:
     first = NumberSequenceSource(1, 2)
-    with pytest.raises(JobDefinitionError, match="made of sources"):
+    with pytest.raises(JobDefinitionError, match="consists of sources"):
         HybridSource.builder("files")  # type: ignore[arg-type]
-    with pytest.raises(JobDefinitionError, match="made of sources"):
+    with pytest.raises(JobDefinitionError, match="consists of sources"):
         HybridSource.builder(lambda position: first)  # type: ignore[arg-type]
-    with pytest.raises(JobDefinitionError, match="say whether the source"):
+    with pytest.raises(JobDefinitionError, match="declare whether the source"):
         HybridSource.builder(first).add_source(lambda position: first)
-    with pytest.raises(JobDefinitionError, match="already starts where it was told"):
+    with pytest.raises(
+        JobDefinitionError, match="start position of a source object is already fixed"
+    ):
         HybridSource.builder(first).add_source(first, switch_position=lambda enumerator: 1)
 
 
 def test_a_function_that_gives_something_else_is_told_so() -> None:
     builder = HybridSource.builder(NumberSequenceSource(1, 2))
     builder.add_source(lambda position: 7, Boundedness.BOUNDED)  # type: ignore[arg-type, return-value]
-    with pytest.raises(Exception, match="factory of source 1 of the HybridSource must give"):
+    with pytest.raises(Exception, match="factory of source 1 of the HybridSource must return"):
         run(builder.build(), CollectingSink())
 
 

@@ -98,7 +98,7 @@ def test_passwords_are_not_shown(url: str) -> None:
 def test_wrong_urls_are_refused() -> None:
     with pytest.raises(JobDefinitionError, match="no database has the URL 'jdbc:oracle:thin"):
         options("jdbc:oracle:thin:@db")
-    with pytest.raises(JdbcError, match=r"is no URL of a database.*with_password") as refused:
+    with pytest.raises(JdbcError, match=r"is not the URL of a database.*with_password") as refused:
         create_engine(options(f"postgresql://ada:{SECRET}@db:port/shop"))
     assert SECRET not in str(refused.value)
 

@@ -241,7 +241,7 @@ def test_rows_of_a_run_without_an_end_are_not_read_again(
         after.restore_state(before.snapshot_state() if state is None else state)
         after.prepare_for_available_now(0)
         assert after.discover(1) == ()
-        assert "it is not known up to which value" in caplog.text
+        assert "the last value that it has read is unknown" in caplog.text
         before = after
 
 

@@ -260,7 +260,7 @@ def test_a_partition_that_goes_back_is_an_error(topics: Any, reader: Make, value
     topic = topics.create()
     topics.send(topic, values)
     opened = reader(topic, 2)
-    with pytest.raises(KafkaError, match=r"read up to offset 2, .* deleted and made anew"):
+    with pytest.raises(KafkaError, match=r"read up to offset 2, .* deleted and created again"):
         take(opened, 1)
 
 
@@ -286,7 +286,7 @@ def test_a_position_that_retention_has_passed(
     assert take(opened, len(more) + 1) == [*more, "f"]
     [warning] = [r.getMessage() for r in caplog.records if "retention" in r.getMessage()]
     assert "the 2 offsets before 3" in warning
-    assert "it goes on at 3, as 'auto.offset.reset' says" in warning
+    assert "it continues at 3, as 'auto.offset.reset' says" in warning
 
 
 def test_retention_passes_a_reader_that_is_slow(

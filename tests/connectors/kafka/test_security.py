@@ -125,7 +125,7 @@ def test_who_is_not_let_in_is_told_why(
     monkeypatch.setattr("millrace.connectors.kafka.subscription.REQUEST_TIMEOUT_S", 3)
     given = {**properties(secured), **wrong}
     given = {name: value for name, value in given.items() if value}
-    with pytest.raises(KafkaError, match=f"does not let the job in: .*({reason})") as refused:
+    with pytest.raises(KafkaError, match=f"refuses the job: .*({reason})") as refused:
         copy(given, source, f"{source}-out", tmp_path, wall_clock)
     assert "wrong-but-secret" not in str(refused.value)
     assert secured.bootstrap_servers in str(refused.value)

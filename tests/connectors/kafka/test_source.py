@@ -399,7 +399,7 @@ def test_a_schema_that_gives_too_few_records(topics: Any, builder: Any, wall_clo
     topic = topics.create()
     topics.send(topic, ["a", "b", "c"])
     source = builder().set_topics(topic).set_value_only_deserializer(Dropping()).build()
-    with pytest.raises(MillraceError, match="records for . messages of topic-.*None for what"):
+    with pytest.raises(MillraceError, match="records for . messages of topic-.*None leaves"):
         read(source, wall_clock)
 
 

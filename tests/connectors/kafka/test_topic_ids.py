@@ -59,7 +59,7 @@ def test_the_next_run_refuses_it(topics: Topics, wall_clock: Any, tmp_path: Path
     topics.send(topic, ["c", "d", "e"])
     with (
         run_local(**local),
-        pytest.raises(KafkaError, match=f"topic '{topic}' was deleted and made anew"),
+        pytest.raises(KafkaError, match=f"topic '{topic}' was deleted and created again"),
     ):
         job(topics, topic, sink, AVAILABLE_NOW).execute("job")
     assert sink.values() == ["a", "b"]

@@ -65,7 +65,7 @@ def test_only_what_was_refused_is_sent_again(server: FirehoseServer) -> None:
 
 def test_it_gives_up_after_a_minute(server: FirehoseServer) -> None:
     server.script = [{0}] * 1000
-    said = "1 records were not taken by the Firehose delivery stream 'totals': Service.*quota"
+    said = "1 records were not accepted by the Firehose delivery stream 'totals': Service.*quota"
     with pytest.raises(KinesisError, match=said):
         write(builder(server).build(), ["a"])
     assert 20 < len(server.requests) < 60
@@ -73,7 +73,7 @@ def test_it_gives_up_after_a_minute(server: FirehoseServer) -> None:
 
 def test_a_job_can_fail_at_once(server: FirehoseServer) -> None:
     server.script = [{0}]
-    with pytest.raises(KinesisError, match="were not taken"):
+    with pytest.raises(KinesisError, match="were not accepted"):
         write(builder(server).set_fail_on_error(True).build(), ["a"])
     assert len(server.requests) == 1
 

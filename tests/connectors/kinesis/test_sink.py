@@ -100,14 +100,14 @@ def test_only_what_was_refused_is_sent_again(kinesalite: Kinesalite, stream: str
 
 def test_it_gives_up_after_a_minute(kinesalite: Kinesalite, stream: str) -> None:
     client = Refusing(kinesalite.client, [{0}] * 1000)
-    with pytest.raises(KinesisError, match="1 records were not taken .*Throughput.*add some"):
+    with pytest.raises(KinesisError, match="1 records were not accepted .*Throughput.*add some"):
         write(builder(kinesalite, stream).build(), ["a"], client)
     assert 20 < len(client.requests) < 60
 
 
 def test_a_job_can_fail_at_once(kinesalite: Kinesalite, stream: str) -> None:
     client = Refusing(kinesalite.client, [{0}])
-    with pytest.raises(KinesisError, match="were not taken"):
+    with pytest.raises(KinesisError, match="were not accepted"):
         write(builder(kinesalite, stream).set_fail_on_error(True).build(), ["a"], client)
     assert len(client.requests) == 1
 

@@ -42,7 +42,7 @@ def test_secrets_in_options_are_not_shown() -> None:
 
 @pytest.mark.parametrize("options", ["?w=0", "?retryWrites=true&w=0", "?w=0&appName=x"])
 def test_writes_are_acknowledged(options: str) -> None:
-    with pytest.raises(JobDefinitionError, match="leave w=0 out"):
+    with pytest.raises(JobDefinitionError, match="remove w=0"):
         sink().set_uri(f"mongodb://db/{options}").build()
     sink().set_uri(f"mongodb://db/{options.replace('w=0', 'w=01')}").build()
 
@@ -123,7 +123,9 @@ def test_options_of_flink_programs_are_taken() -> None:
 
 def test_a_connection_string_that_cannot_be_read_is_not_repeated() -> None:
     bad = MongoSink.builder().set_uri("mongodb://app:pa%ss@db-1/").set_database("a")
-    with pytest.raises(MongoError, match="cannot be read .InvalidURI.: is what is special") as said:
+    with pytest.raises(
+        MongoError, match="cannot be read .InvalidURI.: are special characters"
+    ) as said:
         bad.set_collection("b").build().create_writer(WriterContext(0, 1, "r"), None)
     assert "pa%ss" not in str(said.value)
     assert said.value.__suppress_context__
@@ -166,7 +168,7 @@ def test_documents_without_a_key_are_new_and_inputs_stay_as_they_are() -> None:
         (("a", "b"), {"a": 1}, "has no value in 'b'"),
         ((), Row.of_kind(RowKind.DELETE, n=1), "has no value in '_id'"),
         ((), Row(1, 2), "name its fields"),
-        ((), 5, "5 is no document"),
+        ((), 5, "5 is not a document"),
     ],
 )
 def test_records_that_are_no_documents(key: Any, record: Any, said: str) -> None:

@@ -372,7 +372,7 @@ def test_a_user_who_may_not(database: CapturedDatabase, tmp_path: Path) -> None:
     role = f"weak_{database.name}"
     database.run(f"create role {role} login password 'weak'")
     weak = database.builder("public.orders").username(role).password("weak")
-    refused(weak.build(), tmp_path, "somebody who owns the tables can: CREATE PUBLICATION")
+    refused(weak.build(), tmp_path, "an owner of the tables can: CREATE PUBLICATION")
     database.run(f'create publication "{database.slot}" for table orders')
     refused(weak.build(), tmp_path, "needs the attribute REPLICATION")
     database.run(f"alter role {role} replication")

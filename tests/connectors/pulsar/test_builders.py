@@ -45,7 +45,7 @@ def source() -> Any:
         (lambda: source().set_properties([]), "are a dict"),
         (
             lambda: source().set_config("pulsar.consumer.subscriptionType", "Shared"),
-            "is not there: partitions are read by one subtask each",
+            "is not supported: partitions are read by one subtask each",
         ),
         (lambda: StartCursor.from_publish_time(-1), "a number of ms since 1970"),
         (lambda: StartCursor.from_message_id("1:2"), "a message id is a pulsar.MessageId"),

@@ -151,7 +151,7 @@ class TestExactlyOnce:
         sink = builder(topic).set_topics("public/keeping/t").build()
         harness = sink_harness(sink)
         harness.write_epoch(["a"])
-        with pytest.raises(Exception, match="exactly once needs brokers that drop duplicates"):
+        with pytest.raises(Exception, match="exactly-once needs brokers that drop duplicates"):
             harness.commit()
 
 
@@ -225,7 +225,7 @@ def test_delays(topics: Any, sink_harness: Any) -> None:
         (lambda: PulsarSink.builder().set_topic_router("a"), "takes a function"),
         (
             lambda: PulsarSink.builder().set_config("pulsar.sink.deliveryGuarantee", "none"),
-            r"is not there: call set_delivery_guarantee\(\)",
+            r"is not supported: call set_delivery_guarantee\(\)",
         ),
         (lambda: exact_options(PulsarProperties({COMPRESSION: "rar"}), True), "is one of NONE"),
         (lambda: PulsarSink.builder().delay_sending_message(7), "MessageDelayer.fixed"),

@@ -226,7 +226,7 @@ def test_a_wrong_password(redis_server: RedisServer, redis: Any, sink_harness: A
 
 def test_a_foreign_mark(redis_server: RedisServer, redis: Any, sink_harness: Any) -> None:
     redis.set(mark_key("tests"), "something else")
-    with pytest.raises(RedisError, match="is no mark of a Redis sink"):
+    with pytest.raises(RedisError, match="is not a commit mark of a Redis sink"):
         sink_harness(exactly_once(redis_server.url).build()).run_epoch([1])
     redis.delete(mark_key("tests"))
     redis.lpush(mark_key("tests"), "something else")

@@ -131,5 +131,5 @@ def test_other_partitions_than_before(
     enumerator: DataFrameEnumerator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enumerator.restore_state({"lanes": 2, "partitions": 21, "next": 4})
-    with pytest.raises(Exception, match="has 20 partitions now; it had 21"):
+    with pytest.raises(Exception, match="now has 20 partitions; it had 21"):
         enumerator.discover(0)

@@ -232,11 +232,11 @@ def test_what_is_no_rule_is_told_and_the_job_goes_on() -> None:
     assert [type(rejected) for rejected in told] == [RejectedRule] * 6
     assert job.metric("numRejectedRules") == 6
     assert told[0].given == "{"
-    assert "the rule is no JSON" in told[0].reason
+    assert "the rule is not JSON" in told[0].reason
     assert told[1].reason == "the rule: 'rule' is missing"
     assert told[3].given == "a Unspeakable"
     assert told[4].reason == "there is no rule 'none' to enable"
-    assert "pattern.parts[1]: there are two patterns" in told[5].reason
+    assert "pattern.parts[1]: two patterns are named" in told[5].reason
     assert len(told[5].given) == 1000
 
 

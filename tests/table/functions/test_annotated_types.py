@@ -185,7 +185,7 @@ def test_a_declared_type_goes_first() -> None:
         (lambda: udaf(lambda a: 1, func_type="pandas"), r"udaf\(\) needs the result_type"),
         (lambda: udf(_of_anything), r"the result of _of_anything, of udf\(\): .*complex"),
         (lambda: udf(_of_set), r"the parameter 'values' of _of_set, of udf\(\): .*set"),
-        (lambda: udf(_of_series, func_type="pandas"), "does not say of what"),
+        (lambda: udf(_of_series, func_type="pandas"), "lacks the type of its elements"),
     ],
 )
 def test_what_hints_do_not_say_is_asked_for(make: Any, message: str) -> None:

@@ -90,7 +90,7 @@ def connect(connection: CassandraConnection) -> Any:
         ]
         if refused:
             raise CassandraError(
-                f"{connection} refuses user or password: see set_credentials()"
+                f"{connection} refuses the user or the password: see set_credentials()"
             ) from None
         raise CassandraUnavailableError(
             f"{connection} does not answer: {_reasons(error)}; is it running, and reachable from "

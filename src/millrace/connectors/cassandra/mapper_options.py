@@ -71,8 +71,8 @@ class MapperOptions:
         """
         if enabled:
             raise JobDefinitionError(
-                "tracing(True) would have the nodes write a trace for every row: take a sample of "
-                "them with nodetool settraceprobability instead"
+                "tracing(True) would have the nodes write a trace for every row: take "
+                "samples with nodetool settraceprobability instead"
             )
         return self
 

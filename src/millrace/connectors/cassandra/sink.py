@@ -248,8 +248,8 @@ class CassandraSinkOptions:
         """
         if committer is not None:
             raise JobDefinitionError(
-                "enable_write_ahead_log() takes no committer: checkpoints contain the log, and "
-                "know what was committed"
+                "enable_write_ahead_log() takes no committer, because checkpoints contain "
+                "the log and the committed epochs"
             )
         return self._with(writes_ahead=True)
 
@@ -265,8 +265,10 @@ class CassandraSinkOptions:
             (bool(connection.hosts) != bool(connection.cluster), "set_host()"),
             (
                 connection.cluster is None or connection == _only_builder(connection),
-                "set_cluster_builder() alone: credentials, data centre and timeout are its "
-                "cluster's",
+                (
+                    "set_cluster_builder() excludes other connection settings: the builder sets "
+                    "credentials, data centre and timeout"
+                ),
             ),
             ((target.table is None) != (target.query is None), "set_table() or set_query()"),
             (
@@ -275,7 +277,10 @@ class CassandraSinkOptions:
             ),
             (
                 not target.if_not_exists or target.timestamp_us is None,
-                "if_not_exists() or timestamp(), not both: nodes agree on the time of such a write",
+                (
+                    "if_not_exists() or timestamp(), not both: for such writes, the nodes agree "
+                    "on the time"
+                ),
             ),
         ):
             if not fits:

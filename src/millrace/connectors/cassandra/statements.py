@@ -133,8 +133,8 @@ class Statements:
                 return [value[column.name] for column in columns]
             except KeyError as error:
                 raise SerializationError(
-                    f"a record with the fields {', '.join(value)} has no {error.args[0]!r}, which "
-                    f"{self._target} asks for"
+                    f"a record with the fields {', '.join(value)} has no {error.args[0]!r}, "
+                    f"which {self._target} needs"
                 ) from None
         if isinstance(value, Row):
             value = value._values
@@ -142,7 +142,7 @@ class Statements:
             value = (value,)
         if len(value) != len(columns):
             raise SerializationError(
-                f"a record has {len(value)} fields, and {self._target} asks for {len(columns)}"
+                f"a record has {len(value)} fields, and {self._target} needs {len(columns)}"
             )
         return list(value)
 
@@ -216,7 +216,7 @@ def _fields(value: Any) -> dict[str, Any]:
         except TypeError as error:
             raise SerializationError(f"{error}: name its fields, as in Row(id=1)") from error
     raise SerializationError(
-        f"{str(value)[:100]} has no field names: give dicts or Rows, or the sink set_query()"
+        f"{str(value)[:100]} has no field names: use dicts or Rows, or call set_query() of the sink"
     )
 
 

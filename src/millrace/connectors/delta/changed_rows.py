@@ -60,8 +60,9 @@ def _require_unchanged(table: DeltaTable, read: int, location: str) -> None:
     for commit in table.history(since) if since > 0 else ():
         if not _only_adds(commit):
             raise JobExecutionError(
-                f"somebody else has changed the Delta table {location} ({commit.get('operation')}) "
-                "after this statement had looked for its rows; nothing was changed, so run it again"
+                f"another program has changed the Delta table {location} "
+                f"({commit.get('operation')}) after this statement had looked for its rows; "
+                "nothing was changed, so run the statement again"
             )
 
 

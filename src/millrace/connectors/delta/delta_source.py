@@ -144,8 +144,9 @@ class DeltaEnumerator(SplitEnumerator):
         found = str(self._table.metadata().id)
         if self._table_id not in (None, found):
             raise JobExecutionError(
-                f"the table at {location} is another one than the job has read: it was dropped and "
-                "created again, and its versions begin anew; start the job anew, too"
+                f"the table at {location} is not the table that the job has read: it was "
+                "dropped and created again, and its versions start again; start the job "
+                "afresh, too"
             )
         self._table_id = found
 

@@ -58,16 +58,18 @@ def appended_files(options: DeltaOptions, version: int) -> list[DeltaFileSplit]:
         text = file_system_of(location).read(location).decode()
     except FileNotFoundError:
         raise JobExecutionError(
-            f"version {version} of table {options.location} is no longer in its log: the job was "
-            "away for longer than delta.logRetentionDuration; start it anew, from the whole table"
+            f"version {version} of table {options.location} is no longer in its log: the "
+            "job was down for longer than delta.logRetentionDuration; start it afresh, from "
+            "the whole table"
         ) from None
     splits = []
     for line in text.splitlines():
         action = json.loads(line) if line.strip() else {}
         if action.get("remove", {}).get("dataChange"):
             raise JobExecutionError(
-                f"version {version} of table {options.location} deletes or updates rows, and which "
-                "it does not say: set delta.enableChangeDataFeed on the table to follow changes"
+                f"version {version} of table {options.location} deletes or updates rows, "
+                "and the log does not say which: set delta.enableChangeDataFeed on the "
+                "table to follow changes"
             )
         added = action.get("add")
         if added is not None and added.get("dataChange", True):

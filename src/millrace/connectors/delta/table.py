@@ -45,8 +45,8 @@ class DeltaOptions:
             )
         except deltalake.exceptions.TableNotFoundError:
             raise ConfigurationError(
-                f"there is no Delta table at {self.location}; create it, or give the sink a "
-                "row_type, with which it creates one"
+                f"there is no Delta table at {self.location}; create it, or pass a row_type "
+                "to the sink, which then creates the table"
             ) from None
         return table
 
@@ -86,14 +86,14 @@ def require_plain_columns(table: DeltaTable, location: str) -> None:
     for field in table.schema().fields:
         if field.name in partition_by and getattr(field.type, "type", "") == "binary":
             raise ConfigurationError(
-                f"table {location} is partitioned by the binary column {field.name!r}, which "
-                "DeltaSource and DeltaSink do not know; where Spark has Delta's jars, "
-                "env.from_spark() and SparkSink do"
+                f"table {location} is partitioned by the binary column {field.name!r}, "
+                "which DeltaSource and DeltaSink do not support; where Spark has Delta's "
+                "jars, env.from_spark() and SparkSink do"
             )
     if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
         raise ConfigurationError(
-            f"table {location} uses columnMapping, which DeltaSource and DeltaSink do not know; "
-            "where Spark has Delta's jars, env.from_spark() and SparkSink do"
+            f"table {location} uses columnMapping, which DeltaSource and DeltaSink do not "
+            "support; where Spark has Delta's jars, env.from_spark() and SparkSink do"
         )
 
 
@@ -109,8 +109,9 @@ def require_no_conditions(table: DeltaTable, location: str) -> None:
     found += [f"column {f.name}" for f in fields if any(name in f.metadata for name in _COMPUTED)]
     if found:
         raise ConfigurationError(
-            f"table {location} checks or computes values ({', '.join(found)}), which files that "
-            "DeltaSink appends would evade; write it with SparkSink, or drop the condition"
+            f"table {location} checks or computes values ({', '.join(found)}), which files "
+            "appended by DeltaSink would evade; write it with SparkSink, or drop the "
+            "condition"
         )
 
 

@@ -101,7 +101,7 @@ class BulkClient:
             return _refusals(actions, answer) if _OUTCOME(answer).errors else []
         except msgspec.MsgspecError as error:
             raise ElasticsearchError(
-                f"{self._where()} does not answer as Elasticsearch or OpenSearch do: "
+                f"{self._where()} does not answer like Elasticsearch or OpenSearch: "
                 f"{answer[:100]!r}"
             ) from error
 
@@ -133,7 +133,7 @@ class BulkClient:
             )
         if status == _TOO_LARGE:
             return (
-                f"{self._where()} finds a request too large ({status}): lower "
+                f"{self._where()} refuses a request as too large ({status}): lower "
                 "set_bulk_flush_max_size_mb() or raise the cluster's http.max_content_length"
             )
         return f"{self._where()} refuses a bulk request ({status}): {_reason(answer)}"

@@ -116,15 +116,16 @@ class _FieldEmitter(ElasticsearchEmitter):
             document = self._fields_of(value)
         elif not isinstance(value, dict):
             raise SerializationError(
-                f"{value!r} is no document: give dicts or Rows with field names, or an emitter "
-                "made with ElasticsearchEmitter.of(function)"
+                f"{value!r} is not a document: use dicts or Rows with field names, or an "
+                "emitter made with ElasticsearchEmitter.of(function)"
             )
         key, index = None, self._index
         if self._key_field is not None:
             key = str(self._field(document, self._key_field))
         elif kind is not RowKind.INSERT:
             raise SerializationError(
-                f"{value!r} changes a document, but the emitter has no key_field to find it by"
+                f"{value!r} changes a document, but the emitter has no key_field by which "
+                "the document is found"
             )
         if self._index_field is not None:
             index = str(self._field(document, self._index_field))

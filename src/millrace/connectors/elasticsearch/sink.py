@@ -209,8 +209,8 @@ class ElasticsearchSinkBuilderBase(ABC):
             raise JobDefinitionError(f"an ElasticsearchSink needs {missing}")
         if self._writes_ahead and not self._emitter.has_ids:
             raise JobDefinitionError(
-                "EXACTLY_ONCE needs an emitter with a key_field, by which a document that is "
-                "written again replaces itself; without one, use AT_LEAST_ONCE"
+                "EXACTLY_ONCE needs an emitter with a key_field, so that a repeated write "
+                "replaces the same document; without one, use AT_LEAST_ONCE"
             )
         settings = SinkSettings(
             self._connection,

@@ -103,12 +103,12 @@ class ElasticsearchWriter(AsyncSinkWriter[PreparedAction]):
         advice = (
             "; give the cluster time with set_bulk_flush_backoff_strategy()"
             if refusal.may_pass
-            else "; a set_failure_handler() can pass over such documents"
+            else "; set_failure_handler() can skip such documents"
         )
         raise ElasticsearchError(f"the cluster refuses a document: {failure}{advice}")
 
     def _no_request(self, reason: str) -> str:
         retries = len(self._settings.backoff.waits())
         tried = f" after {retries} retries" if retries else ""
-        advice = "" if retries else "; set_bulk_flush_backoff_strategy() lets the sink try again"
+        advice = "" if retries else "; with set_bulk_flush_backoff_strategy() the sink retries"
         return f"Elasticsearch or OpenSearch takes no request{tried}: {reason}{advice}"

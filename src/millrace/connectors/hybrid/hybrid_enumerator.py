@@ -101,7 +101,7 @@ class HybridEnumerator(SplitEnumerator):
         self._index += 1
         self._positions.append(position)
         self._discovered, self._next = False, now
-        self._context.logger.info("source %d has ended, now follows the next", self._index - 1)
+        self._context.logger.info("source %d has ended; the next source follows", self._index - 1)
         for subtask in range(self._context.parallelism):
             self._context.send_source_event(subtask, MemberEvent(self._index, position))
         member = self._members[self._index].source(position)
@@ -113,7 +113,7 @@ class HybridEnumerator(SplitEnumerator):
     def _prepare_made(self, source: Source[Any], now: int) -> None:
         if not source.supports_available_now:
             raise JobDefinitionError(
-                f"--available-now needs sources that can end where their input is now; "
+                "--available-now needs sources that can end at their present input; "
                 f"{type(source).__name__}, source {self._index} of the HybridSource, cannot"
             )
         self._current.prepare_for_available_now(now)

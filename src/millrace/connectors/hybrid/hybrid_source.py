@@ -118,8 +118,9 @@ class HybridSourceBuilder(Generic[T]):
         """
         if self._members and self._members[-1].boundedness is not Boundedness.BOUNDED:
             raise JobDefinitionError(
-                f"source {len(self._members) - 1} of the HybridSource never ends, so nothing can "
-                "follow it: all but the last must be bounded, for example with set_bounded()"
+                f"source {len(self._members) - 1} of the HybridSource never ends, so no "
+                "source can follow it: all but the last must be bounded, for example with "
+                "set_bounded()"
             )
         self._members.append(self._member(source, boundedness, switch_position))
         return self
@@ -134,8 +135,8 @@ class HybridSourceBuilder(Generic[T]):
         if isinstance(source, Source):
             if switch_position is not None:
                 raise JobDefinitionError(
-                    "a source that is made already starts where it was told to; with "
-                    "switch_position give a function that makes it"
+                    "the start position of a source object is already fixed; with "
+                    "switch_position pass a function that makes the source"
                 )
             if source.is_delivered:
                 raise JobDefinitionError(
@@ -146,12 +147,12 @@ class HybridSourceBuilder(Generic[T]):
             return Member(index, source.boundedness, source)
         if not callable(source) or isinstance(source, type) or not self._members:
             raise JobDefinitionError(
-                f"a HybridSource is made of sources, or functions that make them behind the first, "
-                f"not of {source!r}"
+                "a HybridSource consists of sources, or of functions that make them behind "
+                f"the first source, not of {source!r}"
             )
         if not isinstance(boundedness, Boundedness):
             raise JobDefinitionError(
-                "say whether the source that the function makes ends: "
+                "declare whether the source that the function makes ends: "
                 "add_source(function, Boundedness.CONTINUOUS_UNBOUNDED), for example"
             )
         return Member(index, boundedness, None, source, switch_position)

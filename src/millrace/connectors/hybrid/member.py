@@ -46,8 +46,9 @@ class Member:
         made = self.factory(position)
         if not isinstance(made, Source) or made.boundedness is not self.boundedness:
             raise JobDefinitionError(
-                f"the factory of source {self.index} of the HybridSource must give a source that "
-                f"is {self.boundedness.name}, as add_source() was told; it gave {made!r}"
+                f"the factory of source {self.index} of the HybridSource must return a "
+                f"source that is {self.boundedness.name}, as declared in add_source(); it "
+                f"returned {made!r}"
             )
         return made
 

@@ -50,8 +50,8 @@ def change_rows(
         except CommitFailedException:
             continue  # somebody else was faster: look at the table again
     raise JobExecutionError(
-        f"table {options.table} has got new snapshots from others while its rows were written "
-        f"anew, {_ATTEMPTS} times; nothing was changed, so run the statement again"
+        f"other programs added snapshots to table {options.table} while its rows were being "
+        f"rewritten, {_ATTEMPTS} times; nothing was changed, so run the statement again"
     )
 
 
@@ -98,8 +98,8 @@ def _require_unchanged(table: Table, wanted: Any, read: int, name: str) -> None:
 
     if table.snapshot_by_id(read) is None or found(read) != found(None):
         raise JobExecutionError(
-            f"somebody else has changed rows of table {name} that this statement changes, after it "
-            "had looked for them; nothing was changed, so run it again"
+            f"another program has changed rows of table {name} that this statement changes, "
+            "after the statement had looked for them; nothing was changed, so run it again"
         )
 
 

@@ -138,7 +138,7 @@ def _partition_columns(table: Table) -> tuple[str, ...]:
         if str(field.transform) != "identity":
             raise ConfigurationError(
                 f"table {'.'.join(table.name())} is partitioned by {field.name} "
-                f"({field.transform}); IcebergSink knows partitions by value only"
+                f"({field.transform}); IcebergSink supports only partitions by value"
             )
     return tuple(table.schema().find_column_name(field.source_id) or "" for field in fields)
 

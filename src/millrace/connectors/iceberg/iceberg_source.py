@@ -127,8 +127,9 @@ class IcebergEnumerator(SplitEnumerator):
         tasks = list(table.scan().plan_files())
         if any(task.delete_files for task in tasks):
             raise JobExecutionError(
-                f"table {self._options.table} has rows that are deleted by delete files, which "
-                "IcebergSource cannot read; compact the table, or read it by env.from_spark()"
+                f"table {self._options.table} has rows that delete files delete, which "
+                "IcebergSource cannot read; compact the table, or read it by "
+                "env.from_spark()"
             )
         return [_split(task.file.file_path) for task in tasks]
 
@@ -142,9 +143,9 @@ class IcebergEnumerator(SplitEnumerator):
             snapshot = None if parent is None else table.snapshot_by_id(parent)
         if snapshot is None:
             raise JobExecutionError(
-                f"snapshot {last} of table {self._options.table}, which was read last, is not "
-                "among those before the newest: it has expired, or the table was rolled back; "
-                "start the job anew, from the whole table"
+                f"snapshot {last} of table {self._options.table}, which was read last, is "
+                "not an ancestor of the newest snapshot: it has expired, or the table was "
+                "rolled back; start the job afresh, from the whole table"
             )
         return found[::-1]
 
@@ -157,8 +158,8 @@ class IcebergEnumerator(SplitEnumerator):
         if what != "append":
             raise JobExecutionError(
                 f"snapshot {snapshot.snapshot_id} of table {self._options.table} deletes or "
-                f"updates rows ({what}), and which it does not say; IcebergSource follows tables "
-                "that grow"
+                f"updates rows ({what}), and does not say which; IcebergSource follows "
+                "tables that only grow"
             )
         return [
             _split(entry.data_file.file_path)

@@ -59,8 +59,8 @@ class IcebergOptions:
             return catalog.load_table(self.table)
         except NoSuchTableError:
             raise ConfigurationError(
-                f"there is no Iceberg table {self.table} in the catalog; create it, or give the "
-                "sink a row_type, with which it creates one"
+                f"there is no Iceberg table {self.table} in the catalog; create it, or pass "
+                "a row_type to the sink, which then creates the table"
             ) from None
 
 

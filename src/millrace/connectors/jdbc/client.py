@@ -75,8 +75,9 @@ def create_engine(options: JdbcConnectionOptions) -> Engine:
         raise JdbcError(f"{masked(options.url)}: {error}") from None
     except (sqlalchemy.exc.ArgumentError, ValueError, TypeError):  # they may quote a password
         raise JdbcError(
-            f"{masked(options.url)} is no URL of a database, as jdbc:postgresql://host:5432/name; "
-            "what is special in a password is quoted (@ as %40), or given by with_password()"
+            f"{masked(options.url)} is not the URL of a database, such as "
+            "jdbc:postgresql://host:5432/name; special characters in a password are escaped "
+            "(@ as %40), or the password is passed by with_password()"
         ) from None
 
 

@@ -40,7 +40,7 @@ class JdbcCommitter(Committer):
         try:
             self._session.transaction(self._create, writing.execution.max_retries, self._logger)
         except (ConnectionError, JdbcError) as error:
-            raise JdbcError(f"sink '{self._sink_id}' cannot begin: {error}") from None
+            raise JdbcError(f"sink '{self._sink_id}' cannot start: {error}") from None
 
     def _create(self, connection: Connection) -> None:
         CommitLog(connection, self._sink_id).create()
@@ -83,8 +83,9 @@ class JdbcCommitter(Committer):
         expected = sum(item.rows for item in batches)
         if moved != expected:
             raise JdbcError(
-                f"sink '{self._sink_id}': of {expected} rows that the checkpoint names {moved} are "
-                f"in the staging table: the others have been deleted. Begin from another checkpoint"
+                f"sink '{self._sink_id}': of {expected} rows that the checkpoint names, "
+                f"{moved} are in the staging table; the others have been deleted. Start "
+                "from another checkpoint"
             )
 
     def close(self) -> None:

@@ -37,8 +37,8 @@ def table_rows(batch: Batch, columns: Sequence[str], keyed: bool) -> JdbcRows:
         found = _of_rows(batch.values, columns)
     if found.deleted is not None and not keyed:
         raise JdbcError(
-            "the stream has rows of the kind UPDATE_BEFORE or DELETE, and the sink has no key by "
-            "which it could find what they delete: give it with_key(...)"
+            "the stream has rows of the kind UPDATE_BEFORE or DELETE, and the sink has no "
+            "key by which it finds the rows to delete: set with_key(...)"
         )
     return found
 
@@ -85,5 +85,5 @@ def _values(record: Any, columns: Sequence[str]) -> tuple[Any, ...]:
 def _misfit(record: Any, columns: Sequence[str]) -> JdbcError:
     return JdbcError(
         f"a record does not fit the columns {', '.join(columns)}: {record!r}; make the type "
-        "of the sink and what the stream has agree"
+        "of the sink and the stream's records agree"
     )

@@ -166,8 +166,8 @@ class JdbcSinkBuilder:
             raise JobDefinitionError("a JdbcSink needs with_table() or with_query_statement()")
         if self._statement is not None and self._key:
             raise JobDefinitionError(
-                "with_key() is for with_table(): a statement says itself what becomes of a row "
-                "that is there (ON CONFLICT, ON DUPLICATE KEY UPDATE)"
+                "with_key() is for with_table(): a statement itself defines what happens to "
+                "an existing row (ON CONFLICT, ON DUPLICATE KEY UPDATE)"
             )
         return JdbcSink(self._writing(connection_options))
 

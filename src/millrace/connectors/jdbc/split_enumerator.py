@@ -50,9 +50,9 @@ class JdbcEnumerator(SplitEnumerator):
             return
         if self._has_no_end:
             _LOG.warning(
-                "%s: the state is of a run that was not on what is available, so it is not known "
-                "up to which value it has read, and rows that came later are not read; start "
-                "without this state to read all of them",
+                "%s: the state is from a run that was not an available-now run, so the last "
+                "value that it has read is unknown, and later rows are not read; start "
+                "without this state to read all rows",
                 self._reading.table or "a query",
             )
             return

@@ -88,8 +88,9 @@ class StagedTable:
         if found != set(self._columns):
             raise JdbcError(
                 f"{self.name} has rows that wait to be committed, with the columns "
-                f"{', '.join(sorted(found))}; the sink writes {', '.join(self._target.columns)} "
-                f"now. Resume the job as it was, stop it with a savepoint, then change the sink"
+                f"{', '.join(sorted(found))}; the sink now writes "
+                f"{', '.join(self._target.columns)}. Resume the job unchanged, stop it with "
+                "a savepoint, then change the sink"
             )
 
     def _exists(self) -> bool:

@@ -93,9 +93,9 @@ class CommitMarker:
             if self._topic in admin.list_topics(timeout=PATIENCE_S).topics:
                 return  # who may not create topics is not told that it exists
             raise MarksTopicError(
-                f"the sink notes what it has committed in topic '{self._topic}', which cannot be "
-                f"made: {error.args[0].str()}. Create it with one partition and cleanup.policy="
-                "compact"
+                f"the sink records its commits in topic '{self._topic}', which cannot be "
+                f"created: {error.args[0].str()}. Create it with one partition and "
+                "cleanup.policy=compact"
             ) from error
 
     def _require_compaction(self) -> None:
@@ -116,8 +116,9 @@ class CommitMarker:
             raise
         if policy != "compact":
             raise MarksTopicError(
-                f"topic '{self._topic}' has cleanup.policy={policy}: it would forget what the sink "
-                "has committed, and records could be written twice. Set cleanup.policy=compact"
+                f"topic '{self._topic}' has cleanup.policy={policy}: it would lose the "
+                "sink's commit marks, and records could be written twice. Set "
+                "cleanup.policy=compact"
             )
 
     def _newest(self, consumer: Any) -> CommittedEpochs:
@@ -147,7 +148,8 @@ class CommitMarker:
                     raise KafkaError(f"topic '{self._topic}' cannot be read: {error.str()}")
         raise self._kafka.KafkaException(
             self._kafka.KafkaError(
-                self._kafka.KafkaError._TIMED_OUT, f"topic '{self._topic}' did not come to its end"
+                self._kafka.KafkaError._TIMED_OUT,
+                f"the end of topic '{self._topic}' was not reached",
             )
         )
 
@@ -156,8 +158,8 @@ class CommitMarker:
             return CommittedEpochs.decode(mark)
         except ValueError as error:
             raise MarksTopicError(
-                f"somebody else than a Kafka sink writes to topic '{self._topic}': choose another "
-                "set_transactional_id_prefix()"
+                f"another program than a Kafka sink writes to topic '{self._topic}': choose "
+                "another set_transactional_id_prefix()"
             ) from error
 
     def record(self, epochs: CommittedEpochs) -> Outgoing:

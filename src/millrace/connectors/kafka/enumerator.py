@@ -166,15 +166,13 @@ class KafkaEnumerator(SplitEnumerator):
                     self._consumer.poll(0)  # has the client tell its errors
                 if self._refusal is None:
                     raise
-                raise KafkaError(
-                    f"Kafka at {servers} does not let the job in: {self._refusal}"
-                ) from error
+                raise KafkaError(f"Kafka at {servers} refuses the job: {self._refusal}") from error
 
         try:
             return ask(asked)
         except kafka.KafkaException as error:
             raise KafkaError(
-                f"Kafka at {servers} does not tell its partitions: {error.args[0].str()}"
+                f"Kafka at {servers} does not list its partitions: {error.args[0].str()}"
             ) from error
 
     def _note_refusal(self, error: Any) -> None:

@@ -160,8 +160,9 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
     def _group_offsets(self) -> KafkaOffsetsInitializer:
         if "group.id" not in self._properties:
             raise JobDefinitionError(
-                "a FlinkKafkaConsumer begins at the offsets that its group has committed: set the "
-                "property 'group.id', or call set_start_from_earliest() or set_start_from_latest()"
+                "a FlinkKafkaConsumer starts at the committed offsets of its group: set the "
+                "property 'group.id', or call set_start_from_earliest() or "
+                "set_start_from_latest()"
             )
         reset = OffsetReset.of(self._properties.get(RESET_OPTION, "latest"), is_asked_for=True)
         if reset is None:

@@ -129,8 +129,8 @@ class FlinkKafkaProducer(Sink[Any]):
         """
         if log_failures_only:
             raise JobDefinitionError(
-                "set_log_failures_only(True) would lose records that Kafka does not take; what the "
-                "job does not wait for is chosen by Semantic.NONE"
+                "set_log_failures_only(True) would lose records that Kafka refuses; "
+                "Semantic.NONE chooses that the job does not wait for deliveries"
             )
         return self
 

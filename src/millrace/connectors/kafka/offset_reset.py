@@ -64,35 +64,38 @@ class OffsetReset:
         first, end = bounds
         if not has_been and self.policy == _ERROR:
             raise KafkaError(
-                f"cannot read {place} from Kafka: the offset {position} is out of range, the "
-                f"brokers have those from {first} to before {end}"
+                f"cannot read {place} from Kafka: the offset {position} is out of range, "
+                f"because the brokers have offsets from {first} to below {end}"
             )
         told = _gone(place, position, first) if position < first else _back(place, position, end)
         if has_been and (self.policy == _ERROR or not self.is_asked_for):
             raise KafkaError(
-                f"{told}. To go on without them, set the source's property '{RESET_OPTION}' to "
-                f"'{_EARLIEST}' (what is still there) or '{_LATEST}' (new records only)"
+                f"{told}. To continue without them, set the source's property "
+                f"'{RESET_OPTION}' to '{_EARLIEST}' (the records that are left) or "
+                f"'{_LATEST}' (new records only)"
                 if position < first
-                else f"{told}. Start the job without its checkpoint, or set the source's property "
-                f"'{RESET_OPTION}' to go on there"
+                else (
+                    f"{told}. Start the job without its checkpoint, or set the source's "
+                    f"property '{RESET_OPTION}' to continue there"
+                )
             )
         found = first if self.policy == _EARLIEST else end
         if has_been:
-            log.warning("%s; it goes on at %d, as '%s' says", told, found, RESET_OPTION)
+            log.warning("%s; it continues at %d, as '%s' says", told, found, RESET_OPTION)
         return found
 
 
 def _gone(place: KafkaTopicPartition, position: int, first: int) -> str:
     return (
-        f"the job has read {place} of Kafka up to offset {position}, and the brokers have deleted "
-        f"what follows (retention): the {first - position} offsets before {first}, the first that "
-        "is still there, cannot be read any more"
+        f"the job has read {place} of Kafka up to offset {position}, and the brokers have "
+        f"deleted the following records (retention): the {first - position} offsets before "
+        f"{first}, the first remaining one, cannot be read any more"
     )
 
 
 def _back(place: KafkaTopicPartition, position: int, end: int) -> str:
     return (
         f"cannot read {place} from Kafka: the job has read up to offset {position}, and the "
-        f"partition now ends at {end}. Its topic was deleted and made anew, or the brokers have "
-        "lost records"
+        f"partition now ends at {end}. Its topic was deleted and created again, or the "
+        "brokers have lost records"
     )

@@ -138,8 +138,9 @@ class KafkaOffsetsInitializer:
         if self.reset is KafkaOffsetResetStrategy.NONE:
             named = ", ".join(map(str, places))
             raise KafkaError(
-                f"there is no {self.kind.value} offset of {named}. Choose where to begin without "
-                "one, for example committed_offsets(KafkaOffsetResetStrategy.EARLIEST)"
+                f"there is no {self.kind.value} offset of {named}. Choose where to start "
+                "without one, for example "
+                "committed_offsets(KafkaOffsetResetStrategy.EARLIEST)"
             )
         first = self.reset is KafkaOffsetResetStrategy.EARLIEST
         return {place: _bounds(place, consumer)[0 if first else 1] for place in places}

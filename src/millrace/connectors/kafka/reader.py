@@ -308,7 +308,7 @@ class KafkaSourceReader(SourceReader[Any]):
             bounds = ask(lambda: self._consumer.get_watermark_offsets(partition, PATIENCE_S))
         except self._kafka.KafkaException as error:
             raise KafkaError(
-                f"cannot ask Kafka where {opened.place} begins: {error.args[0].str()}"
+                f"cannot ask Kafka for the first offset of {opened.place}: {error.args[0].str()}"
             ) from error
         opened.next_offset = self._reset.next_offset(
             opened.place, opened.next_offset, bounds, opened.has_been, self._context.logger

@@ -179,9 +179,10 @@ def require_one_each(batch: Batch, messages: Sequence[Any]) -> None:
     """
     if len(batch) != len(messages) and messages:
         raise KafkaError(
-            f"deserialize_batch() gave {len(batch)} records for {len(messages)} messages of "
-            f"{messages[0].topic()}-{messages[0].partition()}; it must give one for each, None for "
-            "what is to be left out, or deserialize_flat() say of which message each is"
+            f"deserialize_batch() returned {len(batch)} records for {len(messages)} "
+            f"messages of {messages[0].topic()}-{messages[0].partition()}; it must return "
+            "one for each message (None leaves the message out), or deserialize_flat() must "
+            "tell the message of each record"
         )
 
 

@@ -51,8 +51,8 @@ def require_same_topics(known: Mapping[str, str], now: Mapping[str, str]) -> Non
     for topic, identity in now.items():
         if known.get(topic, identity) != identity:
             raise RecreatedTopicError(
-                f"topic '{topic}' was deleted and made anew: the job has positions in the old one, "
-                "whose records are gone, and would skip or repeat records of the new one. Start "
-                "the job without its checkpoint, or give the source another uid() and allow "
-                "non-restored state"
+                f"topic '{topic}' was deleted and created again: the job has positions in "
+                "the old topic, whose records are gone, and would skip or repeat records of "
+                "the new topic. Start the job without its checkpoint, or give the source "
+                "another uid() and allow non-restored state"
             )

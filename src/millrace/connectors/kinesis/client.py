@@ -224,7 +224,7 @@ def explained(
         )
     if code in _CREDENTIALS:
         return KinesisError(
-            f"cannot {doing} the {service.stream_kind} '{stream}': AWS refuses the credentials, or "
-            f"they lack the right to ({code})"
+            f"cannot {doing} the {service.stream_kind} '{stream}': AWS refuses the "
+            f"credentials, or they lack the permission ({code})"
         )
     return KinesisError(f"cannot {doing} the {service.stream_kind} '{stream}': {code} {said}")

@@ -75,7 +75,7 @@ class FirehoseWriter(ResendingWriter):
         context: WriterContext,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        advice = "it takes no more than its account's quota, which AWS raises if it is asked to"
+        advice = "it accepts no more than its account's quota, which AWS raises on request"
         super().__init__(writing.target, writing.limits, advice, context, sleep)
         self._schema = writing.schema
 

@@ -107,7 +107,7 @@ class ResendingWriter(AsyncSinkWriter[Record]):
 
     def _gave_up(self, unsent: Unsent[Record], tries: int) -> None:
         raise KinesisError(
-            f"{len(unsent.entries)} records were not taken by the {self._target}: "
+            f"{len(unsent.entries)} records were not accepted by the {self._target}: "
             f"{unsent.failure}; {self._advice}"
         )
 

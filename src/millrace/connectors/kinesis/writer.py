@@ -55,7 +55,7 @@ class KinesisWriter(ResendingWriter):
         sleep: Callable[[float], None] = time.sleep,
         client: Any = None,
     ) -> None:
-        advice = "if it has too few shards, add some"
+        advice = "if the stream has too few shards, add some"
         super().__init__(writing.target, writing.limits, advice, context, sleep, client)
         self._writing = writing
         self._subtask = context.subtask_index

@@ -84,7 +84,8 @@ def require_uri(uri: Any) -> str:
     if not isinstance(uri, str) or not uri.startswith(_SCHEMES) or not uri.partition("://")[2]:
         raise JobDefinitionError(
             "the connection string of MongoDB is mongodb://user:password@host:27017/ or "
-            "mongodb+srv://..., with what is special in a password quoted: / as %2F, @ as %40"
+            "mongodb+srv://..., with special characters of the password escaped: / as %2F, "
+            "@ as %40"
         )
     return uri
 
@@ -115,8 +116,9 @@ def connected(connection: MongoConnection) -> Any:
     except (pymongo.errors.PyMongoError, ValueError) as error:
         # what it says may quote the password
         raise MongoError(
-            f"the connection string of {connection} cannot be read ({type(error).__name__}): is "
-            "what is special in user and password quoted, / as %2F, @ as %40, : as %3A, % as %25?"
+            f"the connection string of {connection} cannot be read "
+            f"({type(error).__name__}): are special characters in user and password "
+            "escaped, / as %2F, @ as %40, : as %3A, % as %25?"
         ) from None
 
 

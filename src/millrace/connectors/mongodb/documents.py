@@ -85,8 +85,8 @@ def fields_of(record: Any) -> dict[str, Any]:
     if isinstance(record, dict):
         return dict(record)
     raise SerializationError(
-        f"{_shown(record)} is no document: give dicts or Rows with field names, or the sink "
-        "set_serialization_schema(function)"
+        f"{_shown(record)} is not a document: use dicts or Rows with field names, or "
+        "set_serialization_schema(function) of the sink"
     )
 
 

@@ -186,13 +186,14 @@ class MongoSinkBuilder:
                 raise JobDefinitionError(f"a MongoSink needs {call}")
         if re.search(r"[?&]w=0(&|$)", connection.uri):
             raise JobDefinitionError(
-                "a MongoSink waits until its writes are acknowledged, else it could lose them: "
-                "leave w=0 out of the connection string"
+                "a MongoSink waits until its writes are acknowledged, because it could lose "
+                "them otherwise: remove w=0 from the connection string"
             )
         if self._writing.writes_ahead and self._writing.operations == KeyedOperations():
             raise JobDefinitionError(
-                "EXACTLY_ONCE needs set_key(), by which a document that is written again replaces "
-                "itself: write set_key('_id') if the records have an _id, else use AT_LEAST_ONCE"
+                "EXACTLY_ONCE needs set_key(), so that a repeated write replaces the same "
+                "document: call set_key('_id') if the records have an _id, else use "
+                "AT_LEAST_ONCE"
             )
         return MongoSink(self._writing)
 

@@ -218,7 +218,7 @@ class MongoSourceBuilder:
             ),
             (
                 reading.type_info is None or not reading.fields,
-                "of a declared type reads the fields of the type: leave set_projected_fields()",
+                ("of a declared type reads the fields of the type: remove set_projected_fields()"),
             ),
         ):
             if not fits:

@@ -48,7 +48,7 @@ class MongoSplitReader(SplitReader[Any]):
         try:
             documents = self._fetch(max_records)
         except MongoUnavailableError as error:
-            self._logger.warning("reading goes on with a new cursor: %s", error)
+            self._logger.warning("reading continues with a new cursor: %s", error)
             self._cursor = None
             documents = self._fetch(max_records)
         self._finished = len(documents) < max_records

@@ -89,7 +89,7 @@ class _Publisher:
             waited = 0.0
             while not self.failure and not info.is_published():
                 if waited >= _PATIENCE_S:
-                    self.failure = "it does not acknowledge what was published"
+                    self.failure = "it does not acknowledge published messages"
                 info.wait_for_publish(0.1)
                 waited += 0.1
         self.waiting = []

@@ -80,7 +80,7 @@ class MqttSource(Source[Any]):
             connect=self._connect,
             deserialize=self._deserialize,
             has_ids=reading.message_id is not None,
-            missing_id="has no id, which set_message_id() should give",
+            missing_id="has no id, which set_message_id() should return",
             policy=reading.policy,
             kind=MqttError,
         )
@@ -178,8 +178,8 @@ class MqttSourceBuilder:
                 raise JobDefinitionError(f"an MqttSource needs {call}")
         if reading.group is not None and reading.message_id is not None:
             raise JobDefinitionError(
-                "an MqttSource with set_shared_group() cannot have set_message_id(): a message may "
-                "come again to a subtask that does not know its id"
+                "an MqttSource with set_shared_group() cannot have set_message_id(): a "
+                "message may be redelivered to a subtask that does not know its id"
             )
         return MqttSource(reading)
 

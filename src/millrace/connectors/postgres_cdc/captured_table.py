@@ -76,8 +76,8 @@ class CapturedTable:
 def created_again(table: CapturedTable) -> PostgresCdcError:
     """Error for a table that was dropped and created again under the same name."""
     return PostgresCdcError(
-        f"table {table.full_name} was dropped and created again, of which no change of a row "
-        "tells: start without a checkpoint, so that it is read again"
+        f"table {table.full_name} was dropped and created again, which no change of a row "
+        "shows: start without a checkpoint, so that it is read again"
     )
 
 
@@ -158,12 +158,12 @@ def _matching(patterns: Iterable[str], name: str) -> list[str]:
 def _require_identity(table: CapturedTable, identity: str, needs_key: bool) -> None:
     if not table.key and needs_key:
         raise PostgresCdcError(
-            f"table {table.full_name} has no primary key, which reading what is in it needs; "
-            "give it one, or begin with StartupOptions.latest()"
+            f"table {table.full_name} has no primary key, which is needed to read its rows; "
+            "add one, or start with StartupOptions.latest()"
         )
     if identity == "f" or (identity == "d" and table.key):
         return
     raise PostgresCdcError(
-        f"updates and deletes in table {table.full_name} do not say which row they are about. "
-        f"ALTER TABLE {table.quoted} REPLICA IDENTITY FULL (or DEFAULT, if it has a primary key)"
+        f"updates and deletes in table {table.full_name} do not identify their row. ALTER "
+        f"TABLE {table.quoted} REPLICA IDENTITY FULL (or DEFAULT, if it has a primary key)"
     )

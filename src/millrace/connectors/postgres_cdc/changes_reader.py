@@ -146,10 +146,10 @@ class ChangesReader:
         for change in changes:
             if change.op == "t":
                 raise PostgresCdcError(
-                    f"TRUNCATE has emptied table {change.table.table.full_name} (transaction "
-                    f"{change.transaction.xid}), of which no change of a row tells: start without "
-                    "a checkpoint, so that the table is read again, or build the source with "
-                    "skip_truncates()"
+                    f"TRUNCATE has emptied table {change.table.table.full_name} "
+                    f"(transaction {change.transaction.xid}), which no change of a row "
+                    "shows: start without a checkpoint, so that the table is read again, or "
+                    "build the source with skip_truncates()"
                 )
 
     def _open(self) -> _Session:

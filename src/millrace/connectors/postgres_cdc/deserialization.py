@@ -107,7 +107,7 @@ class RowDeserializationSchema(CdcDeserializationSchema[Row]):
         self._metadata = tuple(metadata)
         self._upserts = upserts
         if row_type is not None and metadata:
-            raise JobDefinitionError("a row_type has no metadata: leave out one of the two")
+            raise JobDefinitionError("a row_type has no metadata: remove one of the two")
 
     @property
     def produced_type(self) -> TypeInformation[Any] | None:

@@ -171,7 +171,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
             self._lost(error)
             return ()
         except import_psycopg().Error as error:
-            raise PostgresCdcError(f"{self._connection} refuses a question: {error}") from error
+            raise PostgresCdcError(f"{self._connection} refuses a query: {error}") from error
         self._retry.succeeded()
         return work.take(answer)
 
@@ -226,8 +226,8 @@ class PostgresCdcEnumerator(SplitEnumerator):
         if selection.startup.mode is StartupMode.COMMITTED_OFFSETS:
             require_slot(sql, settings.slot)
         self._context.logger.info(
-            "looking for replication slot '%s'; if it is missing, it is created as soon as the "
-            "transactions have ended that run now", settings.slot,
+            "looking for replication slot '%s'; if it is missing, it is created as soon as "
+                "the transactions that run now have ended", settings.slot,
         )  # fmt: skip
         lsn, created = ensure_slot(sql, settings.slot, new)
         if selection.startup.mode is StartupMode.LATEST_OFFSET:
@@ -342,7 +342,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
             (self._thread().submit(self._asked, action)).result()
         except import_psycopg().Error as error:
             self._context.logger.warning(
-                "the server goes on keeping changes for replication slot '%s': %s",
+                "the server keeps changes for replication slot '%s': %s",
                 self._settings.slot, str(error).strip(),
             )  # fmt: skip
 

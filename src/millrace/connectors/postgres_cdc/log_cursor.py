@@ -35,17 +35,18 @@ class LogTable:
         missing = [name for name in table.key if name not in self.columns]
         if missing:
             raise PostgresCdcError(
-                f"table {table.full_name} has no key column {', '.join(missing)} any more; start "
-                "without a checkpoint, so that it is read again"
+                f"table {table.full_name} no longer has the key column "
+                f"{', '.join(missing)}; start without a checkpoint, so that the table is "
+                "read again"
             )
         self.key = tuple(map(self.columns.index, table.key))
         self._values_of = itemgetter(*self.key) if self.key else tuple
         self.full_identity = relation.replica_identity == "f"
         if not self.full_identity and relation.replica_identity != "d":
             raise PostgresCdcError(
-                f"the replica identity of table {table.full_name} was changed, and changes do not "
-                f"say any more which row they are about: ALTER TABLE {table.quoted} REPLICA "
-                "IDENTITY FULL or DEFAULT, and start without a checkpoint"
+                f"the replica identity of table {table.full_name} was changed, and changes "
+                f"no longer identify their row: ALTER TABLE {table.quoted} REPLICA IDENTITY "
+                "FULL or DEFAULT, and start without a checkpoint"
             )
 
     def changes_key(self, before: Values, after: Values) -> bool:

@@ -66,8 +66,9 @@ def ensure_publication(connection: Any, name: str, tables: Sequence[CapturedTabl
         )
     if not via_root and any(table.partitioned for table in tables):
         raise PostgresCdcError(
-            f"publication '{name}' has changes of partitions under the names of these: ALTER "
-            f"PUBLICATION {quoted(name)} SET (publish_via_partition_root = true)"
+            f"publication '{name}' publishes changes of partitions under the names of the "
+            f"partitions: ALTER PUBLICATION {quoted(name)} SET (publish_via_partition_root "
+            "= true)"
         )
     _require_tables(connection, name, tables)
     return False
@@ -82,8 +83,8 @@ def _require_tables(connection: Any, name: str, tables: Sequence[CapturedTable])
     if missing:
         raise PostgresCdcError(
             f"publication '{name}' lacks tables that are to be captured: ALTER PUBLICATION "
-            f"{quoted(name)} ADD TABLE {', '.join(missing)}. What is changed in them while it "
-            "lacks them is read only if the job starts without a checkpoint"
+            f"{quoted(name)} ADD TABLE {', '.join(missing)}. Changes that were made before "
+            "are read only if the job starts without a checkpoint"
         )
 
 
@@ -97,7 +98,7 @@ def _create_publication(connection: Any, name: str, tables: Sequence[CapturedTab
         connection.execute(statement)
     except import_psycopg().Error as error:
         raise PostgresCdcError(
-            f"cannot create publication '{name}' ({_first_line(error)}); somebody who owns the "
+            f"cannot create publication '{name}' ({_first_line(error)}); an owner of the "
             f"tables can: {statement}"
         ) from error
 
@@ -118,7 +119,7 @@ def require_unchanged(connection: Any, publication: str, tables: Sequence[Captur
     for table in tables:
         if names.get(table.oid, table.full_name) != table.full_name:
             raise PostgresCdcError(
-                f"table {table.full_name} is called {names[table.oid]} now: give it back its name, "
+                f"table {table.full_name} is now called {names[table.oid]}: rename it back, "
                 "or start without a checkpoint"
             )
         if table.oid not in names and table.full_name in names.values():
@@ -145,8 +146,8 @@ def ensure_slot(connection: Any, name: str, new_publication: bool) -> tuple[int,
     current = connection.execute("select current_database()").fetchone()[0]
     if plugin != "pgoutput" or database != current:
         raise PostgresCdcError(
-            f"replication slot '{name}' is of plugin {plugin} in database {database}; this source "
-            f"needs one of pgoutput in {current}: choose another slot_name()"
+            f"replication slot '{name}' has plugin {plugin} in database {database}; this "
+            f"source needs a slot with pgoutput in {current}: choose another slot_name()"
         )
     if status == "lost" or position is None:
         raise PostgresCdcError(f"replication slot '{name}' has lost changes: {drop_hint(name)}")
@@ -166,7 +167,7 @@ def require_slot(connection: Any, name: str) -> None:
     """
     if _slot(connection, name) is None:
         raise PostgresCdcError(
-            f"there is no replication slot '{name}' whose committed position could be begun at: "
+            f"there is no replication slot '{name}' with a committed position to start at: "
             "choose StartupOptions.initial() or latest()"
         )
 
@@ -185,20 +186,21 @@ def require_position(connection: Any, name: str, lsn: int) -> None:
     row = _slot(connection, name)
     if row is None:
         raise PostgresCdcError(
-            f"replication slot '{name}' is gone, and with it the changes that are still to be "
+            f"replication slot '{name}' is gone, and with it changes that have not been "
             "read: start without a checkpoint, so that all tables are read again"
         )
     _, _, position, status = row
     if status == "lost" or position is None:
         raise PostgresCdcError(
-            f"replication slot '{name}' has lost changes that are still to be read, because the "
-            f"server keeps only max_slot_wal_keep_size of them: {drop_hint(name)}"
+            f"replication slot '{name}' has lost changes that have not been read, because "
+            f"the server keeps only max_slot_wal_keep_size of them: {drop_hint(name)}"
         )
     if parse_lsn(position) > lsn:
         raise PostgresCdcError(
-            f"replication slot '{name}' has been read beyond the position of the checkpoint, by a "
-            "later checkpoint of this job or by somebody else; what lies in between cannot be read "
-            f"again: resume from the latest checkpoint, or {drop_hint(name)}"
+            f"replication slot '{name}' has been read beyond the position of the "
+            "checkpoint, by a later checkpoint of this job or by another reader; the "
+            "changes in between cannot be read again: resume from the latest checkpoint, or "
+            f"{drop_hint(name)}"
         )
 
 
@@ -265,8 +267,9 @@ def _create_slot(connection: Any, name: str) -> int:
         ).fetchone()
     except import_psycopg().Error as error:
         raise PostgresCdcError(
-            f"cannot create replication slot '{name}': {_first_line(error)}. The user needs the "
-            "attribute REPLICATION, and the server a free one of max_replication_slots"
+            f"cannot create replication slot '{name}': {_first_line(error)}. The user needs "
+            "the attribute REPLICATION, and the server a free slot within "
+            "max_replication_slots"
         ) from error
     return parse_lsn(row[0])
 

@@ -98,7 +98,7 @@ class PulsarProperties:
         for name, value in properties.items():
             if name in _REFUSED:
                 raise JobDefinitionError(
-                    f"the Pulsar property {name!r} is not there: {_REFUSED[name]}"
+                    f"the Pulsar property {name!r} is not supported: {_REFUSED[name]}"
                 )
             if name not in known:
                 raise JobDefinitionError(
@@ -230,8 +230,7 @@ def explained(error: Exception, topic: str, doing: str) -> PulsarError:
         "AuthorizationError": "the job has no right to",
         "ConnectError": "no broker answers at the service URL",
         "Timeout": "no broker has answered in time",
-        "ConsumerBusy": "somebody else reads with the same subscription: choose another "
-        "set_subscription_name()",
+        "ConsumerBusy": "the subscription is in use: choose another set_subscription_name()",
         "TopicTerminated": "it was terminated",
     }.get(kind, kind)
     return PulsarError(f"cannot {doing} the Pulsar topic '{topic}': {why} ({error})")

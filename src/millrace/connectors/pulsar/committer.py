@@ -95,9 +95,9 @@ class PulsarCommitter(Committer):
         stats = ask_administration(self._writing.properties, f"{topic.replace('://', '/')}/stats")
         if stats.get("deduplicationStatus") != "Enabled":
             raise DeduplicationError(
-                f"exactly once needs brokers that drop duplicates, and those of '{topic}' do not: "
-                "pulsar-admin namespaces set-deduplication --enable TENANT/NAMESPACE, or "
-                "brokerDeduplicationEnabled=true"
+                "exactly-once needs brokers that drop duplicates, and the brokers of "
+                f"'{topic}' do not: pulsar-admin namespaces set-deduplication --enable "
+                "TENANT/NAMESPACE, or brokerDeduplicationEnabled=true"
             )
         self._checked.add(topic)
 

@@ -79,7 +79,9 @@ def outgoing(
         messages = [PulsarMessage(data) for data in schema.serialize_batch(batch.values)]
     for message, value, time in zip(messages, batch.values, times, strict=True):
         if not isinstance(message, PulsarMessage):
-            raise SerializationError(f"{value!r} has become {message!r}, not a PulsarMessage")
+            raise SerializationError(
+                f"{value!r} was converted to {message!r}, not to a PulsarMessage"
+            )
         fields: dict[str, Any] = {"content": message.data}
         event_time = time if message.event_time is None else message.event_time
         if event_time is not None and 0 < event_time < MAX_WATERMARK:

@@ -151,7 +151,9 @@ class Producers:
         """Raise a PulsarError if a message was rejected."""
         if self._refused is not None:
             topic, result = self._refused
-            raise explained(RuntimeError(f"a message was not taken: {result}"), topic, "write to")
+            raise explained(
+                RuntimeError(f"a message was not accepted: {result}"), topic, "write to"
+            )
 
     def close(self) -> None:
         """Close all producers, which makes their names available again."""

@@ -171,7 +171,7 @@ class PulsarSinkBuilder:
         """
         if not isinstance(topic_routing_mode, TopicRoutingMode):
             raise JobDefinitionError(
-                f"how to route is a TopicRoutingMode, not {topic_routing_mode!r}"
+                f"a routing mode is a TopicRoutingMode, not {topic_routing_mode!r}"
             )
         self._mode = topic_routing_mode
         return self
@@ -196,7 +196,8 @@ class PulsarSinkBuilder:
         """
         if not isinstance(message_delayer, MessageDelayer):
             raise JobDefinitionError(
-                f"a delay is such as MessageDelayer.fixed(duration), not {message_delayer!r}"
+                "a delay is a MessageDelayer such as MessageDelayer.fixed(duration), not "
+                f"{message_delayer!r}"
             )
         self._delay = message_delayer.millis
         return self

@@ -97,8 +97,8 @@ def ask_administration(properties: PulsarProperties, path: str) -> Any:
             return json.load(answer)
     except (OSError, ValueError) as error:
         raise PulsarError(
-            f"the administration of Pulsar at {url} does not tell: {error}; set_admin_url() is "
-            "such as http://HOST:8080"
+            f"the administration of Pulsar at {url} does not answer: {error}; "
+            "set_admin_url() has the form http://HOST:8080"
         ) from error
 
 

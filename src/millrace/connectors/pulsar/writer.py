@@ -107,7 +107,8 @@ class PulsarStagingWriter(_Outlet):
             largest = max((len(message["content"] or b"") for message in messages), default=0)
             if largest > _LARGEST:
                 raise PulsarError(
-                    f"a message for '{topic}' has {largest} bytes; brokers take {_LARGEST} at most"
+                    f"a message for '{topic}' has {largest} bytes; brokers accept "
+                    f"{_LARGEST} at most"
                 )
             self._largest = max(self._largest, largest)
             self._messages.setdefault(topic, []).extend(messages)

@@ -131,7 +131,7 @@ class Publisher:
                 self._changed.wait(_PATIENCE_S)
                 stored = self._stored_to, len(self._stored_ahead)
                 if stored == before and self._failure is None:
-                    self._failure = "it does not confirm what was published"
+                    self._failure = "it does not confirm published messages"
         self._require_open()
 
     def _require_open(self) -> None:

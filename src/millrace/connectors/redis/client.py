@@ -74,8 +74,8 @@ def require_url(url: Any) -> str:
         )
     if not _is_readable(url):
         raise JobDefinitionError(
-            "the URL of a Redis server cannot be read; what is special in a password or an option "
-            "is quoted: / as %2F, ? as %3F, # as %23, @ as %40, [ as %5B"
+            "the URL of a Redis server cannot be read; special characters in a password or "
+            "an option are escaped: / as %2F, ? as %3F, # as %23, @ as %40, [ as %5B"
         )
     return str(url)
 

@@ -80,7 +80,7 @@ class RedisTransactionCommitter(Committer):
             kept = [index for index in range(len(staged)) if index not in omitted]
             found = {i for i, a in zip(kept, answers, strict=False) if isinstance(a, Exception)}
             if reasons and not found:
-                raise RedisError(f"the sink cannot note what it has written: {reasons[0]}")
+                raise RedisError(f"the sink cannot write its commit mark: {reasons[0]}")
             omitted |= found
 
     def _told(self, reasons: list[str]) -> None:
@@ -89,7 +89,8 @@ class RedisTransactionCommitter(Committer):
             self._refused.take(reasons)
         except RedisError as error:
             raise RedisError(
-                f"{error}. The rest of the checkpoint is written: resumed, the job goes on without"
+                f"{error}. The rest of the checkpoint is written: a resumed job continues "
+                "without it"
             ) from None
 
     def _noted(self, mark: Any) -> CommittedEpochs:
@@ -97,7 +98,8 @@ class RedisTransactionCommitter(Committer):
             return CommittedEpochs.decode(mark)
         except ValueError:
             raise RedisError(
-                f"key '{self._key}' is no mark of a Redis sink: choose another set_sink_id()"
+                f"key '{self._key}' is not a commit mark of a Redis sink: choose another "
+                "set_sink_id()"
             ) from None
 
     def close(self) -> None:

@@ -107,10 +107,11 @@ class DataFrameEnumerator(LaneEnumerator):
             self._rdd, found = partitions_of(self._dataframe)
             if self._count not in (None, found):
                 raise CheckpointError(
-                    f"the DataFrame of from_spark() has {found} partitions now; it had "
-                    f"{self._count} when the checkpoint was made, so it is unknown which rows have "
-                    "been read. It is not repeatable (their number may follow the cores that "
-                    "Spark has): leave out repeatable=True, and the job reads a copy"
+                    f"the DataFrame of from_spark() now has {found} partitions; it had "
+                    f"{self._count} when the checkpoint was made, so it is unknown which "
+                    "rows have been read. It is not repeatable (the number may follow "
+                    "Spark's number of cores): remove repeatable=True, and the job reads a "
+                    "copy"
                 )
             self._count = found
         assert self._count is not None
