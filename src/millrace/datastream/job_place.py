@@ -83,7 +83,7 @@ def spark_place(graph: JobGraph, configuration: Configuration, name: str, width:
 
 
 def choice_without_slots(graph: JobGraph, configuration: Configuration) -> ExecutorChoice | None:
-    """The executor of a job; None if only the slots of the Spark application can decide.
+    """The executor of a job; None if the choice depends on the slots of the Spark application.
 
     Raises:
         JobDefinitionError: the user has chosen resident tasks, which cannot run this job.

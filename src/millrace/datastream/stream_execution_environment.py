@@ -163,12 +163,14 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self._checkpoint_config.is_force_unaligned_checkpoints()
 
     def enable_changelog_state_backend(self, enabled: bool) -> StreamExecutionEnvironment:
-        """Kept, without effect: every epoch writes the changes of its state in any case."""
+        """Accepted and kept, without effect: every epoch writes the changes of its state in any
+        case.
+        """
         self._configuration.set(flink_options.CHANGELOG, enabled)
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
-        """Setting of the program, which has no effect; None if it has set nothing."""
+        """The program's setting, which has no effect; None if the program has not set it."""
         return self._configuration.get(flink_options.CHANGELOG)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:

@@ -305,7 +305,7 @@ def _specification(
 
 
 def group_window(window: Any) -> GroupWindow:
-    """The argument of `Table.window`, if it is complete.
+    """The argument of `Table.window`, after a check that it is complete.
 
     Raises:
         JobDefinitionError: the window has no time attribute or no name.
@@ -319,7 +319,7 @@ def group_window(window: Any) -> GroupWindow:
 
 
 def over_window(window: Any) -> OverWindow:
-    """The argument of `Table.over_window`, if it is complete.
+    """The argument of `Table.over_window`, after a check that it is complete.
 
     Raises:
         JobDefinitionError: the window has no order or no name.

@@ -245,7 +245,7 @@ class CatalogBaseTable(_Described):
 
     @abstractmethod
     def get_unresolved_schema(self) -> Schema:
-        """Columns as declared."""
+        """The columns as they were declared, before their types are resolved."""
 
 
 def _unresolved(schema: TableSchema | Schema) -> Schema:

@@ -200,15 +200,15 @@ class WatermarkSpec:
 
     @staticmethod
     def of(rowtime_attribute: str, watermark_expression: ResolvedExpression) -> WatermarkSpec:
-        """Watermark of a column by an expression."""
+        """The watermark of an event-time column, given by an expression."""
         return WatermarkSpec(rowtime_attribute, watermark_expression)
 
     def get_rowtime_attribute(self) -> str:
-        """Name of the column."""
+        """Name of the event-time column."""
         return self.rowtime_attribute
 
     def get_watermark_expression(self) -> ResolvedExpression:
-        """The watermark of a row."""
+        """Expression of the watermark after a row."""
         return self.watermark_expression
 
     def as_summary_string(self) -> str:

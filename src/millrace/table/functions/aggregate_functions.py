@@ -72,13 +72,13 @@ class ImperativeAggregateFunction(UserDefinedFunction, ABC):
 
     @_refusal
     def get_result_type(self) -> Declared:
-        """Type of the value, unless `udaf` or `udtaf` is given one."""
+        """Type of the value, used if `udaf` or `udtaf` is given no type."""
         raise JobDefinitionError(
             f"{type(self).__name__} has no method get_result_type(), and no result_type was given"
         )
 
     def get_accumulator_type(self) -> Declared | None:
-        """Type of the accumulator; it is not needed here."""
+        """Type of the accumulator; Millrace does not need this type."""
         return None
 
 

@@ -134,7 +134,9 @@ class DecimalSum0AggFunction(Sum0AggFunction):
 
 
 class FirstValueAggFunction(AggregateFunction):
-    """FIRST_VALUE(x): the first value that is not NULL. The accumulator has it, or nothing."""
+    """FIRST_VALUE(x): the first value that is not NULL. The accumulator has this value, or is
+    empty.
+    """
 
     def create_accumulator(self) -> list[Any]:
         return []
@@ -226,7 +228,7 @@ class ListAggWsWithRetractAggFunction(AggregateFunction):
 
 
 class MaxAggFunction(AggregateFunction):
-    """MAX(x); NULL if there are no values. The accumulator has the greatest value, or nothing."""
+    """MAX(x); NULL if there are no values. The accumulator has the greatest value, or is empty."""
 
     def create_accumulator(self) -> list[Any]:
         return []
