@@ -65,8 +65,7 @@ class FunctionStates:
             self._has_ttl = self._has_ttl or spec.expires != NONE
 
     def read(self, address: Address) -> dict[str, TypedValue]:
-        """All registered states of an address, for an invocation. A state without a value has an
-        empty one.
+        """All registered states of an address, for an invocation, including states without a value.
 
         Raises:
             StateError: the stored value has another type.

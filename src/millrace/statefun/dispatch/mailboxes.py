@@ -94,7 +94,9 @@ class Mailboxes:
         return Address(*self._ready.popleft())
 
     def sender(self, target: Address) -> PlainAddress | None:
-        """Sender of the first message of an address; None if an ingress sent it."""
+        """The address that has been ready longest. Called only if an address is ready: see
+        `has_ready`.
+        """
         return self._boxes[target].messages[0][2]
 
     def batch(self, target: Address, most: int, most_bytes: int | None = None) -> list[Message]:

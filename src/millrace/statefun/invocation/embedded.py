@@ -156,8 +156,8 @@ def _make_importable() -> None:
 
 
 class _Addresses(dict[PlainAddress, Any]):
-    """Cache of the SDK's addresses by plain addresses. The SDK's are immutable, so that invocations
-    can share them.
+    """Cache of the SDK's addresses by plain addresses. Addresses of the SDK are immutable, so that
+    invocations can share them.
     """
 
     def __init__(self, make: Any) -> None:
