@@ -64,8 +64,8 @@ class ObjectMessages:
         """Slots, and a message for each of them. They exclude all other messages."""
 
     def deliver(self, combine: Combining | None = None) -> Inbox | None:
-        """Send all messages. Returns those for own vertices, and None if there are none in any
-        task. All tasks call this at the same time.
+        """Send all messages. Returns the messages for own vertices, or None if no task has sent
+        any. All tasks call this at the same time.
 
         Raises:
             JobExecutionError: a message goes to a vertex that does not exist.

@@ -163,8 +163,9 @@ class BatchMessages:
         return slots
 
     def deliver(self) -> CombinedMessages | None:
-        """Send all messages. Returns those for the task's vertices, and None if there are none in
-        any task. All tasks call this at the same time."""
+        """Send all messages. Returns the messages for the task's vertices, or None if no task has
+        sent any. All tasks call this at the same time.
+        """
         kinds = self._exchange.all_gather(None if self._slots is None else self._slots.dtype.str)
         sent = [kind for kind in kinds if kind is not None]
         if not sent:

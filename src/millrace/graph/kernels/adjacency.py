@@ -26,7 +26,8 @@ _BITS = 32
 
 
 class View:
-    """A partition's vertices with other edges, and the exchange for their ghosts.
+    """A task's vertices with edges other than their out-edges, and the exchange with the tasks of
+    the other ends.
 
     Args:
         partition: the vertices.

@@ -39,7 +39,7 @@ class Shown(Enum):
 
     @property
     def needs_cover(self) -> bool:
-        """Whether the forests are those of the double cover."""
+        """Whether the forests belong to the double cover of the graph."""
         return self is not Shown.COMPONENTS
 
 
