@@ -111,7 +111,7 @@ class CsvParser:
         self._batch = []
 
     def go_back(self) -> None:
-        """Return the last batch, which is read again."""
+        """Go back to the start of the last batch, so that it is read again."""
         self._returned = self._batch + self._returned
         self._batch = []
 

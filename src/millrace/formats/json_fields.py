@@ -82,7 +82,7 @@ class FieldReading:
     each value."""
 
     def converted(self, values: list[Any]) -> list[Any]:
-        """Values of the column of these decoded values."""
+        """Values for the field's column, converted from decoded JSON values."""
         if self.convert_column is not None:
             return self.convert_column(values)
         convert = self.convert

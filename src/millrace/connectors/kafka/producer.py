@@ -104,8 +104,8 @@ class BatchProducer:
         self.check()
 
     def close(self, patience: float = 0.0) -> None:
-        """End the client and its threads. What it has not sent by then is dropped: later, it would
-        follow the records of a restarted job.
+        """End the client and its threads. Unsent messages are dropped, because they would arrive
+        behind the records of a restarted job.
 
         Args:
             patience: seconds in which it may send what waits.

@@ -38,9 +38,7 @@ def no_partitions(topic: str) -> list[int]:
 
 
 class KafkaTopicSelector(ABC):
-    """End the client and its threads. Unsent messages are dropped, because they would arrive behind
-    the records of a restarted job.
-    """
+    """Chooses the topic of each record."""
 
     @abstractmethod
     def apply(self, data: Any) -> str:

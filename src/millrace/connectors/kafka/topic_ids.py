@@ -43,10 +43,10 @@ def topic_ids(config: Mapping[str, Any], topics: Collection[str]) -> dict[str, s
 
 
 def require_same_topics(known: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Compare topic ids with the known ones.
+    """Check that no topic has another id than the known one.
 
     Raises:
-        RecreatedTopicError: that of a topic has changed.
+        RecreatedTopicError: the id of a topic has changed.
     """
     for topic, identity in now.items():
         if known.get(topic, identity) != identity:
