@@ -114,7 +114,7 @@ class DeltaSet:
 def raised(
     low_epochs: Mapping[SubtaskKey, int], entries: Iterable[DeltaEntry]
 ) -> dict[SubtaskKey, int]:
-    """Low epochs after the deltas in ``entries``."""
+    """The low epochs of subtasks, raised to the low epochs of newer deltas."""
     result = dict(low_epochs)
     for stage, subtask, delta in entries:
         key = stage, subtask

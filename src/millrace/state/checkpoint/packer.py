@@ -76,7 +76,9 @@ class Packer:
         return [p.packed for p in self._packings.values() if p.packed is not None]
 
     def taken(self, packed: list[Packed]) -> None:
-        """Note that ``packed`` are part of a checkpoint now, and go on with the next files."""
+        """Note that the files ``packed`` are part of a checkpoint now, and go on with the next
+        files.
+        """
         for tier, packing in list(self._packings.items()):
             if packing.packed in packed:
                 del self._packings[tier]

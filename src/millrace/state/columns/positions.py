@@ -183,7 +183,7 @@ class PositionSpace:
         return live
 
     def mark(self) -> None:
-        """Begin a new part of the open epoch, which `marked` then compares with."""
+        """Set a mark in the open epoch: `marked` then returns the states at this mark."""
         if not self._undo:
             return
         self._before_mark = self._log()

@@ -115,7 +115,7 @@ class RowLog(ColumnarTable):
         return rows[kept], owners[kept]
 
     def mark(self) -> None:
-        """Begin a new part of the open epoch, with which `former_rows_of` compares."""
+        """Set a mark in the open epoch: `former_rows_of` then returns the rows at this mark."""
         self.space.mark()
 
     def remove(self, rows: Positions) -> None:

@@ -75,7 +75,7 @@ class SlotTable(ColumnarTable):
         self.space.touch(slots)
 
     def mark(self) -> None:
-        """Begin a new part of the open epoch, with which ``space.marked()`` compares."""
+        """Set a mark in the open epoch: ``space.marked()`` then returns the states at this mark."""
         self.space.mark()
 
     def remove(self, slots: Positions) -> None:

@@ -100,7 +100,7 @@ class KeyPlace:
         return (lambda outer, _: outer) if index is None else (lambda outer, _: outer[index])
 
     def converting(self, convert: Convert | None) -> TableDeltaMap:
-        """Conversion of the stream's key in table deltas."""
+        """Table delta map that converts the stream's key."""
         if convert is None:
             return TableDeltaMap()
         found = convert if self.index is None else of_pair(self.index, convert)
