@@ -35,7 +35,9 @@ class LoopTail(Protocol):
         """Number of records that wait to be fed back."""
 
     def take(self, limit: int) -> tuple[list[Any], list[int] | None] | None:
-        """Take at most ``limit`` of these records, with their event times. None if none wait."""
+        """Take at most ``limit`` of the records to feed back, with their event times. None if none
+        wait.
+        """
 
 
 @dataclass

@@ -163,7 +163,7 @@ def encode_news(epoch: int, news: News) -> bytes:
 
 
 def decode_news(body: bytes) -> tuple[int, News]:
-    """Epoch and news."""
+    """The epoch number and the news in a message."""
     epoch, _, news = body.partition(b" ")
     return int(epoch), News(int(news))
 

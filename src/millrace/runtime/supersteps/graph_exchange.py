@@ -262,7 +262,7 @@ class GraphExchange(TaskExchange):
 
 
 def taken(column: Any, rows: Array) -> Any:
-    """The rows of a column of NumPy or Arrow."""
+    """The rows at some positions of a column of NumPy or Arrow."""
     if isinstance(column, np.ndarray):
         return column[rows]
     import pyarrow as pa
@@ -271,7 +271,7 @@ def taken(column: Any, rows: Array) -> Any:
 
 
 def joined(pieces: Sequence[Any]) -> Any:
-    """Columns of NumPy or Arrow, one after the other."""
+    """Columns of NumPy or Arrow, concatenated to one."""
     if isinstance(pieces[0], np.ndarray):
         return np.concatenate(pieces)
     import pyarrow as pa
