@@ -63,8 +63,9 @@ def leaves_lost_rows(sink: LogicalSink, modes: ChangelogModes) -> bool:
 
 @dataclass(frozen=True)
 class _Returns:
-    """Finds nodes whose changes come again: for each change of a lost epoch, the repeated one emits
-    a change with the same values in the columns that are fixed."""
+    """Finds nodes that repeat their changes after a failure: for each change of a lost epoch, the
+    repeated epoch emits a change with the same values in the fixed columns.
+    """
 
     modes: ChangelogModes
     known: dict[RelNode, Fixed | None] = field(default_factory=dict)

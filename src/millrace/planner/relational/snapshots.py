@@ -104,8 +104,9 @@ def _nameless(expression: ResolvedExpression) -> ResolvedExpression:
 
 
 def snapshot_side(join: Join) -> tuple[SnapshotSide, LogicalSnapshot] | None:
-    """The right side of a join above its LogicalSnapshot's input; None if there is no
-    LogicalSnapshot."""
+    """The part of a join's right side above its LogicalSnapshot, over the snapshot's input; None if
+    there is no LogicalSnapshot.
+    """
     rows = join.right
     columns = tuple(rows.field(index) for index in range(len(rows.row_type)))
     side = SnapshotSide(rows, columns, ()).lowest()
