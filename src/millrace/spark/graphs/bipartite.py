@@ -9,7 +9,9 @@ __all__ = ["full_projection", "simple_projection"]
 
 
 def simple_projection(edges: DataFrame, kept: str, through: str) -> DataFrame:
-    """Edges between the ``kept`` ends of edges with the same other end, ``through``."""
+    """Edges between vertices of the kind ``kept`` that have edges to the same vertex of the other
+    kind, ``through``.
+    """
     first = edges.select(F.col(through).alias("t"), F.col(kept).alias("source"), _as("value", "f0"))
     second = edges.select(
         F.col(through).alias("t"), F.col(kept).alias("target"), _as("value", "f1")
