@@ -69,7 +69,7 @@ class ErrorPolicy:
 
 
 def require_error_policy(policy: Any) -> ErrorPolicy:
-    """The policy itself.
+    """The policy itself, after a check.
 
     Raises:
         JobDefinitionError: the argument is not an `ErrorPolicy`.

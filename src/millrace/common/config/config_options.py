@@ -241,7 +241,7 @@ def _unquoted(part: str) -> str:
 
 
 def quoted_part(part: str, separators: str) -> str:
-    """A part of a list or map as text that `READERS` read as the same part.
+    """Text of one part of a list or map, quoted so that `READERS` read the same part from it.
 
     Example:
         >>> quoted_part("plain", ","), quoted_part("it's a, b", ",")

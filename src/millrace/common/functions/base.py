@@ -182,7 +182,7 @@ class ProcessFunction(Function, Generic[IN_contra, OUT_co]):
 
         @abstractmethod
         def timer_service(self) -> TimerService:
-            """The clocks; timers need a keyed stream."""
+            """Clocks and timers; timers need a keyed stream."""
 
         @abstractmethod
         def timestamp(self) -> int | None:

@@ -97,7 +97,7 @@ def _without_lists(key: Any) -> Any:
 
 
 def batched(getter: Getter) -> Callable[[list[Any]], list[Any]]:
-    """Function over a list of records, from one over a single record."""
+    """Function that applies the key function of one record to each record of a list."""
     if isinstance(getter, (FieldKey, PositionKey, CompositeKey)):
         return getter.batch
     return BatchKeys(getter)

@@ -40,7 +40,7 @@ class TimeWindow(Window):
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """The smallest window that holds both."""
+        """The smallest window that contains this window and another one."""
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     @staticmethod
