@@ -476,13 +476,13 @@ def test_conditions_have_no_state_of_their_own() -> None:
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).select(lambda match, time: 1),
-            "with the match; it takes others",
+            "with the match, but it takes other arguments",
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).flat_select(
                 times, timed_out_tag=ENDED, timeout_function=times
             ),
-            "with the partial match and the time when it was over; it takes others",
+            "with the partial match and the time at which it timed out, but it takes",
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).select(times, timed_out_tag=ENDED),
@@ -518,7 +518,7 @@ def test_conditions_have_no_state_of_their_own() -> None:
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).process(WithCollector()),
-            "define it as `def process_match(self, match, ctx)` and yield its records: there is no",
+            "define it as `def process_match(self, match, ctx)` and yield its records, because",
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).process(EndsWithCollector()),
@@ -539,7 +539,7 @@ def test_conditions_have_no_state_of_their_own() -> None:
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).select(Selects()),
-            "calls <Selects> with the match; it takes others",
+            "calls <Selects> with the match, but it takes other arguments",
         ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).select(

@@ -66,7 +66,10 @@ def test_a_type_without_rows_converts_nothing(type_info) -> None:
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(("Ann",), "1 fields, its declared type ROW.*has 2"), ("Ann", "declared as ROW.*is 'Ann'")],
+    [
+        (("Ann",), "1 fields, but its declared type ROW.*has 2"),
+        ("Ann", "declared as ROW.*is 'Ann'"),
+    ],
 )
 def test_what_does_not_fit_is_refused(value, message) -> None:
     with pytest.raises(SerializationError, match=message):

@@ -76,7 +76,7 @@ def test_a_running_job_notices(topics: Topics, wall_clock: Any) -> None:
             assert time.monotonic() < until
             time.sleep(0.02)
         recreate(topics, topic)
-        with pytest.raises(KafkaError, match=r"deleted and made anew|cannot (be )?read"):
+        with pytest.raises(KafkaError, match=r"deleted and created again|cannot (be )?read"):
             client.get_job_execution_result().result(60)
 
 

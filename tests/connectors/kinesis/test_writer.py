@@ -45,6 +45,6 @@ def test_the_time_of_requests_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     context = WriterContext(0, 1, "run")
     writer = KinesisWriter(sink._writing, context, away.sleep, away)
     writer.write(RowBatch(["a"]))
-    with pytest.raises(KinesisError, match="1 records were not taken by the Kinesis stream"):
+    with pytest.raises(KinesisError, match="1 records were not accepted by the Kinesis stream"):
         writer.flush(False)
     assert away.requests == 2
