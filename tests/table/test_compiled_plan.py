@@ -101,7 +101,7 @@ def test_statements(shop: TableEnvironment, tmp_path: Path, capsys: Any) -> None
     shop.get_config().set("table.plan.force-recompile", "true")
     shop.execute_sql(f"COMPILE PLAN '{file}' FOR {other}")
     assert (tmp_path / "plan.json").read_text() != kept
-    with pytest.raises(JobDefinitionError, match="plans are compiled of INSERT"):
+    with pytest.raises(JobDefinitionError, match="only INSERT statements can be compiled"):
         shop.compile_plan_sql("SELECT * FROM s")
 
 
@@ -153,7 +153,7 @@ doubled = udf(lambda n: n * 2, result_type=DataTypes.BIGINT())
         (lambda env: env.from_elements([("a", 1)], ["a", "b"]), "table of Python objects"),
         (
             lambda env: env.from_path("s").select(col("name"), doubled(col("id")).alias("n")),
-            "has no name here",
+            "has no name: name it with create_temporary_function",
         ),
     ],
 )
@@ -168,13 +168,13 @@ def test_other_tables_texts_and_modes(shop: TableEnvironment, tmp_path: Path) ->
     text = shop.compile_plan_sql(INSERT).as_json_string()
     later = fresh()
     later.execute_sql(files(tmp_path)[0].replace("id BIGINT", "id INT"))
-    with pytest.raises(JobDefinitionError, match="s has other columns than when"):
+    with pytest.raises(JobDefinitionError, match="columns of table .*s have changed since"):
         later.load_plan(PlanReference.from_json_string(text))
     batch = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     with pytest.raises(JobDefinitionError, match="compiled for a job over streams"):
         batch.load_plan(PlanReference.from_json_string(text))
     for other in ("", "[1]", "{}", json.dumps({**json.loads(text), "format": 99})):
-        with pytest.raises(JobDefinitionError, match="no plan"):
+        with pytest.raises(JobDefinitionError, match="not a compiled plan"):
             later.load_plan(PlanReference.from_json_string(other))
     with pytest.raises(JobDefinitionError, match="there is no plan in"):
         later.load_plan(PlanReference.from_file(tmp_path / "none.json"))
@@ -248,7 +248,7 @@ def test_models_of_a_plan_are_those_it_was_compiled_with(shop: TableEnvironment)
     with pytest.raises(JobDefinitionError, match=r"needs the model .*line, which is not there"):
         later.load_plan(PlanReference.from_json_string(text))
     later.execute_sql(LINE.replace("y BIGINT", "y DOUBLE"))
-    with pytest.raises(JobDefinitionError, match="line has other columns than when"):
+    with pytest.raises(JobDefinitionError, match="columns of model .*line have changed since"):
         later.load_plan(PlanReference.from_json_string(text))
     descriptor = (
         ModelDescriptor.for_model(Doubling())
@@ -257,5 +257,5 @@ def test_models_of_a_plan_are_those_it_was_compiled_with(shop: TableEnvironment)
         .build()
     )
     unnamed = shop.from_model(descriptor).predict(shop.from_path("s"), [col("id")])
-    with pytest.raises(JobDefinitionError, match="names its models, and one has no name"):
+    with pytest.raises(JobDefinitionError, match="but one model has no name"):
         unnamed.select(col("name"), col("y")).insert_into("t").compile_plan()

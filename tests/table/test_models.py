@@ -127,7 +127,7 @@ def test_a_catalog_in_a_file_keeps_models(t_env: TableEnvironment, tmp_path: Pat
     t_env.execute_sql(made)
     t_env.execute_sql("USE CATALOG kept")
     t_env.execute_sql(LINE.replace("TEMPORARY ", ""))
-    with pytest.raises(MillraceError, match="make it a temporary one"):
+    with pytest.raises(MillraceError, match="make it a temporary model"):
         t_env.create_model("m", described(Line(1.0), schema(x="DOUBLE"), schema(y="DOUBLE")))
     again = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     again.execute_sql(made)
@@ -186,7 +186,7 @@ def test_what_is_refused(t_env: TableEnvironment) -> None:
         model.predict(table, ["s", "x"])
     with pytest.raises(JobDefinitionError, match="no column 'z'"):
         model.predict(table, ["z"])
-    with pytest.raises(JobDefinitionError, match=r"no options, and got a"):
+    with pytest.raises(JobDefinitionError, match=r"takes no options, got a"):
         model.predict(table, ["x"], {"a": "b"})
     with pytest.raises(JobDefinitionError, match=r"has a method predict\(\)"):
         t_env.from_model(described(object(), schema(x="DOUBLE"), schema(y="DOUBLE")))
@@ -311,7 +311,7 @@ def test_a_model_is_altered(t_env: TableEnvironment) -> None:
     for wrong, words in (
         ("ALTER MODEL line SET ('version' = 'x')", "no model.*line"),
         ("ALTER MODEL slope RESET ('provider')", "'provider' of a model cannot be reset"),
-        ("ALTER MODEL slope RENAME TO elsewhere.slope", "stays in its database"),
+        ("ALTER MODEL slope RENAME TO elsewhere.slope", "cannot move to another database"),
         ("ALTER MODEL slope RENAME TO slope", "already"),
     ):
         with pytest.raises(JobDefinitionError, match=words):

@@ -30,7 +30,7 @@ def test_a_schema_prints_as_sql() -> None:
 
 def test_two_columns_of_one_name_are_refused() -> None:
     builder = Schema.new_builder().column("a", "INT").column("a", "INT")
-    with pytest.raises(JobDefinitionError, match="two columns are called 'a'"):
+    with pytest.raises(JobDefinitionError, match="two columns have the name 'a'"):
         builder.build()
 
 

@@ -110,9 +110,9 @@ def test_types_that_only_the_schema_knows(t_env: StreamTableEnvironment) -> None
     stream = env_of(t_env).from_collection([{"a": 1, "b": "x"}, {"b": "y", "a": 2}])
     schema = Schema.new_builder().column("b", "STRING").column("a", "INT").build()
     assert rows(t_env.from_data_stream(stream, schema)) == [("x", 1), ("y", 2)]
-    with pytest.raises(JobDefinitionError, match="types of the stream's columns are not known"):
+    with pytest.raises(JobDefinitionError, match="types of the stream's columns are unknown"):
         t_env.from_data_stream(stream)
-    with pytest.raises(JobDefinitionError, match="types of the stream's columns are not known"):
+    with pytest.raises(JobDefinitionError, match="types of the stream's columns are unknown"):
         t_env.from_data_stream(stream, col("a"))
 
 

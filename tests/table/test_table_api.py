@@ -467,7 +467,7 @@ def test_constants(batch_env: TableEnvironment) -> None:
     ("wrong", "words"),
     [
         (lambda o, p: o.select(col("amuont")), "column 'amuont'.*did you mean 'amount'"),
-        (lambda o, p: o.select(o.id, o.id), "two columns would be called 'id'.*alias"),
+        (lambda o, p: o.select(o.id, o.id), "two columns would have the name 'id'.*alias"),
         (lambda o, p: o.select(with_columns("idd")), "no column 'idd'.*did you mean 'id'"),
         (lambda o, p: o.select(with_columns(range_("ts", "id"))), "'ts' is behind 'id'"),
         (lambda o, p: o.select(with_columns(9)), "no column 9 of 6"),
@@ -495,7 +495,7 @@ def test_constants(batch_env: TableEnvironment) -> None:
         (lambda o, p: Session.with_gap(row_interval(3)).on(o.ts).alias("w"), "gap of a session"),
         (
             lambda o, p: Slide.over(row_interval(3)).every(lit(1).hours).on(o.ts).alias("w"),
-            "both are row_interval",
+            "its slide are row_interval",
         ),
         (
             lambda o, p: (
@@ -507,8 +507,8 @@ def test_constants(batch_env: TableEnvironment) -> None:
         ),
         (lambda o, p: o.select(o.who.sum.over("w")), "no window called 'w'|SUM does not take"),
         (lambda o, p: o.fetch(-1), "whole number from 0"),
-        (lambda o, p: o.select(lit(object())), "is no constant"),
-        (lambda o, p: o.select(o.id.distinct), "no call of an aggregate"),
+        (lambda o, p: o.select(lit(object())), "cannot be a constant"),
+        (lambda o, p: o.select(o.id.distinct), "not a call of an aggregate"),
         (lambda o, p: o.select(call("NO_SUCH", o.id)), "no function called 'NO_SUCH'"),
         (lambda o, p: o.union_all(p), "6 and 3 columns"),
         (lambda o, p: o.select(lit(datetime(2024, 1, 1, tzinfo=UTC))), "time zone"),
@@ -534,7 +534,7 @@ def test_what_python_looks_for_is_no_column(orders: Table) -> None:
     assert copy.copy(orders).node is orders.node
     with pytest.raises(AttributeError, match=r"no method amuont.*did you mean 'amount'"):
         _ = orders.amuont
-    with pytest.raises(TypeError, match="no rows before it is run"):
+    with pytest.raises(TypeError, match="no rows before its query runs"):
         list(orders)
     with pytest.raises(TypeError, match="no elements"):
         list(col("a"))  # type: ignore[call-overload]

@@ -17,7 +17,7 @@ def test_an_unknown_option_is_told_the_nearest() -> None:
 def test_a_wrong_value_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="soon"):
         TableConfig().set("table.exec.state.ttl", "soon")
-    with pytest.raises(ConfigurationError, match="there is no zone 'Europe/Nowhere'"):
+    with pytest.raises(ConfigurationError, match="the zone 'Europe/Nowhere' is unknown"):
         TableConfig().set_local_timezone("Europe/Nowhere")
 
 

@@ -73,7 +73,7 @@ def test_elements_of_different_lengths(t_env: TableEnvironment, element: object)
 
 
 def test_no_elements_have_no_types(t_env: TableEnvironment) -> None:
-    with pytest.raises(JobDefinitionError, match="cannot tell types of no elements"):
+    with pytest.raises(JobDefinitionError, match="cannot infer types without elements"):
         t_env.from_elements([])
 
 

@@ -307,13 +307,13 @@ REFUSED: dict[str, tuple[Attempt, str]] = {
     ),
     "no time of its own": (
         lambda t: t.from_path("rates").create_temporal_table_function("rate", "currency"),
-        "'rate' is no time attribute",
+        "'rate' is not a time attribute",
     ),
     "time that was computed": (
         lambda t: t.sql_query(
             "SELECT currency, r_ts + INTERVAL '1' DAY AS r_ts FROM rates"
         ).create_temporal_table_function("r_ts", "currency"),
-        "'r_ts' is no time attribute",
+        "'r_ts' is not a time attribute",
     ),
     "unknown column": (
         lambda t: t.from_path("rates").create_temporal_table_function("r_ts", "curency"),

@@ -35,7 +35,9 @@ def with_selections_expanded(node: exp.Expr, columns: Sequence[str]) -> list[exp
     if isinstance(node, ColumnSelection):
         return [column_node(name) for name in _chosen(node, columns)]
     if isinstance(node, ColumnRange):
-        raise JobDefinitionError("range_() stands inside with_columns() or without_columns()")
+        raise JobDefinitionError(
+            "range_() is allowed only inside with_columns() or without_columns()"
+        )
     _expand_arguments(node, columns)
     return [node]
 
@@ -71,7 +73,7 @@ def _names(part: Any, columns: Sequence[str]) -> Iterator[str]:
     elif isinstance(node, ColumnRange):
         first, last = (_position(each, columns) for each in (node.this, node.expression))
         if first > last:
-            raise JobDefinitionError(f"range_(): {columns[first]!r} is behind {columns[last]!r}")
+            raise JobDefinitionError(f"range_(): {columns[first]!r} comes after {columns[last]!r}")
         yield from columns[first : last + 1]
     elif isinstance(node, ColumnSelection):
         yield from _chosen(node, columns)
@@ -85,7 +87,10 @@ def _names(part: Any, columns: Sequence[str]) -> Iterator[str]:
 def _position(column: Any, columns: Sequence[str]) -> int:
     if isinstance(column, int):
         if not 1 <= column <= len(columns):
-            raise JobDefinitionError(f"there is no column {column} of {len(columns)}, from 1")
+            raise JobDefinitionError(
+                f"there is no column {column}: positions are numbers from 1, and the table has "
+                f"{len(columns)} columns"
+            )
         return column - 1
     if column not in columns:
         hint = did_you_mean(str(column), columns)
@@ -102,4 +107,6 @@ def no_such_column(name: str, columns: Sequence[str]) -> str:
     """
     known = ", ".join(columns)
     hint = did_you_mean(name, columns)
-    return f"a table has no method {name}(), this one no such column: {known}{hint}"
+    return (
+        f"a table has no method {name}(), and this table has no column of this name: {known}{hint}"
+    )

@@ -76,12 +76,14 @@ class CompiledPlan:
         try:
             written = json.loads(reference.json())
         except ValueError as error:
-            raise JobDefinitionError(f"this is no plan: {error}") from error
+            raise JobDefinitionError(f"the text is not a compiled plan: {error}") from error
         if not isinstance(written, dict) or written.get("format") != _FORMAT:
-            raise JobDefinitionError("this is no plan, or one of another version")
+            raise JobDefinitionError(
+                "the text is not a compiled plan, or the plan was written by an unknown version"
+            )
         if written.get("streaming") != session.streaming:
             mode = "in batch mode" if session.streaming else "over streams"
-            raise JobDefinitionError(f"this plan was compiled for a job {mode}")
+            raise JobDefinitionError(f"the plan was compiled for a job {mode}")
         roots = plan_of(written, _SessionObjects(session))
         return CompiledPlan(session, _sinks(roots), str(written.get("version")))
 
@@ -148,7 +150,7 @@ def compiled_into(
 def _sinks(roots: Sequence[RelNode]) -> list[LogicalSink]:
     sinks = [root for root in roots if isinstance(root, LogicalSink)]
     if not sinks or len(sinks) != len(roots):
-        raise JobDefinitionError("a plan is of inserts")
+        raise JobDefinitionError("only INSERT statements can be compiled to a plan")
     return sinks
 
 
@@ -165,8 +167,8 @@ class _SessionObjects:
         if temporary:
             return False
         raise JobDefinitionError(
-            "a plan in a file cannot have a table of Python objects or of a stream: name it with "
-            "create_temporary_view or create_temporary_table"
+            "a plan in a file cannot contain a table of Python objects or of a stream: name "
+            "the table with create_temporary_view or create_temporary_table"
         )
 
     def table_of(self, path: tuple[str, ...], definition: ResolvedTable | None) -> ResolvedTable:
@@ -177,11 +179,11 @@ class _SessionObjects:
         if found is None and definition is not None:
             return replace(definition, source=ConnectorAccess())
         if not isinstance(found, ResolvedTable):
-            raise JobDefinitionError(f"the plan needs the table {name}, which is not there")
+            raise JobDefinitionError(f"the plan needs the table {name}, which does not exist")
         if definition is not None and found.columns != definition.columns:
             raise JobDefinitionError(
-                f"the table {name} has other columns than when the plan was compiled: give it "
-                "those again, or compile the statement anew"
+                f"the columns of table {name} have changed since the plan was compiled: "
+                "restore them, or compile the statement again"
             )
         return found
 
@@ -189,11 +191,11 @@ class _SessionObjects:
         name = ".".join(model.path)
         if model.path[-1].startswith(ANONYMOUS):
             raise JobDefinitionError(
-                "a plan in a file names its models, and one has no name here: give it one with "
-                "create_model or create_temporary_model, and take it by that"
+                "a plan in a file refers to models by name, but one model has no name: name "
+                "it with create_model or create_temporary_model, and use it by this name"
             )
         if self._session.reader.resolve_model(model.path) is None:
-            raise JobDefinitionError(f"the model {name} of the plan is not there any more")
+            raise JobDefinitionError(f"the model {name} of the plan no longer exists")
         return model.path
 
     def model_of(
@@ -201,24 +203,24 @@ class _SessionObjects:
     ) -> ResolvedModel:
         name, found = ".".join(path), self._session.reader.resolve_model(path)
         if found is None:
-            raise JobDefinitionError(f"the plan needs the model {name}, which is not there")
+            raise JobDefinitionError(f"the plan needs the model {name}, which does not exist")
         if (found.input_type, found.output_type) != (input_type, output_type):
             raise JobDefinitionError(
-                f"the model {name} has other columns than when the plan was compiled: give it "
-                "those again, or compile the statement anew"
+                f"the columns of model {name} have changed since the plan was compiled: "
+                "restore them, or compile the statement again"
             )
         return found
 
     def written_function(self, function: FunctionDefinition) -> str:
         if self._session.reader.resolve_function((function.name,)) is not function:
             raise JobDefinitionError(
-                f"a plan in a file names its functions, and {function.name} has no name here: "
-                "give it one with create_temporary_function, and call it by that"
+                f"a plan in a file refers to functions by name, but {function.name} has no "
+                "name: name it with create_temporary_function, and call it by this name"
             )
         return function.name
 
     def function_of(self, name: str) -> FunctionDefinition:
         found = self._session.reader.resolve_function((name,))
         if found is None:
-            raise JobDefinitionError(f"the plan calls the function {name}, which is not there")
+            raise JobDefinitionError(f"the plan calls the function {name}, which does not exist")
         return found

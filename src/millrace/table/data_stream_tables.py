@@ -28,8 +28,8 @@ from millrace.table.table_session import TableSession
 __all__ = ["declared_rows", "schema_of_fields", "stream_rows"]
 
 _UNKNOWN = (
-    "the types of the stream's columns are not known: give from_data_stream() a Schema, or the "
-    "stream a type, as in map(f, output_type=Types.ROW([Types.LONG()]))"
+    "the types of the stream's columns are unknown: pass a Schema to from_data_stream(), or "
+    "declare the stream's type, as in map(f, output_type=Types.ROW([Types.LONG()]))"
 )
 
 
@@ -104,8 +104,8 @@ def _check_names(known: Mapping[str, LogicalType], declared: Schema) -> None:
     for name in _physical(declared):
         if known and name not in known:
             raise JobDefinitionError(
-                f"the schema declares a column {name!r}, and the stream's records have the fields "
-                f"{', '.join(known)}{did_you_mean(name, known)}"
+                f"the schema declares a column {name!r}, but the stream's records have the "
+                f"fields {', '.join(known)}{did_you_mean(name, known)}"
             )
 
 
@@ -147,7 +147,7 @@ def schema_of_fields(stream: DataStream[Any], fields: Sequence[Any]) -> Schema:
     names = [_named(node) for node in nodes if not isinstance(node, WindowProperty)]
     by_name = all(old in dict(known) for old, _ in names)
     if len(names) > len(known):
-        raise JobDefinitionError(f"there are {len(names)} names for {len(known)} columns")
+        raise JobDefinitionError(f"{len(names)} names were given for {len(known)} columns")
     position = 0
     for node in nodes:
         if isinstance(node, WindowProperty):

@@ -54,7 +54,7 @@ def elements_table(
 def _inferred(elements: list[Any], names: Any) -> RowType:
     if not elements:
         raise JobDefinitionError(
-            "from_elements() cannot tell types of no elements; give it a schema, a DataTypes.ROW"
+            "from_elements() cannot infer types without elements; give it a schema, a DataTypes.ROW"
         )
     first = elements[0]
     if isinstance(first, Mapping):
@@ -69,7 +69,7 @@ def _inferred(elements: list[Any], names: Any) -> RowType:
         found, columns = list(names or ["_1"]), [elements]
     if len(found) != len(columns):
         raise JobDefinitionError(
-            f"{len(found)} names for {len(columns)} columns: {', '.join(found)}"
+            f"{len(found)} names were given for {len(columns)} columns: {', '.join(found)}"
         )
     pairs = zip(found, columns, strict=True)
     return RowType(tuple(RowField(name, _type_of(name, column)) for name, column in pairs))
@@ -86,8 +86,8 @@ def _check_lengths(elements: Sequence[Any], length: int) -> None:
     for number, each in enumerate(elements, start=1):
         if not isinstance(each, (Row, tuple, list)) or len(each) != length:
             raise JobDefinitionError(
-                f"element {number} is {repr(each)[:_SHOWN]}, and the first one is a row of "
-                f"{length} columns"
+                f"element {number} is {repr(each)[:_SHOWN]}, but the first element is a row "
+                f"of {length} columns"
             )
 
 
@@ -148,7 +148,7 @@ def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
     found = _TYPES.get(type(first))
     if found is None:
         raise JobDefinitionError(
-            f"column {name!r}: no type is known of {first!r}; give from_elements() a schema"
+            f"column {name!r}: the type of {first!r} is unknown; give from_elements() a schema"
         )
     return found
 

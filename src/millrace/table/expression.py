@@ -133,7 +133,7 @@ class Expression(
         return self.at(index)
 
     def __iter__(self) -> object:
-        raise TypeError("an expression has no elements before rows are there")
+        raise TypeError("an expression has no elements before the query runs")
 
     def __str__(self) -> str:
         try:

@@ -42,12 +42,14 @@ def frame_batch(
     kinds = [each for each in given if isinstance(each, LogicalType)]
     if kinds:
         if len(kinds) != len(found):
-            raise JobDefinitionError(f"{len(kinds)} types for {len(found)} columns")
+            raise JobDefinitionError(f"{len(kinds)} types were given for {len(found)} columns")
         row_type = RowType.of(*zip(found.names, kinds, strict=True))
         return row_type, ColumnConversion(row_type)(ColumnBatch(whole)).data
     names = list(map(str, given))
     if len(names) != len(found):
-        raise JobDefinitionError(f"{len(names)} names for {len(found)} columns: {', '.join(names)}")
+        raise JobDefinitionError(
+            f"{len(names)} names were given for {len(found)} columns: {', '.join(names)}"
+        )
     row_type = RowType(
         tuple(RowField(name, each.type) for name, each in zip(names, found.fields, strict=True))
     )
@@ -62,8 +64,8 @@ def _one_batch(data: Any) -> pyarrow.RecordBatch:
     if not isinstance(data, pa.Table):
         if not hasattr(data, "__arrow_c_stream__"):
             raise JobDefinitionError(
-                "from_arrow() takes a pyarrow.Table, RecordBatch or RecordBatchReader, or what has "
-                f"__arrow_c_stream__(), not {type(data).__qualname__}"
+                "from_arrow() takes a pyarrow.Table, RecordBatch or RecordBatchReader, or "
+                f"an object with __arrow_c_stream__(), not {type(data).__qualname__}"
             )
         data = pa.table(data)
     batches = data.combine_chunks().to_batches()

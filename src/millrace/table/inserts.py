@@ -98,7 +98,7 @@ def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable
     """
     table = session.reader.resolve_table(path)
     if isinstance(table, ResolvedView):
-        raise CatalogError(f"{'.'.join(path)} is a view: rows are inserted into tables only")
+        raise CatalogError(f"{'.'.join(path)} is a view: rows can be inserted into tables only")
     if not isinstance(table, ResolvedTable):
         raise not_found("table", ".".join(path), session.reader.names(NameKind.TABLE))
     return table
@@ -123,7 +123,7 @@ def arranged(
             raise not_found("column", name, wanted.names)
     twice = [name for place, name in enumerate(columns) if name in columns[:place]]
     if twice:
-        raise CatalogError(f"the column {twice[0]!r} is written twice", table.path[-1])
+        raise CatalogError(f"the column {twice[0]!r} is written more than once", table.path[-1])
     given = list(columns) or [name for name in wanted.names if name not in static]
     if len(given) != len(node.row_type):
         raise _misfit(node, table, f"{len(node.row_type)} columns for {len(given)}")
@@ -136,7 +136,7 @@ def arranged(
             source = ValueLiteral(text, LITERAL)
         else:
             if not field.type.is_nullable:
-                raise _misfit(node, table, f"nothing for {field.name}, which is NOT NULL")
+                raise _misfit(node, table, f"no value for {field.name}, which is NOT NULL")
             source = ValueLiteral(None, field.type)
         made.append(_as(source, field.type, field.name, node, table, field.name in static))
     if [str(each) for each in made] == [str(node.field(i)) for i in range(len(node.row_type))] and (

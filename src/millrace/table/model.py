@@ -68,7 +68,7 @@ class Model:
             JobDefinitionError: there is no such column, or a type does not fit.
         """
         if options:
-            raise JobDefinitionError(f"predict() has no options, and got {', '.join(options)}")
+            raise JobDefinitionError(f"predict() takes no options, got {', '.join(options)}")
         names = [_name(each) for each in input_columns]
         for name in names:
             if name not in input_table.node.row_type.names:

@@ -144,7 +144,7 @@ class OperationTreeBuilder:
         rows = self._value_type(node)
         if not isinstance(rows, ArrayType) or not isinstance(rows.element_type, RowType):
             raise JobDefinitionError(
-                f"flat_aggregate() takes a function that udtaf() has made, not {call}"
+                f"flat_aggregate() takes a function made by udtaf(), not {call}"
             )
         made = list(names or self._beside(keys, rows.element_type.names))
         chosen = self._expanded_over(fields, keys, window, made)
@@ -237,8 +237,8 @@ class OperationTreeBuilder:
         twice = [name for name in right.row_type.names if name in names]
         if twice:
             raise JobDefinitionError(
-                f"both tables of the join have columns {', '.join(map(repr, twice))}: give those "
-                "of one table other names, by rename_columns() or alias()"
+                f"both tables of the join have columns {', '.join(map(repr, twice))}: "
+                "rename the columns of one table with rename_columns() or alias()"
             )
         return self._joined(_relation(right), kind, condition)
 
@@ -253,8 +253,9 @@ class OperationTreeBuilder:
         twice = [name for name in joined.right.row_type.names if name in columns]
         if twice:
             raise JobDefinitionError(
-                f"the function and the table both have columns {', '.join(map(repr, twice))}: "
-                "give those of the function other names, by alias()"
+                "the function and the table both have columns "
+                f"{', '.join(map(repr, twice))}: rename the columns of the function with "
+                "alias()"
             )
         return joined
 
@@ -287,7 +288,9 @@ class OperationTreeBuilder:
         """The first columns under other names."""
         columns = self._rows.row_type.names
         if len(names) > len(columns):
-            raise JobDefinitionError(f"alias() names {len(names)} columns of {len(columns)}")
+            raise JobDefinitionError(
+                f"alias() has {len(names)} names, but there are {len(columns)} columns"
+            )
         return self._with_names(dict(zip(columns, names, strict=False)))
 
     def with_renamed_columns(self, fields: Fields) -> RelNode:
@@ -374,8 +377,7 @@ class OperationTreeBuilder:
             for name in columns if isinstance(item, exp.Star) else (_name(item),):
                 if name in names:
                     raise JobDefinitionError(
-                        f"two columns would be called {name!r}: give one of them another name "
-                        "by alias()"
+                        f"two columns would have the name {name!r}: rename one of them with alias()"
                     )
                 names.add(name)
         return items
@@ -444,8 +446,9 @@ def _copy(field: Any) -> exp.Expr:
     """
     if isinstance(field, str):
         raise JobDefinitionError(
-            f"an expression is expected, not the text {field!r}: col({field!r}) is a column, "
-            f"lit({field!r}) the constant, call_sql({field!r}) an expression in SQL"
+            f"an expression is expected, not the text {field!r}: col({field!r}) is a "
+            f"column, lit({field!r}) is a constant, call_sql({field!r}) is an expression in "
+            "SQL"
         )
     node = field if isinstance(field, exp.Expression) else node_of(field)
     return node.copy()
@@ -465,7 +468,7 @@ def _written_name(node: exp.Expr) -> str | None:
 def _name(node: exp.Expr) -> str:
     found = _written_name(node)
     if found is None:
-        raise JobDefinitionError(f"this takes columns, not {node}")
+        raise JobDefinitionError(f"only columns are allowed, not {node}")
     return found
 
 
@@ -484,7 +487,7 @@ def _property(node: exp.Expr, window: GroupWindow | None) -> exp.Expr | None:
     names = names_of(node.this)
     if window is None or names != (window.name,):
         shown = ".".join(names or ("?",))
-        raise JobDefinitionError(f"there is no window called {shown!r} here")
+        raise JobDefinitionError(f"there is no window called {shown!r}")
     return call_node(f"{window.call.name}_{node.args['kind']}", window.call.arguments)
 
 

@@ -67,8 +67,8 @@ class FilePlanReference(PlanReference):
             system.publish(location, [text.encode()], exclusive=True)
         except FileExistsError:
             raise JobDefinitionError(
-                f"there is a plan in {self.path} already, whose state a new one might not go on "
-                "with: say IF NOT EXISTS (ignore_if_exists), or take another file"
+                f"there is a plan in {self.path} already, and a new plan might not be able "
+                "to use its state: use IF NOT EXISTS (ignore_if_exists), or another file"
             ) from None
 
     def json(self) -> str:

@@ -37,7 +37,7 @@ def called_rows(session: TableSession, function: Any, arguments: Sequence[Any]) 
     """
     if isinstance(function, type):
         raise JobDefinitionError(
-            f"a process table function is an object: write udptf({function.__name__}())"
+            f"a process table function must be wrapped: write udptf({function.__name__}())"
         )
     given = [nodes.DefaultValue() if each is None else node_of(each) for each in arguments]
     if isinstance(function, UserDefinedFunctionWrapper):
@@ -46,7 +46,8 @@ def called_rows(session: TableSession, function: Any, arguments: Sequence[Any]) 
         call = call_node(function, given)
     else:
         raise JobDefinitionError(
-            f"process() takes what udptf() has made, or the name of one, not {function!r}"
+            "process() takes a function made by udptf(), or the name of such a function, "
+            f"not {function!r}"
         )
     source = exp.From(this=nodes.TableFunctionCall(this=call))
     return session.bind_query(exp.Select(expressions=[exp.Star()], from_=source), "")

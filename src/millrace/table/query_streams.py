@@ -120,7 +120,9 @@ class _Target:
         }
         metadata = [place for place, each in enumerate(targets) if _is_rowtime(each)]
         if len(metadata) > 1:
-            raise JobDefinitionError("a stream has one event time: declare one column of metadata")
+            raise JobDefinitionError(
+                "a stream has one event time: declare only one metadata column"
+            )
         columns, times = [], []
         for place, (name, target) in enumerate(zip(names, targets, strict=True)):
             columns.append(_cast_column(name, target))
@@ -168,7 +170,8 @@ def _is_rowtime(column: UnresolvedColumn) -> bool:
     key = column.metadata_key or column.name
     if key != _ROWTIME:
         raise JobDefinitionError(
-            f"a stream has the metadata {_ROWTIME!r} only: {column.name!r} is declared FROM {key!r}"
+            f"the only metadata of a stream is {_ROWTIME!r}: {column.name!r} is declared "
+            f"FROM {key!r}"
         )
     return True
 

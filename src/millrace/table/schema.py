@@ -170,7 +170,7 @@ class Schema:
         def with_comment(self, comment: str) -> Schema.Builder:
             """Set the comment of the last column."""
             if not self._columns:
-                raise JobDefinitionError("with_comment() goes behind the column that it is about")
+                raise JobDefinitionError("with_comment() must follow the column that it describes")
             from dataclasses import replace
 
             self._columns[-1] = replace(self._columns[-1], comment=comment)
@@ -179,7 +179,7 @@ class Schema:
         def watermark(self, column_name: str, watermark_expr: str) -> Schema.Builder:
             """Make a column the event time, with an SQL expression for its watermark."""
             if self._watermark is not None:
-                raise JobDefinitionError("a table has one watermark at most")
+                raise JobDefinitionError("a table can have only one watermark")
             self._watermark = UnresolvedWatermark(column_name, str(watermark_expr))
             return self
 
@@ -190,7 +190,7 @@ class Schema:
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
             """Set the primary key, with a name for the constraint."""
             if self._key is not None:
-                raise JobDefinitionError("a table has one primary key at most")
+                raise JobDefinitionError("a table can have only one primary key")
             name = "" if constraint_name.startswith("PK_") else constraint_name
             self._key = UnresolvedKey(column_names, name)
             return self
@@ -241,7 +241,7 @@ def checked(schema: Schema) -> Schema:
     names = schema.names
     for position, name in enumerate(names):
         if name in names[:position]:
-            raise CatalogError(f"two columns are called {name!r}", name)
+            raise CatalogError(f"two columns have the name {name!r}", name)
     key = schema.primary_key
     for name in () if key is None else key.columns:
         if names and name not in names:  # without columns they are those of a query

@@ -70,8 +70,8 @@ class SessionJobs:
             )
         if not clients:
             raise JobDefinitionError(
-                f"no job with the id {id!r} runs in this session; SHOW JOBS lists its jobs, and "
-                "'millrace list' those of other processes"
+                f"no job with the id {id!r} runs in this session; SHOW JOBS lists the "
+                "session's jobs, and 'millrace list' lists jobs of other processes"
             )
         return clients[0]
 

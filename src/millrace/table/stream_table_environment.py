@@ -106,7 +106,8 @@ class StreamTableEnvironment(TableEnvironment):
         mode = changelog_mode or ChangelogMode.all()
         if mode == ChangelogMode.upsert():
             raise JobDefinitionError(
-                "a stream of upserts cannot become a table here: give the rows before updates, too"
+                "a stream of upserts cannot become a table: include the rows before updates "
+                "(UPDATE_BEFORE)"
             )
         rows = stream_rows(self._session, data_stream, schema, mode.kinds)
         return Table(self._session, rows)
@@ -193,8 +194,8 @@ class StreamTableEnvironment(TableEnvironment):
         modes = ChangelogModes([node], self._session.streaming)
         if not modes.insert_only(node):
             raise JobDefinitionError(
-                "the query updates rows, which a stream of inserts cannot say; take "
-                "to_changelog_stream(), whose rows have their kinds"
+                "the query updates rows, but a stream of inserts cannot represent updates; "
+                "use to_changelog_stream(), whose rows have row kinds"
             )
 
 

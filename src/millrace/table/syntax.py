@@ -85,8 +85,9 @@ def literal_node(value: Any) -> exp.Expr:
             found: exp.Expr = made(value)
             return found
     raise JobDefinitionError(
-        f"{value!r} of type {type(value).__name__} is no constant: lit() takes None, bool, int, "
-        "float, Decimal, str, bytes, date, time, datetime, timedelta, tuple, list and dict"
+        f"{value!r} of type {type(value).__name__} cannot be a constant: lit() takes None, "
+        "bool, int, float, Decimal, str, bytes, date, time, datetime, timedelta, tuple, "
+        "list and dict"
     )
 
 
@@ -114,7 +115,7 @@ def _fraction(value: datetime | time) -> str:
 def _timestamp(value: datetime) -> exp.Expr:
     if value.tzinfo is not None:
         raise JobDefinitionError(
-            f"{value!r} has a time zone; a constant TIMESTAMP has none: take it off by "
+            f"{value!r} has a time zone, but a constant TIMESTAMP has none: remove it by "
             "replace(tzinfo=None), or write to_timestamp_ltz()"
         )
     text = f"{value:%Y-%m-%d %H:%M:%S}{_fraction(value)}"

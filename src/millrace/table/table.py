@@ -93,7 +93,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         return f"<Table ({columns}){'' if ends(self.node) else ', a stream'}>"
 
     def __iter__(self) -> Any:
-        raise TypeError("a table has no rows before it is run: table.execute().collect()")
+        raise TypeError("a table has no rows before its query runs: use table.execute().collect()")
 
     # -- columns -----------------------------------------------------------------------
 

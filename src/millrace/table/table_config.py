@@ -145,7 +145,9 @@ class TableConfig:
             ConfigurationError: the dialect is not Flink's.
         """
         if sql_dialect is not SqlDialect.DEFAULT:
-            raise ConfigurationError(f"statements are Flink SQL; there is no {sql_dialect}")
+            raise ConfigurationError(
+                f"the only SQL dialect is Flink SQL; {sql_dialect} is not supported"
+            )
 
     def to_map(self) -> dict[str, str]:
         """All set options, sorted by key."""
@@ -163,8 +165,8 @@ def _require_zone(name: str) -> None:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):
         raise ConfigurationError(
-            f"table.local-time-zone: there is no zone {name!r}; name one like 'Europe/Berlin' "
-            "or 'GMT-08:00' (of whole hours)"
+            f"table.local-time-zone: the zone {name!r} is unknown; use a name such as "
+            "'Europe/Berlin' or 'GMT-08:00' (whole hours only)"
         ) from None
 
 

@@ -46,7 +46,7 @@ class TableSchema:
     def __init__(self, field_names: Sequence[str], data_types: Sequence[LogicalType | str]) -> None:
         if len(field_names) != len(data_types):
             raise JobDefinitionError(
-                f"a schema of {len(field_names)} names has {len(data_types)} types"
+                f"a schema with {len(field_names)} names has {len(data_types)} types"
             )
         pairs = zip(field_names, map(declared_type, data_types), strict=True)
         object.__setattr__(self, "row_type", RowType.of(*pairs))
@@ -90,7 +90,7 @@ class TableSchema:
         """Type of the column with a name, or at a position from 0; None if there is none."""
         kinds = dict(enumerate(self.row_type.children()))
         if not isinstance(field, (int, str)):
-            raise ColumnReferenceError(f"a column has a name and a number, which {field!r} is not")
+            raise ColumnReferenceError(f"a column is a name and a type, but got {field!r}")
         by_name = dict(zip(self.row_type.names, kinds.values(), strict=True))
         return by_name.get(field) if isinstance(field, str) else kinds.get(field)
 

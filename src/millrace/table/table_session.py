@@ -95,8 +95,9 @@ class TableSession:
             mode = RuntimeExecutionMode[own.get(options.RUNTIME_MODE)]
         if mode is RuntimeExecutionMode.AUTOMATIC:
             raise ConfigurationError(
-                f"{options.RUNTIME_MODE.key} is AUTOMATIC, which tables do not have: a query has "
-                "another plan over streams than in batch mode. Set STREAMING or BATCH"
+                f"{options.RUNTIME_MODE.key} is AUTOMATIC, which tables do not support: a "
+                "query has different plans for streams and for batch mode. Set STREAMING or "
+                "BATCH"
             )
         return mode
 

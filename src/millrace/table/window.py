@@ -61,8 +61,9 @@ def _named(name: str, function: str, time: Expression, *spans: Expression) -> Gr
         slide, size = counts[0], counts[-1]
         if slide is None or size is None or function == "SESSION":
             raise JobDefinitionError(
-                "a window is of a number of rows or of time: its size and its slide both are "
-                "row_interval(), or neither; the gap of a session is a time"
+                "the size of a window is a number of rows or a time: either both its size "
+                "and its slide are row_interval(), or neither is; the gap of a session is a "
+                "time"
             )
         return GroupWindow(name, call_node(function, [node_of(time)]), (size, slide))
     return GroupWindow(name, call_node(function, [node_of(time), *lengths]))
@@ -74,7 +75,7 @@ def _row_count(span: exp.Expr) -> int | None:
         return None
     count = int(span.args["start"].this.name)
     if count < 1:
-        raise JobDefinitionError(f"a window has at least one row, not {count}")
+        raise JobDefinitionError(f"a window must have at least one row, not {count}")
     return count
 
 
@@ -276,7 +277,9 @@ class OverWindowPartitionedOrderedPreceding:
         bounds = {"start": start.args["start"]}
         if end is not None:
             if end.args["unit"] != start.args["unit"]:
-                raise JobDefinitionError("both bounds of an OVER window count rows, or time")
+                raise JobDefinitionError(
+                    "both bounds of an OVER window must be numbers of rows, or both must be times"
+                )
             bounds["end"] = _following(end.args["start"])
         frame = nodes.WindowFrame(unit=start.args["unit"], **bounds)
         return OverWindow(alias, _specification(self.partition, self.order, frame))

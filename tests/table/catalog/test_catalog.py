@@ -228,7 +228,7 @@ def test_a_view_of_a_table_goes_into_memory_only(t_env: TableEnvironment, tmp_pa
     options.set_string("type", "file")
     options.set_string("path", str(tmp_path))
     t_env.create_catalog("kept", CatalogDescriptor.of("kept", options))
-    with pytest.raises(CatalogError, match="is no SQL text: make it a temporary one"):
+    with pytest.raises(CatalogError, match="has no SQL text, which a file could store"):
         t_env.create_view("kept.`default`.one", t_env.from_path("one"))
 
 

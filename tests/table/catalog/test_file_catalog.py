@@ -56,7 +56,7 @@ def test_objects_outlast_their_session(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "catalog.json").write_text("{")
-    with pytest.raises(CatalogError, match=r"catalog\.json is no catalog of this version"):
+    with pytest.raises(CatalogError, match=r"catalog\.json is not a catalog of this version"):
         session(tmp_path)
 
 

@@ -58,7 +58,7 @@ def test_what_is_refused(warehouse: Any) -> None:
         "INSERT INTO spark_catalog.sales.orders SELECT * FROM spark_catalog.sales.orders": (
             "cannot be written"
         ),
-        "DROP TABLE spark_catalog.sales.orders": "cannot be changed from here",
+        "DROP TABLE spark_catalog.sales.orders": "cannot be changed by this program",
         "USE spark_catalog.sale": "did you mean 'sales'",
     }.items():
         with pytest.raises(JobDefinitionError) as raised:

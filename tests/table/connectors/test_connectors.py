@@ -48,8 +48,8 @@ def test_records_without_names_have_all_columns_of_the_table(
 @pytest.mark.parametrize(
     ("path", "error"),
     [
-        ("objects_of_a_test:nothing", "is not there .*write it as 'module:name'"),
-        ("no_such_module:x", "is not there"),
+        ("objects_of_a_test:nothing", "cannot be imported .*write it as 'module:name'"),
+        ("no_such_module:x", "cannot be imported"),
         ("objects_of_a_test:sink", "no Source"),
     ],
 )

@@ -161,7 +161,7 @@ def test_files_have_the_names_of_the_table(
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ("'format' = 'parkett'", "no such format of files; did you mean 'parquet'?"),
+        ("'format' = 'parkett'", "no such file format; did you mean 'parquet'?"),
         ("'format' = 'csv', 'csv.feild-delimiter' = ';'", "'csv.field-delimiter'"),
         ("'format' = 'raw'", "a number or BOOLEAN; the table has id INT, p STRING"),
     ],

@@ -181,8 +181,8 @@ def test_keys_are_looked_up_together(database: Database) -> None:
             "INSERT INTO items VALUES (1, MAP['a', 1])",
             "column m is of MAP.* a database does not hold",
         ),
-        ("id INT, o INT METADATA VIRTUAL", "", READ, "no metadata, as wanted by the column o"),
-        ("id INT", ", 'scan.partition.column' = 'id'", READ, "are given together"),
+        ("id INT, o INT METADATA VIRTUAL", "", READ, "no metadata, but the column o requests"),
+        ("id INT", ", 'scan.partition.column' = 'id'", READ, "must be set together"),
         ("id INT", ", 'user' = 'ada'", READ, "no option 'user'; did you mean 'username'"),
     ],
 )

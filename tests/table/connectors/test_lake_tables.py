@@ -102,7 +102,7 @@ def test_changes_of_a_delta_table(t_env: TableEnvironment, tmp_path: Path) -> No
 
 def test_metadata_is_refused(t_env: TableEnvironment, options: str) -> None:
     declare(t_env, options, "id INT, p STRING METADATA VIRTUAL")
-    with pytest.raises(JobDefinitionError, match="has no metadata, as wanted by the column p"):
+    with pytest.raises(JobDefinitionError, match="has no metadata, but the column p requests"):
         t_env.execute_sql("SELECT * FROM t")
 
 
@@ -149,7 +149,7 @@ def test_rows_are_deleted_and_updated(
     batch_env.execute_sql("TRUNCATE TABLE t")
     assert rows(batch_env, "SELECT * FROM t") == []
     declare(t_env, options, columns + key)
-    with pytest.raises(JobDefinitionError, match="is for batch mode"):
+    with pytest.raises(JobDefinitionError, match="needs batch mode"):
         t_env.execute_sql("DELETE FROM t")
 
 

@@ -121,7 +121,7 @@ def test_files_of_several_checkpoints_are_joined(
         (COLUMNS, "'format' = 'csv', 'compaction.file-size' = '1 kb'", "needs 'auto-compaction'"),
         (f"{COLUMNS}, x MAP<INT, INT>", "'format' = 'avro'", "column x: .* Avro"),
         (f"{COLUMNS}, x INT METADATA", "'format' = 'avro'", "METADATA|metadata"),
-        ("dt DATE, shop STRING", "'format' = 'csv'", "no column that its files could have"),
+        ("dt DATE, shop STRING", "'format' = 'csv'", "no column that its files could contain"),
     ],
 )
 def test_what_cannot_be_is_refused(

@@ -88,11 +88,11 @@ def test_fields_go_by_name(
     ("columns", "options", "error"),
     [
         ("id BIGINT", "'protobuf.ignore-parse-errors' = 'true'", "protobuf.message-class-name"),
-        ("n BIGINT", "'protobuf.message-class-name' = 'mill.Order'", "is not there"),
+        ("n BIGINT", "'protobuf.message-class-name' = 'mill.Order'", "cannot be imported"),
         (
             "value_1 BIGINT",
             "'protobuf.message-class-name' = 'google.protobuf.wrappers_pb2.Int64Value'",
-            "has no field 'value_1' for the column of that name; there are value",
+            "has no field 'value_1' for the column of this name; its fields are value",
         ),
     ],
 )

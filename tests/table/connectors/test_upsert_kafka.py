@@ -135,7 +135,7 @@ def test_specific_offsets(t_env: TableEnvironment, topics: Topics) -> None:
         (
             KEYED,
             UPSERT.replace("'value.format' = 'json'", "'value.format' = 'debezium-json'"),
-            "of values of upserts there are avro, avro-confluent, csv, json",
+            "the formats for upserts are avro, avro-confluent, csv, json",
         ),
         (
             KEYED,
@@ -155,13 +155,13 @@ def test_specific_offsets(t_env: TableEnvironment, topics: Topics) -> None:
         (
             "id INT",
             "'connector' = 'kafka', 'format' = 'json', 'key.format' = 'raw', 'key.fields' = 'ID'",
-            "'ID' is no physical column; there are id",
+            "'ID' is not a physical column; the columns are id",
         ),
         (
             "id INT",
             "'connector' = 'kafka', 'format' = 'json', 'key.format' = 'canal-json', "
             "'key.fields' = 'id'",
-            "a key is no change",
+            "keys cannot be changes",
         ),
         ("id INT", "'connector' = 'kafka'", "needs the option 'format'"),
         (

@@ -80,5 +80,5 @@ def test_what_is_refused(
 
 def test_streams_are_not_analyzed(t_env: TableEnvironment, tmp_path: Path) -> None:
     declare(t_env, tmp_path)
-    with pytest.raises(JobDefinitionError, match="is for batch mode"):
+    with pytest.raises(JobDefinitionError, match="needs batch mode"):
         t_env.execute_sql("ANALYZE TABLE t COMPUTE STATISTICS")

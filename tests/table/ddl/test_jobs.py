@@ -85,8 +85,8 @@ def test_jobs_of_one_name_are_listed_and_told_apart_by_nothing() -> None:
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
-        ("STOP JOB 'a'", "no job with the id 'a' runs in this session; SHOW JOBS lists its jobs"),
-        ("STOP JOB 'a' WITH DRAIN", "WITH DRAIN is for WITH SAVEPOINT"),
+        ("STOP JOB 'a'", "no job with the id 'a' runs in this session; SHOW JOBS lists"),
+        ("STOP JOB 'a' WITH DRAIN", "WITH DRAIN requires WITH SAVEPOINT"),
         ("DESCRIBE JOB 'a'", "no job with the id 'a'; see SHOW JOBS"),
     ],
 )

@@ -158,7 +158,7 @@ def test_what_cannot_be_changed_is_refused(
 def test_streams_change_no_tables(t_env: TableEnvironment, tmp_path: Path) -> None:
     declare_files(t_env, tmp_path)
     for text in ("TRUNCATE TABLE files", "DELETE FROM files", "UPDATE files SET id = 1"):
-        assert "is for batch mode" in refusal(t_env, text)
-    assert "INSERT OVERWRITE has an end" in refusal(
+        assert "needs batch mode" in refusal(t_env, text)
+    assert "INSERT OVERWRITE needs an end" in refusal(
         t_env, "INSERT OVERWRITE files SELECT 1, 'a', 1"
     )

@@ -102,7 +102,7 @@ def test_a_watermark_of_a_computed_column(t_env: TableEnvironment) -> None:
         "WITH ('connector' = 'datagen', 'number-of-rows' = '4')"
     )
     assert len(rows(t_env, "SELECT i FROM e")) == 4
-    with pytest.raises(JobDefinitionError, match="time attribute is of TIMESTAMP"):
+    with pytest.raises(JobDefinitionError, match="time attribute must be TIMESTAMP"):
         t_env.execute_sql(
             "CREATE TABLE f (i BIGINT, WATERMARK FOR i AS i) WITH ('connector' = 'datagen')"
         )

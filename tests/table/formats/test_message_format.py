@@ -37,5 +37,5 @@ def test_csv_without_quotes_is_only_written() -> None:
     read = reading(disable_quote_character="true", field_delimiter=";")
     schema = ROW_FORMATS["csv"].serializer(ROW, read)
     assert schema.serialize(Row(1, 'say "a"')) == b'1;say "a"'
-    with pytest.raises(JobDefinitionError, match="is for writing"):
+    with pytest.raises(JobDefinitionError, match="applies only to writing"):
         ROW_FORMATS["csv"].deserializer(ROW, ROW.names, read)

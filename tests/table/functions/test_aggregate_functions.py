@@ -326,7 +326,7 @@ def test_wrong_declarations(table: Table) -> None:
         udaf(5, result_type="INT")
     with pytest.raises(JobDefinitionError, match="has no method create_accumulator"):
         table.select(udaf(lambda value: value, result_type="INT")(col("v")))
-    with pytest.raises(JobDefinitionError, match="that udtaf"):
+    with pytest.raises(JobDefinitionError, match="made by udtaf"):
         table.flat_aggregate(average(col("v"))).select(col("f0"))
     with pytest.raises(JobDefinitionError, match="does not take"):
         table.select(udaf(WeightedAverage(), input_types=["INT"])(col("k")))

@@ -235,7 +235,7 @@ def test_wrong_declarations(batch_env: TableEnvironment) -> None:
     ):
         with pytest.raises(JobDefinitionError, match=said):
             wrong()
-    with pytest.raises(CatalogError, match=r"is no function made by udf\(\)"):
+    with pytest.raises(CatalogError, match=r"was not made by udf\(\)"):
         batch_env.create_temporary_function("f", no_udf)  # type: ignore[arg-type]
     batch_env.create_temporary_function("f", add)
     with pytest.raises(CatalogError, match="f"):

@@ -20,7 +20,7 @@ class AggregateFunctions(CallBuilder):
     def _with(self, **parts: Any) -> Self:
         call = self.node
         if not isinstance(call, nodes.FunctionCall):
-            raise JobDefinitionError(f"{self} is no call of an aggregate function")
+            raise JobDefinitionError(f"{self} is not a call of an aggregate function")
         return self._made(nodes.FunctionCall(**{**call.args, **parts}))
 
     @property

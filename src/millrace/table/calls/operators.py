@@ -62,7 +62,7 @@ class Operators(CallBuilder):
 
     def __bool__(self) -> bool:
         raise JobDefinitionError(
-            f"the expression {self} is neither true nor false before rows are there: write & for "
+            f"the expression {self} has no truth value before the query runs: write & for "
             "and, | for or, ~ for not, with parentheses around comparisons"
         )
 

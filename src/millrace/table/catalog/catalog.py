@@ -276,4 +276,4 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         raise self._read_only("functions")
 
     def _read_only(self, what: str) -> CatalogError:
-        return CatalogError(f"{what} of catalog {self.name!r} cannot be changed from here")
+        return CatalogError(f"{what} of catalog {self.name!r} cannot be changed by this program")

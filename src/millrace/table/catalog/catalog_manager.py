@@ -99,7 +99,7 @@ class CatalogManager:
         self.catalog(name)
         found = self._declared.get(name)
         if found is None:
-            raise CatalogError(f"catalog {name} was made by the program, not by CREATE CATALOG")
+            raise CatalogError(f"catalog {name} was created by the program, not by CREATE CATALOG")
         return found
 
     def unregister_catalog(self, name: str) -> None:
@@ -110,7 +110,9 @@ class CatalogManager:
         """
         self.catalog(name)
         if name == self.current_catalog:
-            raise CatalogError(f"catalog {name} is the current one; USE CATALOG another one first")
+            raise CatalogError(
+                f"catalog {name} is the current one; make another one current first (USE CATALOG)"
+            )
         del self._catalogs[name]
         self._declared.pop(name, None)
 

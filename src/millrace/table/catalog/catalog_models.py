@@ -157,6 +157,6 @@ class CatalogModels(ABC):
 
     def _no_models(self) -> CatalogError:
         return CatalogError(
-            f"the catalog {self.name!r} keeps no models: CREATE TEMPORARY MODEL, or use the "
-            "catalog that is there from the beginning"
+            f"the catalog {self.name!r} cannot store models: use CREATE TEMPORARY MODEL, or "
+            "the default catalog"
         )

@@ -341,7 +341,9 @@ class CatalogFunction(_Described):
             JobDefinitionError: the function has another language.
         """
         if function_language.upper() != "PYTHON":
-            raise JobDefinitionError(f"functions are of Python, not of {function_language}")
+            raise JobDefinitionError(
+                f"functions must be written in Python, not in {function_language}"
+            )
         return CatalogFunction(class_name)
 
     def get_class_name(self) -> str:

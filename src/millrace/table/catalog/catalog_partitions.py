@@ -110,7 +110,8 @@ class CatalogPartitions(ABC):
         table = self._partitioned(table_path)
         if set(partition_spec.partition_spec) != set(table.partition_keys):
             raise PartitionSpecInvalidError(
-                f"a partition of {table_path} names {', '.join(table.partition_keys)}, not "
+                f"a partition of {table_path} is named by "
+                f"{', '.join(table.partition_keys)}, not by "
                 f"{', '.join(partition_spec.partition_spec) or 'nothing'}"
             )
         name = partition_spec.path(table.partition_keys)
@@ -158,7 +159,7 @@ class CatalogPartitions(ABC):
         )
         if len(left) == len(table.partitions):
             raise CatalogError(
-                f"partition {name} of {table_path} is there as long as it has rows: delete those"
+                f"partition {name} of {table_path} exists as long as it has rows: delete these rows"
             )
         self._alter_table(table_path, replace(table, partitions=left))
 

@@ -164,7 +164,7 @@ def plugin_hint(name: str, plugins: Plugins[Any]) -> str:
 def already_exists(kind: str, name: object) -> CatalogError:
     """Error for a name that exists already."""
     return _EXISTING.get(kind, CatalogError)(
-        f"there is a {kind} {name} already; drop it, take another name, or say IF NOT EXISTS",
+        f"there is a {kind} {name} already; drop it, use another name, or write IF NOT EXISTS",
         _last(name),
     )
 
@@ -184,6 +184,6 @@ def missing_option(
     """
     near = nearest_name(key, options)
     if near is not None:
-        reason = f"{owner} needs the option {key!r}; did you mean it by {near!r}?"
+        reason = f"{owner} needs the option {key!r}; is {near!r} a misspelling of it?"
         return CatalogError(reason, near)
-    return CatalogError(f"{owner} needs the option {key!r}; there are {', '.join(sorted(values))}")
+    return CatalogError(f"{owner} needs the option {key!r}; given are {', '.join(sorted(values))}")

@@ -55,14 +55,22 @@ class FileCatalog(GenericInMemoryCatalog):
 
     def _create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
         if isinstance(table, CatalogTable) and table.access is not None:
-            raise CatalogError(f"table {path} is of Python objects: make it a temporary one")
+            raise CatalogError(
+                f"table {path} is a table of Python objects, which a file cannot store: make it "
+                "a temporary table"
+            )
         if isinstance(table, CatalogView) and table.query is not None:
-            raise CatalogError(f"view {path} is no SQL text: make it a temporary one")
+            raise CatalogError(
+                f"view {path} has no SQL text, which a file could store: make it a temporary view"
+            )
         super()._create_table(path, table)
 
     def _put_model(self, path: ObjectPath, model: CatalogModel) -> None:
         if model.model is not None:
-            raise CatalogError(f"model {path} is an object of a program: make it a temporary one")
+            raise CatalogError(
+                f"model {path} is an object of a program, which a file cannot store: make it a "
+                "temporary model"
+            )
         super()._put_model(path, model)
 
     def changed(self) -> None:
@@ -75,8 +83,8 @@ class FileCatalog(GenericInMemoryCatalog):
             if self._text() != self._seen:
                 self._read_file()
                 raise CatalogError(
-                    f"{self._file} was changed by another session, so this change is not made. "
-                    "The catalog has been read anew: say the statement once more"
+                    f"{self._file} was changed by another session, so this change was not "
+                    "made. The catalog has been read again: repeat the statement"
                 )
             self._write()
         finally:
@@ -128,7 +136,7 @@ class FileCatalog(GenericInMemoryCatalog):
         try:
             content = json.loads(text)
             if content["version"] != VERSION:
-                raise CatalogError(f"version {content['version']} is not known")
+                raise CatalogError(f"version {content['version']} is unknown")
             for name, database in content["databases"].items():
                 self._load_database(name, database)
         except (ValueError, KeyError, TypeError, AttributeError, CatalogError) as error:
@@ -136,8 +144,8 @@ class FileCatalog(GenericInMemoryCatalog):
 
     def _damaged(self, error: Exception) -> CatalogError:
         return CatalogError(
-            f"{self._file} is no catalog of this version ({error}); move it away, or name another "
-            "path"
+            f"{self._file} is not a catalog of this version ({error}); move the file away, "
+            "or use another path"
         )
 
     def _load_database(self, name: str, content: Any) -> None:

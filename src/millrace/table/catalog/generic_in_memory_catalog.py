@@ -74,7 +74,7 @@ class GenericInMemoryCatalog(Catalog):
             raise CatalogError(f"the default database {name} of a catalog cannot be dropped")
         if not cascade and (found.tables or found.functions):
             raise DatabaseNotEmptyError(
-                f"database {name} is not empty; drop what is in it first, or say CASCADE"
+                f"database {name} is not empty; drop its objects first, or use CASCADE"
             )
         del self._databases[name]
         self.changed()

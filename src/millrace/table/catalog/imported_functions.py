@@ -30,7 +30,7 @@ def function_of(function: CatalogFunction) -> UserDefinedFunctionWrapper:
     made = made_function(made)
     if not isinstance(made, UserDefinedFunctionWrapper):
         raise CatalogError(
-            f"{function.class_name or made!r} is no function made by udf() or udtf(): decorate it "
+            f"{function.class_name or made!r} was not made by udf() or udtf(): decorate it "
             "with @udf(result_type=...) of millrace.table.udf"
         )
     return made
@@ -46,7 +46,7 @@ def made_function(given: object) -> object:
 def _imported(path: str) -> object:
     module, _, name = path.rpartition(".")
     if not module or not name:
-        raise CatalogError(f"a function is named as 'module.function', not {path!r}")
+        raise CatalogError(f"a function is named in the form 'module.function', not {path!r}")
     try:
         found: object = getattr(importlib.import_module(module), name)
     except Exception as error:  # whatever the user's module does when it is imported

@@ -60,7 +60,7 @@ class JdbcCatalog(Catalog):
         self._kind = database_kind(base_url).replace("mariadb", "mysql")
         if self._kind not in _OF_THE_SERVER:
             raise JobDefinitionError(
-                f"a JdbcCatalog is of a server of PostgreSQL or MySQL, not of {base_url!r}"
+                f"a JdbcCatalog needs the URL of a PostgreSQL or MySQL server, not {base_url!r}"
             )
         self._default, self._user, self._password = default_database, username, pwd
         self._base = base_url.rstrip("/")

@@ -41,14 +41,14 @@ def scorer_of(name: str, model: CatalogModel, inputs: RowType, outputs: RowType)
     if found is None:
         known = " and ".join(repr(each) for each in _PROVIDERS)
         raise JobDefinitionError(
-            f"the model {name!r} has 'provider' = {provider!r}; there are {known}"
+            f"the model {name!r} has the unknown 'provider' = {provider!r}; known are {known}"
         )
     taken, make = found
     for key in model.options:
         if key not in _COMMON | taken:
             raise JobDefinitionError(
-                f"the model {name!r} has the option {key!r}, which the provider {provider!r} does "
-                f"not take; it takes {', '.join(sorted(_COMMON | taken))}"
+                f"the model {name!r} has the option {key!r}, which the provider "
+                f"{provider!r} does not know; known are {', '.join(sorted(_COMMON | taken))}"
             )
     return make(name, model, inputs, outputs)
 
@@ -104,8 +104,8 @@ def _imported(name: str, path: str, method: str) -> Any:
         return found() if callable(found) and not hasattr(type(found), method) else found
     except Exception as error:  # whatever the user's module does when it is imported
         raise JobDefinitionError(
-            f"the model {name!r} cannot be imported: 'model' = '{path}' ({error}); write it as "
-            "'module:name'"
+            f"the model {name!r} cannot be imported: 'model' = '{path}' ({error}); write "
+            "the option as 'module:name'"
         ) from error
 
 

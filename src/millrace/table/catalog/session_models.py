@@ -107,8 +107,8 @@ class SessionModels:
     def _is_there(self, name: ObjectIdentifier, may_be_missing: bool) -> bool:
         if name in self._temporary:
             raise CatalogError(
-                f"model {name} is temporary and cannot be altered: DROP TEMPORARY MODEL, and "
-                "CREATE it again"
+                f"model {name} is temporary and cannot be altered: use DROP TEMPORARY "
+                "MODEL, then create the model again"
             )
         found = self._catalog(name.catalog).model_exists(name.path)
         if not found and not may_be_missing:
@@ -154,6 +154,7 @@ def _columns(schema: Schema) -> RowType:
     for column in schema.columns:
         if column.kind is not ColumnKind.PHYSICAL or column.type is None:
             raise JobDefinitionError(
-                f"a model has plain columns, and {column.name!r} is {column.kind.value.lower()}"
+                f"the columns of a model must be plain columns, but {column.name!r} is "
+                f"{column.kind.value.lower()}"
             )
     return RowType.of(*((each.name, each.type) for each in schema.columns if each.type))

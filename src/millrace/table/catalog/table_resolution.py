@@ -218,15 +218,16 @@ def _watermark(schema: Schema, row_type: RowType, bind: BindExpression) -> Resol
     name = schema.watermark.column
     if name not in row_type.names:
         raise CatalogError(
-            f"WATERMARK FOR {name}: there is no such column; there are {', '.join(row_type.names)}",
+            f"WATERMARK FOR {name}: there is no such column; the columns are "
+            f"{', '.join(row_type.names)}",
             name,
         )
     index = row_type.names.index(name)
     kind = row_type.fields[index].type
     if not isinstance(kind, _TIMES) or kind.precision > 3:
         raise CatalogError(
-            f"WATERMARK FOR {name}: a time attribute is of TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p "
-            f"from 0 to 3, {name} is of {kind}",
+            f"WATERMARK FOR {name}: the type of a time attribute must be TIMESTAMP(p) or "
+            f"TIMESTAMP_LTZ(p) with p from 0 to 3, but {name} has type {kind}",
             name,
         )
     expression = schema.watermark.expression
@@ -245,14 +246,14 @@ def _require_time(name: str, time: LogicalType, watermark: LogicalType) -> None:
     """Check that a watermark has the same kind of time as its column."""
     if not isinstance(watermark, _TIMES) or watermark.precision > 3:
         raise CatalogError(
-            f"WATERMARK FOR {name}: the expression of a watermark is of TIMESTAMP(p) or "
-            f"TIMESTAMP_LTZ(p) with p from 0 to 3, this one is of {watermark}",
+            f"WATERMARK FOR {name}: the type of a watermark's expression must be "
+            f"TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p from 0 to 3, but it is {watermark}",
             name,
         )
     if isinstance(watermark, TimestampType) != isinstance(time, TimestampType):
         raise CatalogError(
-            f"WATERMARK FOR {name}: the expression of a watermark has the type of the time, this "
-            f"one is of {watermark} and {name} of {time}",
+            f"WATERMARK FOR {name}: the expression of a watermark must have the type of its "
+            f"column, but the expression has type {watermark} and {name} has type {time}",
             name,
         )
 
@@ -264,6 +265,6 @@ def _key(schema: Schema, columns: tuple[ResolvedColumn, ...]) -> tuple[str, ...]
     for name in schema.primary_key.columns:
         if name not in physical:
             raise CatalogError(
-                f"the primary key names {name}, which is no physical column of the table", name
+                f"the primary key names {name}, which is not a physical column of the table", name
             )
     return schema.primary_key.columns

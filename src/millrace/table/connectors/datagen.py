@@ -133,7 +133,9 @@ def _bound(options: OptionValues, prefix: str, name: str) -> int:
 def _column(prefix: str, kind: LogicalType, options: OptionValues, now: int) -> columns.Column:
     if options.values.get(f"{prefix}.kind", "random").lower() == "sequence":
         if not isinstance(kind, _SEQUENCES):
-            raise JobDefinitionError(f"'{prefix}.kind' = 'sequence' is not possible of {kind}")
+            raise JobDefinitionError(
+                f"'{prefix}.kind' = 'sequence' is not possible for the type {kind}"
+            )
         return columns.sequence(kind, _bound(options, prefix, "start"))
     seed = zlib.crc32(prefix.encode()) << 24
     made = _random(prefix, kind, options, now, seed)
@@ -192,4 +194,6 @@ def _nested(prefix: str, kind: LogicalType, options: OptionValues, now: int) -> 
         return columns.maps(kind, inner[0], inner[1], length)
     if type(kind) is logical.ArrayType:
         return columns.lists(kind, inner[0], length)
-    raise JobDefinitionError(f"'connector' = 'datagen' makes no values of {kind} ({prefix})")
+    raise JobDefinitionError(
+        f"'connector' = 'datagen' cannot generate values of type {kind} ({prefix})"
+    )

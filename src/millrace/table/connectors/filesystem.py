@@ -78,7 +78,11 @@ class FileSystemFactory(TableFactory):
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         table = request.table
         if request.overwrite and not request.batch:
-            raise self.refused(table, "overwritten by a stream: INSERT OVERWRITE has an end")
+            raise self.refused(
+                table,
+                "overwritten by a streaming query, because INSERT OVERWRITE needs an end of the "
+                "input",
+            )
         for column in table.columns:
             if column.kind is ColumnKind.METADATA and column.persisted:
                 raise self.refused(
@@ -107,7 +111,7 @@ def _require_format(name: str | None) -> None:
         return
     in_lines = (own for own, each in MESSAGE_FORMATS.own().items() if each.text)
     hint = name_hint(name, {*in_lines, *BULK_FORMATS})
-    raise CatalogError(f"'format' = '{name}': there is no such format of files{hint}", name)
+    raise CatalogError(f"'format' = '{name}': there is no such file format{hint}", name)
 
 
 def _is_text(name: str) -> bool:
@@ -124,8 +128,8 @@ def _in_files(table: ResolvedTable) -> RowType:
     )
     if not fields:
         raise JobDefinitionError(
-            f"table {'.'.join(table.path)} has no column that its files could have: all are in "
-            "PARTITIONED BY, or metadata"
+            f"table {'.'.join(table.path)} has no column that its files could contain: all "
+            "columns are metadata or in PARTITIONED BY"
         )
     return RowType(fields)
 
@@ -164,8 +168,8 @@ def _with_file_columns(
     for column, key in request.metadata.items():
         if key not in FILE_METADATA:
             raise JobDefinitionError(
-                f"table {'.'.join(table.path)}, column {column}: files have no metadata {key!r}; "
-                f"there are {', '.join(FILE_METADATA)}"
+                f"table {'.'.join(table.path)}, column {column}: files have no metadata "
+                f"{key!r}; known are {', '.join(FILE_METADATA)}"
             )
     in_paths = any(name in names for name in table.partition_keys)
     if not (in_paths or request.metadata or converts):

@@ -90,7 +90,7 @@ class JdbcFactory(TableFactory):
         if (column is None) != (parts is None):
             raise JobDefinitionError(
                 f"table {'.'.join(request.table.path)}: 'scan.partition.column' and "
-                "'scan.partition.num' are given together"
+                "'scan.partition.num' must be set together"
             )
         if column is not None:
             builder.set_split_column(column, parts)
@@ -180,6 +180,6 @@ def _require_columns(table: ResolvedTable) -> None:
     for column in table.columns:
         if column.kind is ColumnKind.METADATA:
             raise JobDefinitionError(
-                f"table {'.'.join(table.path)}: 'connector' = 'jdbc' has no metadata, as wanted by "
-                f"the column {column.name}"
+                f"table {'.'.join(table.path)}: 'connector' = 'jdbc' has no metadata, but "
+                f"the column {column.name} requests metadata"
             )

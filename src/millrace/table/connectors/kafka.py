@@ -140,7 +140,7 @@ class TopicFormats:
         if not name:
             raise self._wrong("it needs the option 'format' (or 'value.format')")
         if {keys.FORMAT.key, keys.VALUE_FORMAT.key} <= options.values.keys():
-            raise self._wrong("'format' and 'value.format' are the same: give one of them")
+            raise self._wrong("'format' and 'value.format' mean the same: set only one of them")
         self._value = FormatChoice(option, name, options.get)
         self._key = self._key_choice()
         self._require_consistent()
@@ -152,11 +152,11 @@ class TopicFormats:
                 raise self._wrong("'key.fields' needs 'key.format'")
             return None
         if not self._key_fields:
-            raise self._wrong("'key.format' needs 'key.fields', the columns that are in keys")
+            raise self._wrong("'key.format' needs 'key.fields', the list of the columns in keys")
         choice = FormatChoice(keys.KEY_FORMAT.key, name, self._options.get)
         if choice.format.changes != INSERT_ONLY:
             raise self._wrong(
-                f"'key.format' = '{name}': a key is no change; take json, csv or avro"
+                f"'key.format' = '{name}': keys cannot be changes; use json, csv or avro"
             )
         return choice
 
@@ -165,7 +165,8 @@ class TopicFormats:
         for name in self._key_fields:
             if name not in names:
                 raise self._wrong(
-                    f"the key field {name!r} is no physical column; there are {', '.join(names)}"
+                    f"the key field {name!r} is not a physical column; the columns are "
+                    f"{', '.join(names)}"
                 )
             if not name.startswith(self._prefix):
                 raise self._wrong(
@@ -231,7 +232,7 @@ class TopicFormats:
         for name, key in metadata.items():
             if key not in known:
                 raise self._wrong(
-                    f"column {name}: topics have no metadata {key!r}; there are {', '.join(known)}"
+                    f"column {name}: topics have no metadata {key!r}; known are {', '.join(known)}"
                 )
         return dict(metadata)
 
@@ -239,7 +240,7 @@ class TopicFormats:
         """Serializer of rows to records."""
         topic = self._options.get(keys.TOPIC)
         if topic is None or ";" in topic:
-            raise self._wrong("to be written, it has one 'topic'")
+            raise self._wrong("written, because it does not have exactly one 'topic'")
         metadata = {
             each.name: each.metadata_key or each.name
             for each in self._table.columns

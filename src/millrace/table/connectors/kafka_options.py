@@ -71,7 +71,7 @@ def source_builder(options: OptionValues, startup: str | None = None) -> KafkaSo
     """
     topic, pattern = options.get(TOPIC), options.get(PATTERN)
     if (topic is None) == (pattern is None):
-        raise JobDefinitionError("a table over topics needs 'topic', or 'topic-pattern' instead")
+        raise JobDefinitionError("a table over topics needs 'topic' or 'topic-pattern'")
     builder = KafkaSource.builder().set_properties(_properties(options))
     if topic is None:
         builder.set_topic_pattern(pattern)
@@ -111,8 +111,8 @@ def partitioner_of(options: OptionValues) -> Any:
     if name == "round-robin":
         if options.get(KEY_FIELDS):
             raise JobDefinitionError(
-                "'sink.partitioner' = 'round-robin' is for records without keys: leave "
-                "'key.fields' out, or choose another"
+                "'sink.partitioner' = 'round-robin' is for records without keys: remove "
+                "'key.fields', or choose another partitioner"
             )
         return RoundRobinPartitioner()
     module, _, inside = name.partition(":")
@@ -120,8 +120,8 @@ def partitioner_of(options: OptionValues) -> Any:
         found = getattr(import_module(module), inside)
     except (ImportError, AttributeError, ValueError) as error:
         raise JobDefinitionError(
-            f"'sink.partitioner' = '{name}' is not one of default, fixed and round-robin, and not "
-            f"there ({error}); write a function or a class as 'module:name'"
+            f"'sink.partitioner' = '{name}' is not one of default, fixed and round-robin, "
+            f"and cannot be imported ({error}); write a function or a class as 'module:name'"
         ) from error
     return found() if isinstance(found, type) else found
 
@@ -173,7 +173,9 @@ def _offsets(options: OptionValues, option: Any) -> KafkaOffsetsInitializer:
     if text is None:
         raise JobDefinitionError(f"the mode 'specific-offsets' needs the option '{option.key}'")
     if topic is None or ";" in topic:
-        raise JobDefinitionError(f"'{option.key}' is of one topic: the table has several")
+        raise JobDefinitionError(
+            f"'{option.key}' works with one topic only, but the table has several"
+        )
     found: dict[KafkaTopicPartition, int] = {}
     for part in filter(None, text.split(";")):
         try:

@@ -301,7 +301,9 @@ def _add_metadata(message: dict[str, Any], key: str, value: Any) -> None:
         at = value if value.tzinfo else value.replace(tzinfo=UTC)
         message["timestamp"] = int(at.timestamp() * 1000)
         if message["timestamp"] < 0:
-            raise SerializationError(f"{value} is before 1970, which is no time stamp of Kafka")
+            raise SerializationError(
+                f"{value} is before 1970, so it cannot be a timestamp of Kafka"
+            )
     else:
         pairs = value.items() if isinstance(value, Mapping) else value
         message["headers"] = [(str(name), item) for name, item in pairs]

@@ -34,8 +34,8 @@ def require_physical(table: ResolvedTable, identifier: str) -> None:
     for column in table.columns:
         if column.kind is ColumnKind.METADATA:
             raise JobDefinitionError(
-                f"table {'.'.join(table.path)}: 'connector' = '{identifier}' has no metadata, as "
-                f"wanted by the column {column.name}"
+                f"table {'.'.join(table.path)}: 'connector' = '{identifier}' has no "
+                f"metadata, but the column {column.name} requests metadata"
             )
 
 

@@ -37,14 +37,14 @@ class PythonFactory(TableFactory):
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         path = options.get(SOURCE)
         if path is None:
-            raise self.refused(request.table, "read: it has no option 'source'")
+            raise self.refused(request.table, "read: the option 'source' is not set")
         source: Source[Any] = _made(path, Source, SOURCE.key)
         return source
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         path = options.get(SINK)
         if path is None:
-            raise self.refused(request.table, "written: it has no option 'sink'")
+            raise self.refused(request.table, "written: the option 'sink' is not set")
         sink: Sink[Any] = _made(path, Sink, SINK.key)
         return sink
 
@@ -55,7 +55,7 @@ def _made(path: str, kind: type[Any], option: str) -> Any:
         found = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise JobDefinitionError(
-            f"'{option}' = '{path}' is not there ({error}); write it as 'module:name'"
+            f"'{option}' = '{path}' cannot be imported ({error}); write it as 'module:name'"
         ) from error
     made = found() if callable(found) and not isinstance(found, kind) else found
     if not isinstance(made, kind):

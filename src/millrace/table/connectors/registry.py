@@ -115,8 +115,9 @@ class ConnectorAccess:
         if request.overwrite and not factory.overwrite:
             raise factory.refused(
                 request.table,
-                "overwritten: INSERT OVERWRITE needs a connector that replaces what is there, as "
-                "'filesystem' does in batch mode; with others TRUNCATE TABLE, then INSERT INTO",
+                "overwritten: INSERT OVERWRITE needs a connector that can replace all rows, "
+                "such as 'filesystem' in batch mode; with other connectors use TRUNCATE "
+                "TABLE, then INSERT INTO",
             )
         return factory.create_sink(request, factory.options_of(request.table, request.options))
 

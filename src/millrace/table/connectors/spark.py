@@ -75,7 +75,9 @@ def _table_of_spark(request: ScanRequest, options: OptionValues) -> Any:
 
     for option in (FORMAT, STREAMING, TRIGGER):
         if option.key in options.values:
-            raise JobDefinitionError(f"'{option.key}' is not for a table of Spark's catalog")
+            raise JobDefinitionError(
+                f"'{option.key}' cannot be used with a table of Spark's catalog"
+            )
     database, name = options.get(DATABASE), options.get(TABLE)
     frame = session_catalog.table(database, name)
     if frame is None:

@@ -87,7 +87,7 @@ class UpsertKafkaFactory(TableFactory):
             own = MESSAGE_FORMATS.own().items()
             rows = [name for name, each in own if each.changes == INSERT_ONLY]
             raise JobDefinitionError(
-                f"table {name}: 'value.format' = '{chosen}': of values of upserts there are "
-                f"{', '.join(sorted(rows))}; changes are told by 'connector' = 'kafka'"
+                f"table {name}: 'value.format' = '{chosen}': the formats for upserts are "
+                f"{', '.join(sorted(rows))}; for changes use 'connector' = 'kafka'"
             )
         return TopicFormats(table, options, table.primary_key, upsert=True)

@@ -39,9 +39,7 @@ def alter_table(session: TableSession, statement: AlterTable) -> TableResult:
         return change_partitions(session, name, statement.action)
     change = _ACTIONS.get(type(statement.action))
     if change is None:
-        raise JobDefinitionError(
-            f"ALTER TABLE cannot do this here: {type(statement.action).__name__}"
-        )
+        raise JobDefinitionError(f"ALTER TABLE does not support {type(statement.action).__name__}")
     changed = change(table, statement.action)
     if isinstance(statement.action, sql.SetOptions):
         places = statement.option_places(statement.action.options, statement.path[-1])
@@ -61,12 +59,12 @@ def _add_schema(table: CatalogTable, action: sql.AddSchema) -> CatalogTable:
     for position in action.columns:
         column = column_of_statement(position.column)
         if column.name in schema.names:
-            raise CatalogError(f"there is a column {column.name!r} already; MODIFY it")
+            raise CatalogError(f"there is a column {column.name!r} already; use MODIFY")
         columns.insert(_place(columns, position), column)
     if action.watermark is not None and schema.watermark is not None:
-        raise CatalogError("the table has a watermark already; MODIFY it")
+        raise CatalogError("the table has a watermark already; use MODIFY")
     if action.primary_key is not None and schema.primary_key is not None:
-        raise CatalogError("the table has a primary key already; MODIFY it")
+        raise CatalogError("the table has a primary key already; use MODIFY")
     return _with_schema(table, columns, action)
 
 
@@ -84,9 +82,9 @@ def _modify_schema(table: CatalogTable, action: sql.ModifySchema) -> CatalogTabl
         else:
             columns[index] = column
     if action.watermark is not None and table.schema.watermark is None:
-        raise CatalogError("the table has no watermark; ADD one")
+        raise CatalogError("the table has no watermark; use ADD")
     if action.primary_key is not None and table.schema.primary_key is None:
-        raise CatalogError("the table has no primary key; ADD one")
+        raise CatalogError("the table has no primary key; use ADD")
     return _with_schema(table, columns, action)
 
 

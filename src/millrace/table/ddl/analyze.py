@@ -48,8 +48,8 @@ def analyze(session: TableSession, statement: Analyze) -> TableResult:
     """
     if session.streaming:
         raise JobDefinitionError(
-            "ANALYZE TABLE is for batch mode: a stream has no end at which its rows are counted. "
-            "Use EnvironmentSettings.in_batch_mode()"
+            "ANALYZE TABLE needs batch mode: a stream has no end at which its rows could be "
+            "counted. Use EnvironmentSettings.in_batch_mode()"
         )
     table = written_table(session, statement.path)
     _require_names(table, statement)
@@ -81,8 +81,9 @@ def _require_names(table: ResolvedTable, statement: Analyze) -> None:
     missing = [name for name in table.partition_keys if name not in statement.partition]
     if statement.partition and missing:
         raise JobDefinitionError(
-            f"PARTITION of ANALYZE TABLE names all partition columns: {', '.join(missing)} is "
-            "missing; without a value it stands for all of them"
+            "PARTITION of ANALYZE TABLE must name all partition columns: "
+            f"{', '.join(missing)} is missing; a column without a value stands for all its "
+            "values"
         )
 
 

@@ -177,7 +177,8 @@ def _merged_options(table: CatalogTable, other: CatalogTable, strategy: str) -> 
     for key in table.options:
         if strategy == "INCLUDING" and key in other.options:
             raise JobDefinitionError(
-                f"the option {key!r} is in both tables; say OVERWRITING OPTIONS to take the new one"
+                f"the option {key!r} is set in both tables; use OVERWRITING OPTIONS for the "
+                "value of the new table"
             )
     return {**other.options, **table.options}
 
@@ -228,8 +229,8 @@ def create_view(session: TableSession, statement: CreateView) -> TableResult:
         _require_distinct(statement)
     if statement.columns and len(statement.columns) != len(given):
         raise CatalogError(
-            f"the view has {len(statement.columns)} columns, and its query gives {len(given)}: "
-            f"{', '.join(given)}",
+            f"the view has {len(statement.columns)} columns, but its query has "
+            f"{len(given)}: {', '.join(given)}",
             name.name,
         )
     _add(session, name, view, statement.temporary)
@@ -244,7 +245,7 @@ def _require_distinct(statement: CreateView) -> None:
         name = "*" if written is None else written[-1]
         if name != "*" and name in known:
             raise SqlValidationError(
-                f"the view has a column {name!r} already: give one of them another name by AS",
+                f"the view has a column {name!r} already: rename one of the two with AS",
                 statement.text,
                 position_of(item),
             )
@@ -277,8 +278,8 @@ def create_function(session: TableSession, statement: CreateFunction) -> TableRe
     """CREATE FUNCTION of a Python function."""
     if (statement.language or "PYTHON").upper() != "PYTHON":
         raise JobDefinitionError(
-            f"functions in {statement.language} cannot run here; write it in Python, and say "
-            "LANGUAGE PYTHON"
+            f"functions in {statement.language} are not supported; write the function in "
+            "Python, with LANGUAGE PYTHON"
         )
     function = CatalogFunction(statement.class_name)
     exists = session.catalogs.function(statement.path) is not None
@@ -315,7 +316,8 @@ def _table_of_query(session: TableSession, statement: CreateTable) -> tuple[Cata
     for field in query.row_type.fields:
         if isinstance(field.type, NullType):
             raise JobDefinitionError(
-                f"column {field.name} of the query is NULL, which has no type: CAST(NULL AS ...)"
+                f"column {field.name} of the query is NULL, which has no type: use "
+                "CAST(NULL AS ...)"
             )
     columns = tuple(own.values())
     if statement.column_names:

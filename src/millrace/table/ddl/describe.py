@@ -48,7 +48,7 @@ def describe(session: TableSession, statement: Describe) -> TableResult:
         return described_model(session, statement.path)
     if statement.kind is DescribeKind.JOB:
         return describe_job(session, statement.path[0])
-    raise JobDefinitionError(f"DESCRIBE {statement.kind.value} tells nothing here")
+    raise JobDefinitionError(f"DESCRIBE {statement.kind.value} is not supported")
 
 
 def _catalog(session: TableSession, statement: Describe) -> TableResult:

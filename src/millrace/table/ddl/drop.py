@@ -42,14 +42,14 @@ def _drop(
         return TableResult.ok()
     if catalogs.is_temporary(name):
         raise CatalogError(
-            f"{name} is a temporary {word}, and hides what the catalog has of this name: "
-            f"DROP TEMPORARY {word.upper()} it first"
+            f"{name} is a temporary {word}, which hides the catalog's object of this name: "
+            f"use DROP TEMPORARY {word.upper()} first"
         )
     found = catalogs.table(name)
     if not isinstance(found, kind):
         if found is not None:
             other = "VIEW" if isinstance(found, CatalogView) else "TABLE"
-            raise CatalogError(f"{name} is no {word}: DROP {other} {quoted(name.name)}")
+            raise CatalogError(f"{name} is not a {word}: use DROP {other} {quoted(name.name)}")
         if not statement.if_exists:
             raise not_found(word, name, catalogs.list_tables())
         return TableResult.ok()
@@ -67,7 +67,9 @@ def drop_database(session: TableSession, statement: DropDatabase) -> TableResult
             raise not_found("database", database, catalog.list_databases())
         return TableResult.ok()
     if (catalog_name, database) == (catalogs.current_catalog, catalogs.current_database):
-        raise CatalogError(f"database {database} is the current one; USE another one first")
+        raise CatalogError(
+            f"database {database} is the current one; make another one current first (USE)"
+        )
     catalog.drop_database(database, cascade=statement.cascade)
     return TableResult.ok()
 

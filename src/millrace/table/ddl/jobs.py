@@ -44,7 +44,9 @@ def stop_job(session: TableSession, statement: StopJob) -> TableResult:
         MillraceError: the savepoint cannot be written.
     """
     if statement.with_drain and not statement.with_savepoint:
-        raise JobDefinitionError("WITH DRAIN is for WITH SAVEPOINT: it ends the input first")
+        raise JobDefinitionError(
+            "WITH DRAIN requires WITH SAVEPOINT, because it ends the input before the savepoint"
+        )
     client = session.jobs.running(statement.job)
     if statement.with_savepoint:
         configuration = session.config.get_configuration()

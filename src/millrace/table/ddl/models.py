@@ -61,7 +61,8 @@ def alter_model(session: TableSession, statement: AlterModel) -> TableResult:
             session.catalogs.qualified(action.path)[:2] != session.catalogs.qualified(path)[:2]
         ):
             raise JobDefinitionError(
-                "a model stays in its database: ALTER MODEL ... RENAME TO takes the new name alone"
+                "a model cannot move to another database: ALTER MODEL ... RENAME TO takes "
+                "only the new name"
             )
         models.rename(path, action.path[-1], statement.if_exists)
         return TableResult.ok()

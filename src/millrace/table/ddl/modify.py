@@ -75,8 +75,8 @@ def update(session: TableSession, statement: Update) -> TableResult:
 def _changed_table(session: TableSession, path: tuple[str, ...], what: str) -> ResolvedTable:
     if session.streaming:
         raise JobDefinitionError(
-            f"{what} is for batch mode: a stream that reads the table would not see it. Use "
-            "EnvironmentSettings.in_batch_mode()"
+            f"{what} needs batch mode: a stream that reads the table would not see the "
+            "change. Use EnvironmentSettings.in_batch_mode()"
         )
     return written_table(session, path)
 
@@ -88,8 +88,8 @@ def _require_key(table: ResolvedTable, what: str) -> None:
     change(table, [])
     if not table.primary_key:
         raise JobDefinitionError(
-            f"{what} finds rows by their primary key, and {'.'.join(table.path)} has none: declare "
-            "PRIMARY KEY (...) NOT ENFORCED"
+            f"{what} finds rows by their primary key, but {'.'.join(table.path)} has none: "
+            "declare PRIMARY KEY (...) NOT ENFORCED"
         )
 
 

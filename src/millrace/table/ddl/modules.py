@@ -18,8 +18,8 @@ def load_module(session: TableSession, statement: LoadModule) -> TableResult:
     if statement.name == CORE:
         raise CatalogError(f"the module {CORE} is loaded already, and it is the only one", CORE)
     raise JobDefinitionError(
-        f"there is no module {statement.name!r} that could be loaded: the built-in functions are "
-        f"in {CORE}, and functions of your own are made by CREATE FUNCTION"
+        f"there is no module {statement.name!r} to load: the built-in functions are in "
+        f"{CORE}, and functions of your own are created by CREATE FUNCTION"
     )
 
 
@@ -27,8 +27,8 @@ def unload_module(session: TableSession, statement: UnloadModule) -> TableResult
     """UNLOAD MODULE: always refused."""
     if statement.name == CORE:
         raise JobDefinitionError(
-            f"the module {CORE} has the built-in functions, and stays. To hide one of them, CREATE "
-            "TEMPORARY SYSTEM FUNCTION of its name"
+            f"the module {CORE} has the built-in functions, and cannot be unloaded. To hide "
+            "one of them, use CREATE TEMPORARY SYSTEM FUNCTION with its name"
         )
     raise not_found("module", statement.name, [CORE])
 

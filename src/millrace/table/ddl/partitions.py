@@ -58,7 +58,9 @@ def change_partitions(
             there is none.
     """
     if session.catalogs.is_temporary(name):
-        raise CatalogError(f"{name} is temporary: partitions are kept by catalogs", name.name)
+        raise CatalogError(
+            f"{name} is temporary, but only tables of catalogs have stored partitions", name.name
+        )
     catalog = session.catalogs.catalog(name.catalog)
     if isinstance(action, DropPartitions):
         for spec in action.partitions:

@@ -39,4 +39,4 @@ def sinks_of(session: TableSession, statement: Statement) -> Sequence[LogicalSin
         return [insert_sink(session, statement)]
     if isinstance(statement, InsertSet):
         return [insert_sink(session, each) for each in statement.statements]
-    raise JobDefinitionError("plans are compiled of INSERT and STATEMENT SET")
+    raise JobDefinitionError("only INSERT and STATEMENT SET can be compiled to a plan")

@@ -43,4 +43,4 @@ def _nodes(session: TableSession, statement: Explain) -> list[RelNode]:
         return [insert_sink(session, explained)]
     if isinstance(explained, InsertSet):
         return [insert_sink(session, each) for each in explained.statements]
-    raise JobDefinitionError("EXPLAIN tells of queries, INSERT and STATEMENT SET")
+    raise JobDefinitionError("EXPLAIN supports queries, INSERT and STATEMENT SET")

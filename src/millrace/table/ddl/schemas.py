@@ -61,7 +61,8 @@ def key_of(key: PrimaryKey | None) -> UnresolvedKey | None:
         return None
     if key.enforced:
         raise JobDefinitionError(
-            "a PRIMARY KEY is not enforced here, as the table's data is elsewhere: say NOT ENFORCED"
+            "a PRIMARY KEY cannot be enforced, because the table's data is in another "
+            "system: add NOT ENFORCED"
         )
     return UnresolvedKey(key.columns, key.name or "")
 

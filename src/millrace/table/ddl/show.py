@@ -40,7 +40,7 @@ def show(session: TableSession, statement: Show) -> TableResult:
         return TableResult.of_rows(columns, [("core", True)])
     listed = _LISTS.get(statement.kind)
     if listed is None:
-        raise JobDefinitionError(f"SHOW {statement.kind.value} lists nothing here")
+        raise JobDefinitionError(f"SHOW {statement.kind.value} is not supported")
     column, names = listed
     found = list(filter(_filter(statement), names(session, statement)))
     return TableResult.of_rows(RowType.of((column, VarCharType())), [(name,) for name in found])
@@ -128,7 +128,7 @@ def show_create(session: TableSession, statement: ShowCreate) -> TableResult:
     elif found is not None:
         other = "VIEW" if statement.kind == "TABLE" else "TABLE"
         raise CatalogError(
-            f"{name} is a {other.lower()}: SHOW CREATE {other} shows it", statement.path[-1]
+            f"{name} is a {other.lower()}: use SHOW CREATE {other}", statement.path[-1]
         )
     else:
         raise not_found(statement.kind.lower(), name, session.catalogs.list_tables())
@@ -161,7 +161,9 @@ def _table_text(name: ObjectIdentifier, table: CatalogTable, temporary: str) -> 
 
 def _view_text(name: ObjectIdentifier, view: CatalogView, temporary: str) -> str:
     if view.query is not None:
-        raise JobDefinitionError(f"view {name} is of a Table of a program: it has no SQL text")
+        raise JobDefinitionError(
+            f"view {name} was made from a Table of a program, so it has no SQL text"
+        )
     columns = f" ({', '.join(map(quoted, view.columns))})" if view.columns else ""
     comment = f"COMMENT {sql_text(view.comment)}\n" if view.comment else ""
     return f"CREATE {temporary}VIEW {name}{columns}\n{comment}AS {view.text}"

@@ -76,12 +76,17 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
 }
 
 
-_NO_JARS = "there is no JVM that would load it; functions are Python's, and connectors are built in"
+_NO_JARS = (
+    "there is no JVM to load it into; functions are written in Python, and connectors are built in"
+)
 _REASONS: dict[type[Statement], tuple[str, str]] = {
     sql.AddJar: ("ADD JAR", _NO_JARS),
     sql.RemoveJar: ("REMOVE JAR", _NO_JARS),
     sql.CallProcedure: ("CALL", "no catalog here has procedures"),
-    sql.AlterCatalog: ("ALTER CATALOG", "DROP CATALOG and CREATE it with other options"),
+    sql.AlterCatalog: (
+        "ALTER CATALOG",
+        "use DROP CATALOG, then CREATE CATALOG with the new options",
+    ),
 }
 """Why, and what to do instead, of statements that are read and not carried out."""
 

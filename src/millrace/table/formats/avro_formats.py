@@ -155,7 +155,8 @@ def _same_fields(given: AvroSchema, of_table: AvroSchema, key: str) -> AvroSchem
     columns = [entry.name for entry in of_table.type.fields]
     if names != columns:
         raise JobDefinitionError(
-            f"'{key}' has the fields {', '.join(names)}, the table the columns {', '.join(columns)}"
+            f"'{key}' has the fields {', '.join(names)}, but the table has the columns "
+            f"{', '.join(columns)}"
         )
     return given
 

@@ -84,7 +84,8 @@ class DebeziumJsonFormat(ChangeFormat):
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
         if read(SCHEMA_INCLUDE):
             raise JobDefinitionError(
-                f"'{SCHEMA_INCLUDE.key}' is for reading; messages are written without a schema"
+                f"'{SCHEMA_INCLUDE.key}' applies only to reading; messages are written "
+                "without a schema"
             )
         return super().serializer(columns, read)
 

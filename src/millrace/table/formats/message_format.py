@@ -110,8 +110,8 @@ class CsvFormat(MessageFormat):
     ) -> DeserializationSchema[Any]:
         if read(NO_QUOTE):
             raise JobDefinitionError(
-                "'csv.disable-quote-character' is for writing; to read, choose a "
-                "'csv.quote-character' that the text does not have"
+                "'csv.disable-quote-character' applies only to writing; for reading, choose "
+                "a 'csv.quote-character' that does not occur in the text"
             )
         builder = CsvRowDeserializationSchema.Builder(row_type_info(physical, rows=True))
         _set_dialect(builder, read)
@@ -165,7 +165,7 @@ class JsonFormat(MessageFormat):
     ) -> DeserializationSchema[Any]:
         if read(MISSING) and read(JSON.ignores):
             raise JobDefinitionError(
-                f"'{MISSING.key}' and '{JSON.ignores.key}' say opposite things: choose one"
+                f"'{MISSING.key}' and '{JSON.ignores.key}' contradict each other: choose one"
             )
         columns = physical
         if not read(MISSING):  # else columns that nobody wants must be there, too

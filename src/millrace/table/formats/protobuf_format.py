@@ -69,8 +69,8 @@ def _message_type(columns: RowType, read: Read) -> MessageType:
     for column in columns.fields:
         if column.name not in fields:
             raise JobDefinitionError(
-                f"the message type {found.name} has no field {column.name!r} for the column of "
-                f"that name; there are {', '.join(fields)}"
+                f"the message type {found.name} has no field {column.name!r} for the column "
+                f"of this name; its fields are {', '.join(fields)}"
             )
         of_message = fields[column.name].message_type
         wanted = None if of_message is None else columns_for(of_message.full_name, column.type)
@@ -100,8 +100,9 @@ def _imported(name: str) -> Any:
         return getattr(import_module(module), inside)
     except (ImportError, AttributeError, ValueError) as error:
         raise JobDefinitionError(
-            f"'{CLASS.key}' = '{name}' is not there ({error}); write a class that protoc generated "
-            f"as 'module:Name', or give '{DESCRIPTORS.key}' and the full name of the message"
+            f"'{CLASS.key}' = '{name}' cannot be imported ({error}); write a class that "
+            f"protoc generated as 'module:Name', or set '{DESCRIPTORS.key}' and the full "
+            "name of the message"
         ) from None
 
 

@@ -159,15 +159,17 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         super().__init__(func, input_types, deterministic, name)
         if func_type not in FUNC_TYPES or (is_table_aggregate and func_type != "general"):
             raise JobDefinitionError(
-                f"func_type of {self.MADE_BY}() is general"
-                f"{'' if is_table_aggregate else ', pandas or arrow'}, not {func_type!r}"
+                f"func_type of {self.MADE_BY}() must be "
+                f"general{('' if is_table_aggregate else ', pandas or arrow')}, not "
+                f"{func_type!r}"
             )
         if result_type is None:
             result_type = self._own_result_type(func, is_table_aggregate)
         self._result_type = declared_type(result_type)
         if func_type == "pandas" and isinstance(self._result_type, MapType):
             raise FunctionTypeError(
-                f"udaf() of pandas gives no {self._result_type}: a value, an ARRAY or a ROW"
+                f"udaf() with pandas cannot return {self._result_type}; possible are a "
+                "value, an ARRAY or a ROW"
             )
         self._func_type = func_type
         self.is_table_aggregate = is_table_aggregate

@@ -254,8 +254,8 @@ def _signature(function: Any, row_type: RowType) -> ProcessSignature:
             ) from None
         if arguments:
             raise JobDefinitionError(
-                f"{where}: state stands before the arguments of the call, so {each.name!r} before "
-                f"{arguments[0].name!r}"
+                f"{where}: state parameters come before the arguments of the call, so put "
+                f"{each.name!r} before {arguments[0].name!r}"
             )
     timer = getattr(function, "on_timer", None)
     made = ProcessSignature(
@@ -284,8 +284,8 @@ def _timer_context(timer: Callable[..., Any], states: int, where: str) -> bool:
     count = len(inspect.signature(timer).parameters)
     if count not in (states, states + 1):
         raise JobDefinitionError(
-            f"{timer.__qualname__} takes {count} parameters: it takes a context, if it wants one, "
-            f"and the {states} states of {where}"
+            f"{timer.__qualname__} takes {count} parameters; it must take a context "
+            f"(optional) and then the {states} states of {where}"
         )
     return count == states + 1
 
@@ -296,18 +296,19 @@ def _check(signature: ProcessSignature, where: str) -> None:
     stateful = bool(signature.states) or signature.has_timers
     if stateful and (rows or not tables):
         raise JobDefinitionError(
-            f"{where} has state or timers, which are of partitions: its tables are "
-            "ArgumentTrait.SET_SEMANTIC_TABLE"
+            f"{where} has state or timers, which belong to partitions, so its tables must "
+            "be ArgumentTrait.SET_SEMANTIC_TABLE"
         )
     if len(tables) > 1 and rows:
         raise JobDefinitionError(
-            f"{where} takes {len(tables)} tables: all of them are ArgumentTrait.SET_SEMANTIC_TABLE"
+            f"{where} takes {len(tables)} tables: all of them must be "
+            "ArgumentTrait.SET_SEMANTIC_TABLE"
         )
     passing = [each for each in tables if trait.PASS_COLUMNS_THROUGH in each.traits]
     if passing and (signature.has_timers or len(tables) > 1):
         raise JobDefinitionError(
-            f"{where}: ArgumentTrait.PASS_COLUMNS_THROUGH is of functions with one table and "
-            "without on_timer()"
+            f"{where}: ArgumentTrait.PASS_COLUMNS_THROUGH requires a function with one "
+            "table and without on_timer()"
         )
 
 
@@ -342,13 +343,15 @@ def _argument(parameter: inspect.Parameter, hint: Any) -> ProcessArgument:
         if kind is None and given not in (Any, Row):
             kind, made = hinted_type(given), given
         if kind is not None and not isinstance(kind, RowType):
-            raise JobDefinitionError(f"a table's rows are a Row or a data class, not {kind}")
+            raise JobDefinitionError(
+                f"the rows of a table must be a Row or a data class, not {kind}"
+            )
     elif kind is None:
         if given is Any:
             raise JobDefinitionError(
-                "it says no type: annotate values with theirs, tables with "
-                "Annotated[Row, ArgumentTrait.SET_SEMANTIC_TABLE] or ROW_SEMANTIC_TABLE, state "
-                "with Annotated[..., StateHint]"
+                "it has no type: annotate values with their types, tables with "
+                "Annotated[Row, ArgumentTrait.SET_SEMANTIC_TABLE] or ROW_SEMANTIC_TABLE, "
+                "state with Annotated[..., StateHint]"
             )
         others = [each for each in extras if not isinstance(each, ArgumentHint | ArgumentTrait)]
         kind = hinted_type(Annotated[given, *others] if others else given)
@@ -385,21 +388,21 @@ def _state(name: str, hint: Any, state: StateHint) -> StateEntry:
         kind = None if state.type is None else declared_type(state.type)
         if not isinstance(kind, RowType):
             raise JobDefinitionError(
-                'state that is a Row says its fields: StateHint(type="ROW<count BIGINT>")'
+                'state that is a Row must declare its fields: StateHint(type="ROW<count BIGINT>")'
             )
         made = partial(_row_without_values, kind.names)
         return StateEntry(name, EntryShape.VALUE, ttl, made)
     if not isinstance(given, type) or given.__module__ == "builtins":
         raise JobDefinitionError(
-            "state is a data class, another class without parameters, a Row, a ListView or a "
-            f"MapView, not {given}"
+            "state must be a data class, another class without parameters, a Row, a "
+            f"ListView or a MapView, not {given}"
         )
     try:
         given()
     except TypeError as error:
         raise JobDefinitionError(
-            f"state of the class {given.__qualname__} begins as {given.__qualname__}(), which "
-            f"cannot be made: {error}; give its fields defaults"
+            f"state of the class {given.__qualname__} begins as {given.__qualname__}(), but "
+            f"this call fails: {error}; give its fields defaults"
         ) from None
     return StateEntry(name, EntryShape.VALUE, ttl, given, (_state_type(given),))
 

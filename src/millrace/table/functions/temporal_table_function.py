@@ -45,9 +45,9 @@ class TemporalTableFunction(UserDefinedFunctionWrapper):
         time, key = (_column(rows, each) for each in (time_attribute, primary_key))
         if time not in time_attributes(rows):
             raise JobDefinitionError(
-                f"{rows.row_type.names[time]!r} is no time attribute, and {self.MADE_BY}() needs "
-                "one: a column with a WATERMARK, or one that is PROCTIME(), which the query of "
-                "the table takes as it is"
+                f"{rows.row_type.names[time]!r} is not a time attribute, but "
+                f"{self.MADE_BY}() needs one: a column with a WATERMARK, or a PROCTIME() "
+                "column that the table's query passes on unchanged"
             )
         self._table = TemporalTable(rows, VersionColumns(time, key))
         self._alias_names: tuple[str, ...] = ()
@@ -77,7 +77,9 @@ class TemporalTableFunction(UserDefinedFunctionWrapper):
         Raises:
             JobDefinitionError: always.
         """
-        raise JobDefinitionError("a temporal table function stands on the right of a join only")
+        raise JobDefinitionError(
+            "a temporal table function is allowed only on the right side of a join"
+        )
 
     def definition(self, name: str) -> FunctionDefinition:
         """The function's definition for the planner, under its registered name."""

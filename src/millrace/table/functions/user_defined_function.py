@@ -97,8 +97,9 @@ class UserDefinedFunctionWrapper(ABC):
         opinion = getattr(func, "is_deterministic", None)
         if opinion is not None and deterministic not in (None, opinion()):
             raise FunctionValueError(
-                f"{self.MADE_BY}() is told deterministic={deterministic}, and is_deterministic() "
-                f"of {type(func).__name__} says {opinion()}: leave one of them out"
+                f"{self.MADE_BY}() got deterministic={deterministic}, but "
+                f"is_deterministic() of {type(func).__name__} returns {opinion()}: omit one "
+                "of them"
             )
         said = opinion() if opinion is not None else deterministic
         self._deterministic: bool = True if said is None else said
@@ -114,7 +115,7 @@ class UserDefinedFunctionWrapper(ABC):
         if not arity.takes(count):
             where = getattr(self._func, "__qualname__", type(self._func).__name__)
             raise JobDefinitionError(
-                f"{self.MADE_BY}() is told {count} input_types, and {where} takes "
+                f"{self.MADE_BY}() got {count} input_types, but {where} takes "
                 f"({', '.join(arity.names or ())})"
             )
 
