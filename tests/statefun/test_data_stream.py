@@ -153,7 +153,7 @@ def test_a_builder_needs_an_ingress_and_a_function() -> None:
         Builder.builder("empty").build(env)
     with pytest.raises(JobDefinitionError, match="is named twice"):
         Builder.builder("x").with_egress_id("a/b").with_egress_id("a/b")
-    with pytest.raises(JobDefinitionError, match="is no StatefulFunctions"):
+    with pytest.raises(JobDefinitionError, match="is not a StatefulFunctions"):
         Builder.builder("x").with_function_provider("a/b", object())
     with pytest.raises(JobDefinitionError, match="at least 1"):
         RequestReplyFunctionBuilder("a/b", "http://x").with_max_num_batch_requests(0)

@@ -80,7 +80,7 @@ def test_states_of_an_address_are_looked_up_while_the_job_runs(
             assert json.loads(states["own"].value) == {"id": id}
             assert decoded(states["seen"]) > 0
         assert client.get("test/counter", "c") == client.get("test/other", "b") == {}
-        with pytest.raises(JobDefinitionError, match="is no type name"):
+        with pytest.raises(JobDefinitionError, match="is not a type name"):
             client.get("counter", "b")
         other = FunctionStateClient.of_job(job.get_job_directory(), None, "other")
         with pytest.raises(QueryableStateError, match="statefun-other"):

@@ -105,7 +105,7 @@ def test_a_value_of_another_type_is_refused(typename: str, value: object) -> Non
 
 
 def test_damaged_bytes_name_the_type() -> None:
-    with pytest.raises(SerializationError, match=r"1 bytes are no value of type .*/string"):
+    with pytest.raises(SerializationError, match=r"1 bytes are not a value of type .*/string"):
         decoded(TypedValue(STRING, True, b"\xff"))
 
 
@@ -114,5 +114,5 @@ def test_type_names_have_a_namespace_and_a_name() -> None:
     assert str(Address("a", "b", "7")) == "a/b/7"
     assert Address("a", "b", "7").function_type == FunctionType("a", "b")
     for wrong in ("", "a", "/a", "a/"):
-        with pytest.raises(JobDefinitionError, match="is no type name"):
+        with pytest.raises(JobDefinitionError, match="is not a type name"):
             split_typename(wrong)

@@ -80,7 +80,7 @@ def split_typename(typename: str) -> tuple[str, str]:
     namespace, slash, name = typename.rpartition("/")
     if not slash or not namespace or not name:
         raise JobDefinitionError(
-            f"{typename!r} is no type name: write a namespace and a name, such as "
+            f"{typename!r} is not a type name: write a namespace and a name, such as "
             "'com.example/greeter'"
         )
     return namespace, name

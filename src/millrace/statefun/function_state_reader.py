@@ -61,8 +61,8 @@ class FunctionStatesQuery:
             raise StateError(f"{place} has no functions '{functions}', only: {names}")
         if functions is None and len(states) != 1:
             raise StateError(
-                f"{place} has functions of {len(states)} builders ({names}), and those of one are "
-                "read at a time: give their name"
+                f"{place} has functions of {len(states)} builders ({names}), but the "
+                "functions of only one can be read at a time: give its name"
             )
         state = next(iter(states.values())) if functions is None else states[functions]
         query = EntriesQuery.of(reader, state)

@@ -38,14 +38,14 @@ def typed(typename: str, value: Any) -> TypedValue:
     if wrapper is None:
         if not isinstance(value, bytes):
             raise SerializationError(
-                f"a value of type {typename} is given as bytes, got {value!r}: the runtime knows "
-                f"only the types {', '.join(_CLASSES)}"
+                f"a value of type {typename} must be given as bytes, got {value!r}: the "
+                f"runtime knows only the types {', '.join(_CLASSES)}"
             )
         return TypedValue(typename, True, value)
     try:
         return TypedValue(typename, True, wrapper(value=value).SerializeToString())
     except (TypeError, ValueError) as error:
-        raise SerializationError(f"{value!r} is no value of type {typename}: {error}") from None
+        raise SerializationError(f"{value!r} is not a value of type {typename}: {error}") from None
 
 
 def decoded(value: TypedValue) -> Any:
@@ -63,5 +63,5 @@ def decoded(value: TypedValue) -> Any:
         return wrapper.FromString(value.value).value
     except Exception as error:  # a DecodeError, whose class depends on the implementation
         raise SerializationError(
-            f"{len(value.value)} bytes are no value of type {value.typename}: {error}"
+            f"{len(value.value)} bytes are not a value of type {value.typename}: {error}"
         ) from None

@@ -86,7 +86,7 @@ def test_states_are_looked_up_by_type_id_and_name(application: Any) -> None:
         ("test/counter/b/none", "counters"): "test/counter/b has no state 'none', only: own, seen",
         ("test/counter", "counters"): "the path below 'functions' is NAMESPACE/NAME/ID or",
         ("test/counter/b/seen/more", "counters"): "the path below 'functions' is",
-        ("/counter/b", "counters"): "'/counter' is no type name",
+        ("/counter/b", "counters"): "'/counter' is not a type name",
         ("test/counter/b", "other"): "there is no operator 'statefun-other'",
         ("test/counter/b", ""): "there is no operator 'statefun-module'",
     }

@@ -75,7 +75,7 @@ def test_a_record_goes_to_all_targets_of_its_topic() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "error"), [(None, "in-2 at 7 has no key"), (b"\xff", "in-2 at 7 is no UTF-8")]
+    ("key", "error"), [(None, "in-2 at 7 has no key"), (b"\xff", "in-2 at 7 is not UTF-8")]
 )
 def test_a_record_without_an_id_fails(key: bytes | None, error: str) -> None:
     with pytest.raises(SerializationError, match=error):
@@ -89,7 +89,10 @@ def test_records_of_the_egress() -> None:
     assert topic_key_value(TypedValue(KAFKA_RECORD, True, content)) == ("t", None, b"")
     for value, error in (
         (typed(STRING, "x"), "an egress of Kafka takes records of type type.googleapis"),
-        (TypedValue(KAFKA_RECORD, True, b"\xff"), "1 bytes are no record of type type.googleapis"),
+        (
+            TypedValue(KAFKA_RECORD, True, b"\xff"),
+            "1 bytes are not a record of type type.googleapis",
+        ),
         (TypedValue(KAFKA_RECORD, True, b""), "a record for an egress of Kafka has no topic"),
     ):
         with pytest.raises(SerializationError, match=error):

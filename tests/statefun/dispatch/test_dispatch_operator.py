@@ -144,7 +144,9 @@ def test_a_function_that_asks_for_what_it_has_fails() -> None:
         def invoke_now(self, batch: MessageBatch) -> Reply:
             return MissingStates(self.wanted)
 
-    with pytest.raises(MillraceError, match="asks for states that its request had: count"):
+    with pytest.raises(
+        MillraceError, match="requests states that its request already contained: count"
+    ):
         harness(Asking(True)).process_element(message("a"))
 
 

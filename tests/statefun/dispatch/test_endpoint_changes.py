@@ -26,15 +26,15 @@ PATIENCE = 60.0
 HANGS = Transport(call_ms=400)
 ENDPOINT = '{"namespace": "test", "name": "*", "url_template": "http://127.0.0.1:1"'
 MALFORMED = [
-    ("what", "no list of endpoints: JSON is malformed"),
-    ("[1]", "no list of endpoints: Expected `object`"),
+    ("what", "not a list of endpoints: JSON is malformed"),
+    ("[1]", "not a list of endpoints: Expected `object`"),
     ('[{"namespace": "test", "name": "*"}]', "missing required field `url_template`"),
-    (f"[{ENDPOINT}}}, {ENDPOINT}}}]", "there are two endpoints of test/*"),
+    (f"[{ENDPOINT}}}, {ENDPOINT}}}]", "two endpoints serve test/*"),
     (f'[{ENDPOINT}, "transport": {{"pool_size": 0}}}}]', "pool_size of a transport is a number fr"),
     (f'[{ENDPOINT}, "transport": {{"call_ms": -1}}}}]', "call_ms of a transport is a number from"),
     (f'[{ENDPOINT}, "max_num_batch_requests": 0}}]', "max_num_batch_requests of an endpoint is a"),
-    (f'[{ENDPOINT}, "transport": {{"client_cert": "x"}}}}]', "go together: give both or none"),
-    (f"[{ENDPOINT}}}]".replace('"*"', '""'), "'test/' is no type name"),
+    (f'[{ENDPOINT}, "transport": {{"client_cert": "x"}}}}]', "go together: set both or neither"),
+    (f"[{ENDPOINT}}}]".replace('"*"', '""'), "'test/' is not a type name"),
     (f"[{ENDPOINT}}}]".replace("http:", "ftp:"), "has no http or https URL"),
 ]
 
@@ -247,7 +247,7 @@ def test_an_update_is_refused_by_name(running: Any) -> None:
         client = env.execute_async("replaced")
         with pytest.raises(JobControlError, match="no operator 'statefun-other' that takes mess"):
             update_endpoints(client, [endpoint], "other")
-        with pytest.raises(MillraceError, match="two endpoints of test/*"):
+        with pytest.raises(MillraceError, match="two endpoints serve test/*"):
             update_endpoints(client, [endpoint, endpoint], "replaced")
         counting.is_over.set()
         client.get_job_execution_result().result(PATIENCE)

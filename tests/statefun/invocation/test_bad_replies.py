@@ -135,8 +135,8 @@ def asking(state: str, typename: str, mode: int = 0, ttl: int = 0) -> Answer:
 STATE = r".*\(function test/counter/[abc] at {url}\)"
 CALL = "function test/counter/[abc] at {url} failed for [0-9]+ messages?: "
 BAD = [
-    pytest.param(Answer(b"\xff\xff"), FINAL, CALL + "2 bytes are no reply", id="no protobuf"),
-    pytest.param(Answer(b"<html>"), FINAL, CALL + "6 bytes are no reply", id="another service"),
+    pytest.param(Answer(b"\xff\xff"), FINAL, CALL + "2 bytes are not a reply", id="no protobuf"),
+    pytest.param(Answer(b"<html>"), FINAL, CALL + "6 bytes are not a reply", id="another service"),
     pytest.param(reply_with(unknown_type), FINAL, STATE, id="value of another type"),
     pytest.param(reply_with(unregistered), FINAL, STATE, id="unregistered state"),
     pytest.param(reply_with(unknown_mutation), FINAL, CALL + "the state 'seen' has a mut", id="?"),

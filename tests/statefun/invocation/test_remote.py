@@ -316,7 +316,7 @@ def test_a_wrong_content_type_is_a_failure() -> None:
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        (b"\xff\xff\xff", "3 bytes are no reply"),
+        (b"\xff\xff\xff", "3 bytes are not a reply"),
         (b"\xa2\x06\x02\x12\x00", "a message has no target"),
         (b"\xa2\x06\x04\x1a\x02\x50\x01", "a cancellation has no token"),
         (b"x" * 2000, "the reply has 2000 bytes"),

@@ -210,8 +210,8 @@ def test_secrets_are_not_shown() -> None:
         ("", "m.yaml has no components"),
         ("---\n---\n", "m.yaml has no components"),
         ("[1]", "document 1, line 1: the document must have keys, got a list"),
-        ("kind: [", "document 1, line 1: this is no YAML"),
-        (f"{ENDPOINT}---\nkind: a\n\tspec: b", "document 2, line 8: this is no YAML"),
+        ("kind: [", "document 1, line 1: the text is not valid YAML"),
+        (f"{ENDPOINT}---\nkind: a\n\tspec: b", "document 2, line 8: the text is not valid YAML"),
         ("version: '2.0'\nmodule: {}", "line 1: this is a module of version 1 or 2"),
         (
             "kind: io.statefun.kafka.v1/ingres\nspec: {}",
@@ -224,7 +224,7 @@ def test_secrets_are_not_shown() -> None:
         ),
         (
             ENDPOINT.replace("com.example/*", "greeter"),
-            "line 4: 'spec.functions': 'greeter' is no type name",
+            "line 4: 'spec.functions': 'greeter' is not a type name",
         ),
         (ENDPOINT.replace("http://localhost:8000", "ftp://x"), "line 5: 'spec.urlPathTemplate'"),
         (
@@ -233,7 +233,7 @@ def test_secrets_are_not_shown() -> None:
         ),
         (
             ENDPOINT.replace("{function.name}", "{functoin.name}"),
-            "its only placeholder is {function.name}",
+            "the only possible placeholder is {function.name}",
         ),
         (ENDPOINT.replace("http:", "http+unix:"), "the URL of a socket has no host"),
         (
@@ -264,8 +264,8 @@ def test_secrets_are_not_shown() -> None:
         (ENDPOINT + "  transport: {call: 0s}", "'spec.transport.call' must be at least 1 ms"),
         (ENDPOINT + "  transport: {call: 3 fortnights}", "amount of time such as 500ms"),
         (ENDPOINT + "  transport: {call: ~, cal: 3s}", "no key 'cal'; did you mean 'call'?"),
-        (ENDPOINT + "  transport: {client_cert: a.pem}", "go together"),
-        (ENDPOINT + "  transport: {trust_cacerts: 'classpath:a'}", "names a class path"),
+        (ENDPOINT + "  transport: {client_cert: a.pem}", "must be set together"),
+        (ENDPOINT + "  transport: {trust_cacerts: 'classpath:a'}", "is a class path"),
         (ENDPOINT + "  functions: a/b", "line 6: key 'functions' occurs twice in 'spec'"),
         (
             ENDPOINT + "---" + ENDPOINT,
@@ -287,10 +287,10 @@ def test_secrets_are_not_shown() -> None:
         (
             "kind: io.statefun.kafka.v1/egress\n"
             "spec: {id: a/b, address: x, deliverySemantic: {type: exactly-once}}",
-            "'transactionTimeout' goes with the type 'exactly-once'",
+            "'transactionTimeout' requires the type 'exactly-once'",
         ),
         (WHOLE.replace("users/1: 11", "users: 11"), "document 4, line 34: 'spec.startupPosition"),
-        (WHOLE.replace("2020-02-01", "2020-13-01"), "is no date such as"),
+        (WHOLE.replace("2020-02-01", "2020-13-01"), "is not a date in the form"),
         (
             WHOLE.replace("profileName: me", "accessKeyId: me"),
             "of type 'profile' has no key 'accessKeyId'",
@@ -303,7 +303,7 @@ def test_secrets_are_not_shown() -> None:
             WHOLE.replace("  consumerGroupId: 17\n", "").replace(
                 "specific-offsets", "group-offsets"
             ),
-            "goes with",
+            "requires",
         ),
     ],
 )

@@ -46,9 +46,11 @@ class EgressRecords(NamedTuple):
             record = self.message.FromString(value.value)
         except DecodeError:
             raise SerializationError(
-                f"{len(value.value)} bytes are no record of type {self.typename}"
+                f"{len(value.value)} bytes are not a record of type {self.typename}"
             ) from None
         for name in self.required:
             if not getattr(record, name):
-                raise SerializationError(f"a record for an egress of {self.store} has no {name}")
+                raise SerializationError(
+                    f"a record for an egress of {self.store} lacks the field {name}"
+                )
         return record

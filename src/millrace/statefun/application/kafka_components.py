@@ -84,7 +84,8 @@ def _id(message: Any) -> str:
         return str(key, "utf-8")
     except UnicodeDecodeError:
         raise SerializationError(
-            f"the key of the record {place} is no UTF-8, but it is the id of the function's address"
+            f"the key of the record {place} is not UTF-8, but it is the id of the "
+            "function's address"
         ) from None
 
 

@@ -109,7 +109,11 @@ def add_module(
     _require_ingress(module.components)
     streams = builder.build(env)
     for fault in module.unserved_targets(embedded):
-        log.warning("%s, nor the file of functions: its first message will fail the job", fault)
+        log.warning(
+            "%s, and the file of functions has no such function either: its first message will "
+            "fail the job",
+            fault,
+        )
     for egress in egresses:
         _egress(streams.get_data_stream_for_egress_id(str(egress.id)), egress, name)
 

@@ -331,7 +331,7 @@ class DispatchOperator(Operator):
             if batch.states.keys() >= {spec.name for spec in reply.specs}:
                 names = ", ".join(spec.name for spec in reply.specs) or "none"
                 raise InvocationError(
-                    f"function {target} asks for states that its request had: {names}"
+                    f"function {target} requests states that its request already contained: {names}"
                 )
             self._mailboxes.repeat(target)
             return

@@ -39,7 +39,7 @@ def decode_endpoints(content: bytes) -> tuple[HttpEndpoint, ...]:
     try:
         endpoints = decode_json(content, tuple[HttpEndpoint, ...])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise JobDefinitionError(f"this is no list of endpoints: {error}") from None
+        raise JobDefinitionError(f"the value is not a list of endpoints: {error}") from None
     _check_distinct(endpoints)
     return endpoints
 
@@ -53,4 +53,4 @@ def _check_distinct(endpoints: Sequence[HttpEndpoint]) -> None:
     names = Counter(f"{endpoint.namespace}/{endpoint.name}" for endpoint in endpoints)
     twice = next((name for name, count in names.items() if count > 1), None)
     if twice is not None:
-        raise JobDefinitionError(f"there are two endpoints of {twice}")
+        raise JobDefinitionError(f"two endpoints serve {twice}")

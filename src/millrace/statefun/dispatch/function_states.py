@@ -59,8 +59,9 @@ class FunctionStates:
             former = registered.setdefault(spec.name, spec)
             if former.typename != spec.typename:
                 raise StateError(
-                    f"state '{spec.name}' of function {function} has type {former.typename}, but "
-                    f"the function now asks for type {spec.typename}: give the state another name"
+                    f"state '{spec.name}' of function {function} has type "
+                    f"{former.typename}, but the function now requests type "
+                    f"{spec.typename}: use another name for the state"
                 )
             self._has_ttl = self._has_ttl or spec.expires != NONE
 
@@ -98,7 +99,7 @@ class FunctionStates:
         if typename != spec.typename:
             raise StateError(
                 f"state '{spec.name}' of {address} was written with type {typename}, but the "
-                f"function asks for type {spec.typename}: give the state another name"
+                f"function requests type {spec.typename}: use another name for the state"
             )
         return TypedValue(typename, True, value)
 
@@ -115,7 +116,7 @@ class FunctionStates:
             if spec is None:
                 raise StateError(
                     f"function {address} changed the state '{name}', which it has not registered: "
-                    "name it in the function's specification"
+                    "add it to the function's specification"
                 )
             if value is None:
                 self._table.remove(address.id, (function, name))

@@ -55,7 +55,9 @@ class Certificates:
             context = ssl.create_default_context(cafile=settings.trust_cacerts)
         except ssl.SSLError as error:
             path = settings.trust_cacerts
-            raise CertificateFault(f"trust_cacerts {path!r} has no certificate: {error}") from None
+            raise CertificateFault(
+                f"trust_cacerts {path!r} contains no certificate: {error}"
+            ) from None
         if settings.client_cert is not None:
             self._load_client(context)
         return context

@@ -51,8 +51,8 @@ class EmbeddedFunctions:
         functions = getattr(functions, "functions", functions)
         if not hasattr(functions, "for_typename"):
             raise JobDefinitionError(
-                f"{functions!r} is no StatefulFunctions or RequestReplyHandler of the package "
-                "'statefun' (pip install flink-statefun)"
+                f"{functions!r} is not a StatefulFunctions or RequestReplyHandler of the "
+                "package 'statefun' (pip install flink-statefun)"
             )
         _make_importable()
         self._functions = functions

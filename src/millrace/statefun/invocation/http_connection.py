@@ -124,7 +124,7 @@ class _Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
-            self._fail(ValueError(f"this is no reply of HTTP: {error}"))
+            self._fail(ValueError(f"the response is not valid HTTP: {error}"))
         if self._received > _OVERHEAD * self._size + _MOST_HEAD_BYTES:
             message = f"the reply has more than {_MOST_HEAD_BYTES} bytes of headers"
             self._fail(ReplyTooLarge(message))

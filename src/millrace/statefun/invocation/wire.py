@@ -72,7 +72,9 @@ def read_reply(content: bytes, sender: Address) -> Reply:
     try:
         reply = FromFunction.FromString(content)
     except DecodeError as error:
-        raise MalformedReply(f"{len(content)} bytes are no reply: {error}") from None
+        raise MalformedReply(
+            f"{len(content)} bytes are not a reply of a function: {error}"
+        ) from None
     if reply.WhichOneof("content") == "incomplete_invocation_context":
         missing = reply.incomplete_invocation_context.missing_values
         return MissingStates(tuple(map(_spec, missing)))

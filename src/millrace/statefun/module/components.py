@@ -88,7 +88,8 @@ class Transport:
                 )
         if (self.client_cert is None) != (self.client_key is None):
             raise JobDefinitionError(
-                "client_cert and client_key of a transport go together: give both or none"
+                "client_cert and client_key of a transport must be set together: set both "
+                "or neither"
             )
 
     @property
@@ -199,7 +200,8 @@ def _check_template(text: str) -> None:
         )
     if "{" in (rest := url.netloc + url.path + url.query) or "}" in rest:
         raise JobDefinitionError(
-            f"{_without_user(text)!r} is no URL: its only placeholder is {FUNCTION_NAME}"
+            f"{_without_user(text)!r} is not a valid URL: the only possible placeholder is "
+            f"{FUNCTION_NAME}"
         )
 
 

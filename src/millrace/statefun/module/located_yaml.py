@@ -82,7 +82,7 @@ class Located:
         fields: dict[str, Located] = {}
         for key, value in self._node.value:
             if key.id != "scalar":
-                raise self.error(f"a key of {self._named()} is no text", key)
+                raise self.error(f"a key of {self._named()} is not a text", key)
             if key.tag == _TAG + "merge":
                 raise self.error("merge keys ('<<') are not supported: repeat the keys", key)
             if key.value in fields:
@@ -222,7 +222,7 @@ def located_documents(content: bytes, file: str) -> list[Located]:
         _require_plain(yaml.SafeLoader(content), file)
         documents = _composed(yaml.SafeLoader(content), file)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ModuleError(f"{file} is no text of YAML: {error}") from None
+        raise ModuleError(f"{file} is not a YAML text: {error}") from None
     return [document for document in documents if not document.is_absent]
 
 
@@ -246,7 +246,7 @@ def _require_plain(loader: Any, file: str) -> None:
         except yaml.MarkedYAMLError as error:
             line = (error.problem_mark or error.context_mark).line + 1
             place = f"{file}, document {max(document, 1)}, line {line}"
-            raise ModuleError(f"{place}: this is no YAML: {error.problem}") from None
+            raise ModuleError(f"{place}: the text is not valid YAML: {error.problem}") from None
         if isinstance(event, yaml.StreamEndEvent):
             return
         document += isinstance(event, yaml.DocumentStartEvent)

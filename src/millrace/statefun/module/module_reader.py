@@ -179,7 +179,9 @@ def _transport(field: Located) -> Transport:
         return _optional(fields, "timeouts", lambda f: _with_timeouts(okhttp, f), okhttp)
     default = Transport()
     if ("client_cert" in fields) != ("client_key" in fields):
-        raise field.error("'client_cert' and 'client_key' go together: give both or none")
+        raise field.error(
+            "'client_cert' and 'client_key' must be set together: set both or neither"
+        )
     transport = Transport(
         call_ms=_optional(fields, "call", Located.duration_ms, default.call_ms),
         connect_ms=_optional(fields, "connect", Located.duration_ms, default.connect_ms),
@@ -216,7 +218,9 @@ def _with_timeouts(transport: Transport, field: Located) -> Transport:
 def _path(field: Located) -> str:
     text = field.text()
     if text.startswith("classpath:"):
-        raise field.error(f"'{field.path}' names a class path, which Python lacks: give a path")
+        raise field.error(
+            f"'{field.path}' is a class path, which Python does not have: give a file path"
+        )
     return os.path.expanduser(text)
 
 
@@ -268,7 +272,7 @@ def _kafka_egress(spec: Located) -> KafkaEgress:
         for name in ("transactionTimeout", "transactionTimeoutMillis"):
             timeout = _optional(parts, name, Located.duration_ms, timeout)
         if (timeout is None) == (semantic == "exactly-once"):
-            raise given.error("'transactionTimeout' goes with the type 'exactly-once'")
+            raise given.error("'transactionTimeout' requires the type 'exactly-once'")
     return KafkaEgress(
         _required(spec, fields, "id").typename(),
         _required(spec, fields, "address").text(),
@@ -365,7 +369,7 @@ def _position(field: Located, kinds: Iterable[str]) -> StartupPosition:
     offsets, date = _given(fields, "offsets"), _given(fields, "date")
     for name, value, its_kind in (("offsets", offsets, "specific-offsets"), ("date", date, "date")):
         if (value is not None) != (kind == its_kind):
-            raise field.error(f"'{field.path}.{name}' goes with the type '{its_kind}'")
+            raise field.error(f"'{field.path}.{name}' requires the type '{its_kind}'")
     if offsets is not None:
         entries = [(*name.rpartition("/")[::2], at) for name, at in offsets.pairs()]
         for topic, partition, at in entries:
@@ -383,7 +387,7 @@ def _epoch_ms(text: str) -> int:
         except (ValueError, OverflowError):
             continue
         return int(moment.timestamp() * 1000)
-    raise ValueError(f"{text!r} is no date such as '2020-02-01 04:15:00.00 Z'")
+    raise ValueError(f"{text!r} is not a date in the form '2020-02-01 04:15:00.00 Z'")
 
 
 def _region(field: Located) -> AwsRegion:
