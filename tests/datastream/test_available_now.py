@@ -465,7 +465,7 @@ def refused(saying: str, settings: Configuration, directory: Path | None) -> Ite
     ids=["socket", "generator"],
 )
 def test_a_source_without_an_end_is_refused(tmp_path: Path, source: Any) -> None:
-    with refused("'endless' does not know how much", AVAILABLE_NOW, tmp_path) as env:
+    with refused("'endless' cannot determine the end", AVAILABLE_NOW, tmp_path) as env:
         env.from_source(source, NO_TIME, "endless").print()
 
 

@@ -326,7 +326,7 @@ def test_closing_twice() -> None:
     loop = env.from_collection([1]).iterate()
     feedback = loop.filter(lambda n: n > 0)
     assert loop.close_with(feedback) is feedback
-    with pytest.raises(JobDefinitionError, match="called twice.*union the streams"):
+    with pytest.raises(JobDefinitionError, match="called twice.*to combine the streams"):
         loop.close_with(feedback)
 
 

@@ -49,7 +49,7 @@ def test_a_job_that_sets_an_option_of_epochs_runs_on_them(name: str) -> None:
     env = environment()
     env.from_collection([1]).print()
     assert str(choice(env, **settings)) == (
-        f"epochs: {key} is set, which has an effect on epochs only"
+        f"epochs: {key} is set, which has an effect only on epochs"
     )
     assert str(choice(env, "resident", **settings)) == "resident: millrace.executor is resident"
 

@@ -328,7 +328,7 @@ def delta(old, new):
                 .window(EventTimeSessionWindows.with_gap(5))
                 .trigger(DeltaTrigger.of(1, delta))
             ),
-            r"DeltaTrigger\(1\) cannot merge, but the windows of .*can_merge\(\) is true",
+            r"DeltaTrigger\(1\) cannot merge, but the windows of .*can_merge\(\) returns True",
         ),
         (
             lambda: (
@@ -344,7 +344,7 @@ def delta(old, new):
         ),
         (
             lambda: keyed().window(Own(None)).process(Elements()),
-            r"Own\(\) has no default trigger: .* gave None; return a Trigger there, or name one",
+            r"Own\(\) has no default trigger: .* returned None; return a Trigger there, or set one",
         ),
         (
             lambda: keyed().window(TumblingEventTimeWindows.of(10)).trigger(EventTimeTrigger),

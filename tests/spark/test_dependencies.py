@@ -229,9 +229,11 @@ def test_the_methods_set_flinks_options(env: Env) -> None:
 
 def test_refusals(env: Env) -> None:
     """Paths come one by one."""
-    with pytest.raises(JobDefinitionError, match="python.files takes paths without a comma"):
+    with pytest.raises(JobDefinitionError, match="python.files takes paths without commas"):
         env.add_python_file("a.py,b.py")
-    with pytest.raises(JobDefinitionError, match=r"add_jars\(\) takes paths one by one"):
+    with pytest.raises(
+        JobDefinitionError, match=r"add_jars\(\) takes each path as a separate argument"
+    ):
         env.add_jars(["a.jar"])  # type: ignore[arg-type]
 
 

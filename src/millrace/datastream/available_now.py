@@ -24,24 +24,25 @@ def require_available_now(configuration: Configuration, sinks: Sequence[Transfor
     """
     if configuration.get(options.RUNTIME_MODE) == "BATCH":
         raise JobDefinitionError(
-            "a run on what is available now keeps its state for the next, which BATCH mode does "
-            "not; use STREAMING mode"
+            "an available-now run keeps its state for the next run, which BATCH mode does "
+            "not do; use STREAMING mode"
         )
     if configuration.get(options.CHECKPOINTING_DIR) is None:
         raise JobDefinitionError(
-            "a run on what is available now goes on where the last one has ended, and needs a "
-            f"directory that tells where that was: set {options.CHECKPOINTING_DIR.key}"
+            "an available-now run continues where the last run ended, and needs a directory "
+            f"in which that position is stored: set {options.CHECKPOINTING_DIR.key}"
         )
     if configuration.get(options.EXTERNALIZED_CHECKPOINT_RETENTION) == _NO_CHECKPOINTS:
         raise JobDefinitionError(
-            "a run on what is available now leaves its checkpoint for the next, so it cannot keep "
+            "an available-now run leaves its checkpoint for the next run, so it cannot keep "
             f"{_NO_CHECKPOINTS}"
         )
     endless = [t.name for t in inputs_first(sinks) if not _can_end(t)]
     if endless:
         raise JobDefinitionError(
-            f"source '{endless[0]}' does not know how much of its input is there already, so a run "
-            "on what is available now would never end; watched files and bounded sources know it"
+            f"source '{endless[0]}' cannot determine the end of the data available now, so "
+            "an available-now run would never end; watched files and bounded sources can "
+            "determine it"
         )
 
 

@@ -52,7 +52,11 @@ def checked_key_type(
 def built_or_not(item: Any) -> str:
     """The object as an error shows it; for a builder, advice to call its ``build()``."""
     is_builder = callable(getattr(item, "build", None))
-    return f"a {type(item).__name__}: call its build()" if is_builder else repr(item)
+    return (
+        f"a {type(item).__name__}, which is not built yet: call its build()"
+        if is_builder
+        else repr(item)
+    )
 
 
 def checked_states(states: Sequence[ColumnDescriptor]) -> tuple[ColumnDescriptor, ...]:

@@ -64,7 +64,8 @@ class IterativeStream(DataStream[T]):
         """
         if self._closed:
             raise JobDefinitionError(
-                "close_with() was called twice on one iteration; union the streams to be fed back"
+                "close_with() was called twice on one iteration; use union() to combine the "
+                "streams that are fed back"
             )
         if feedback_stream.get_execution_environment() is not self._env:
             raise JobDefinitionError("close_with() takes a stream of the same job")

@@ -87,7 +87,7 @@ class JobDependencies:
     def _add(self, option: ConfigOption[str | None], path: str) -> None:
         if not isinstance(path, str) or not path or FILE_SEPARATOR in path:
             raise JobDefinitionError(
-                f"{option.key} takes paths without a comma, as text; got {path!r}"
+                f"{option.key} takes paths without commas, as text; got {path!r}"
             )
         named = self._configuration.get(option)
         self._configuration.set(option, f"{named},{path}" if named else path)
@@ -96,6 +96,6 @@ class JobDependencies:
         for path in paths:
             if not isinstance(path, str) or not path:
                 raise JobDefinitionError(
-                    f"{method}() takes paths one by one, as text; got {path!r}"
+                    f"{method}() takes each path as a separate argument, as text; got {path!r}"
                 )
         self._configuration.set(option, [*self._configuration.get(option), *paths])

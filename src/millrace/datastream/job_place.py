@@ -101,7 +101,7 @@ def _setting_of_epochs(configuration: Configuration) -> str | None:
     """The reason for epochs that a setting is, which would have no effect on resident tasks."""
     for option in _ONLY_ON_EPOCHS:
         if configuration.contains_key(option.key):
-            return f"{option.key} is set, which has an effect on epochs only"
+            return f"{option.key} is set, which has an effect only on epochs"
     return None
 
 

@@ -125,8 +125,8 @@ class SlotSharingGroup:
             required = {"cpu_cores", "task_heap_memory"}
             if len(self._values) > 1 and not required <= self._values.keys():
                 raise JobDefinitionError(
-                    f"slot sharing group {self._values['name']!r} asks for resources, so it needs "
-                    "set_cpu_cores and set_task_heap_memory, too"
+                    f"slot sharing group {self._values['name']!r} requests resources, so it "
+                    "needs set_cpu_cores and set_task_heap_memory, too"
                 )
             return SlotSharingGroup(**self._values)
 

@@ -37,8 +37,8 @@ def warning() -> str:
         return ""
     what = "a sink that was" if sinks == 1 else f"{sinks} sinks that were"
     return (
-        f"the program has ended with {what} never executed, so nothing of that has run: "
-        "call env.execute() when all streams and sinks are defined"
+        f"the program has ended with {what} never executed, so this part of it has not run: call "
+        "env.execute() when all streams and sinks are defined"
     )
 
 

@@ -242,8 +242,8 @@ class WindowedStream(Generic[T, K, W]):
 def _check_trigger(spec: WindowSpec) -> None:
     if not isinstance(spec.trigger, Trigger):
         raise JobDefinitionError(
-            f"{spec.assigner!r} has no default trigger: its get_default_trigger() gave "
-            f"{spec.trigger!r}; return a Trigger there, or name one with trigger()"
+            f"{spec.assigner!r} has no default trigger: its get_default_trigger() returned "
+            f"{spec.trigger!r}; return a Trigger there, or set one with trigger()"
         )
     _check_merging(spec)
 
@@ -251,8 +251,9 @@ def _check_trigger(spec: WindowSpec) -> None:
 def _check_merging(spec: WindowSpec) -> None:
     if isinstance(spec.assigner, MergingWindowAssigner) and not spec.trigger.can_merge():
         raise JobDefinitionError(
-            f"{spec.trigger!r} cannot merge, but the windows of {spec.assigner!r} do; use a "
-            "trigger whose can_merge() is true and that implements on_merge()"
+            f"{spec.trigger!r} cannot merge, but the windows of {spec.assigner!r} are "
+            "merged; use a trigger that implements on_merge() and whose can_merge() returns "
+            "True"
         )
 
 
