@@ -163,9 +163,9 @@ def _chosen(columns: list[str], names: Sequence[str], what: str) -> list[str]:
     if len(columns) == len(wanted) and in_place:
         return columns
     raise JobDefinitionError(
-        f"{what} have the columns {', '.join(names)} (the last one may be missing), got the "
-        f"columns {', '.join(columns)}: select these columns under these names, and make one of "
-        "all values with struct()"
+        f"{what} must have the columns {', '.join(names)} (the last one may be missing), "
+        f"got the columns {', '.join(columns)}: select these columns under these names, and "
+        "combine all value columns to one with struct()"
     )
 
 
@@ -241,6 +241,6 @@ def _mixed_ids(name: str, values: list[Any], what: str) -> str:
         f"got {first!r} and {other!r}" if len(classes) > 1 else f"got {first!r}, of {classes[0]}"
     )
     return (
-        f"the ids of the {what} ({name}) have one type, a number, text or tuple of such; "
-        f"{reason[:_SHOWN]}"
+        f"the ids of the {what} ({name}) must have one type: a number, a text, or a tuple "
+        f"of these; {reason[:_SHOWN]}"
     )

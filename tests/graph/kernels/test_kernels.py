@@ -159,7 +159,7 @@ def test_nan_is_the_greatest_label(parallelism: int) -> None:
 def test_labels_without_an_order_are_refused() -> None:
     (transport,) = LocalTransport.of_tasks(1)
     for column, reason in (
-        (pa.array([1, None]), "one is None: fill it in first"),
+        (pa.array([1, None]), "one of them is None: replace it first"),
         (pa.array([{"a": 1}]), "have no order: map them to numbers or texts first"),
     ):
         with pytest.raises(JobDefinitionError, match=reason):

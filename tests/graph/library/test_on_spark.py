@@ -173,11 +173,11 @@ def test_untyped_values_are_refused(graph: Graph[Any, Any, Any]) -> None:
 
 def test_parameters_are_checked() -> None:
     for wrong, reason in (
-        (lambda: PageRank(0.85), "give max_iterations, convergence_threshold, or both"),
+        (lambda: PageRank(0.85), "set max_iterations, convergence_threshold, or both"),
         (lambda: PageRank(1.5, 10), "damping_factor is 1.5: it must be greater than 0 and less"),
         (lambda: ConnectedComponents(0), "max_iterations is 0: it must be at least 1"),
         (lambda: ConnectedComponents(5).set_parallelism(0), "parallelism is 0"),
-        (lambda: SingleSourceShortestPaths(None, 5), "give a vertex's id"),
+        (lambda: SingleSourceShortestPaths(None, 5), "give the id of a vertex"),
     ):
         with pytest.raises(JobDefinitionError, match=reason):
             wrong()

@@ -277,7 +277,9 @@ def test_values_on_batches_that_do_not_fit_the_type_are_refused() -> None:
         iterate(halves, {1: 1, 2: 3}, [(1, 2)])
     with pytest.raises(JobExecutionError, match="name another in the parameter vertex_type"):
         iterate(halves, {1: 0.5}, [(1, 1)], values=LONG)
-    with pytest.raises(JobDefinitionError, match="name a type of numbers in the parameter vertex"):
+    with pytest.raises(
+        JobDefinitionError, match="set the parameter vertex_type to a type of numbers"
+    ):
         iterate(halves, {1: None, 2: None}, [(1, 2)], values=PICKLED)
 
 

@@ -207,7 +207,7 @@ def test_lengths_and_arguments_are_checked() -> None:
         with pytest.raises(JobExecutionError, match="the length -1.0: lengths are 0 or more"):
             list(paths.execute_and_collect())
         named = GraphStream(env.from_collection([(1, 2, "a")]), value_type=Types.STRING())
-        with pytest.raises(JobDefinitionError, match="lengths of edges are numbers"):
+        with pytest.raises(JobDefinitionError, match="lengths of edges must be numbers"):
             named.shortest_paths(1)
         with pytest.raises(JobDefinitionError, match="damping is between"):
             named.page_rank(damping=1)
@@ -325,7 +325,7 @@ def test_paths_begin_at_a_vertex_of_the_type_of_the_graph(vertex: Any) -> None:
         with pytest.raises(JobDefinitionError, match="vertices of this graph have the type Long"):
             graph.shortest_paths(vertex)
         named = GraphStream(env.from_collection([("1", "2")]), Types.STRING())
-        with pytest.raises(JobDefinitionError, match="and 1 is none; give the id of a vertex"):
+        with pytest.raises(JobDefinitionError, match="but 1 does not; give the id of a vertex"):
             named.shortest_paths(1)
 
 
@@ -342,7 +342,7 @@ def test_values_that_columns_do_not_keep_are_refused(kind: Any) -> None:
     with run_local():
         env = StreamExecutionEnvironment.get_execution_environment()
         declared = Types.TUPLE([Types.LONG(), Types.LONG(), kind])
-        with pytest.raises(JobDefinitionError, match="or leave them out, with map"):
+        with pytest.raises(JobDefinitionError, match="or remove such values with map"):
             GraphStream(env.from_collection([], declared))
         with pytest.raises(JobDefinitionError, match="lists of these"):
             GraphStream(env.from_collection([(1, 2)])).map_edges(lambda *edge: edge, kind)

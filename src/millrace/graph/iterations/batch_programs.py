@@ -164,9 +164,9 @@ def _number_type(column_type: ColumnType) -> Any:
     kind = column_type.arrow
     if not pa.types.is_primitive(kind):
         raise JobDefinitionError(
-            "functions on whole batches set values of vertices that are numbers, and these would "
-            f"be of type {column_type}: name a type of numbers in the parameter vertex_type, for "
-            "example vertex_type=float"
+            "functions on whole batches set values of vertices that are numbers, but these "
+            f"would be of type {column_type}: set the parameter vertex_type to a type of "
+            "numbers, for example vertex_type=float"
         )
     return pa.array([], kind).to_numpy(zero_copy_only=False).dtype
 
@@ -178,8 +178,8 @@ def _numbers(column: Any, things: str) -> Array:
     if not (pa.types.is_primitive(kind) or pa.types.is_boolean(kind)) or column.null_count:
         found = f"{column.null_count} nulls" if column.null_count else f"type {kind}"
         raise JobExecutionError(
-            f"functions on whole batches need values of {things} that are numbers, and there are "
-            f"values of {found}: map the values first, or use a function of single vertices"
+            f"functions on whole batches need values of {things} that are numbers, but the "
+            f"values are {found}: map the values first, or use a function of single vertices"
         )
     numbers: Array = column.to_numpy(zero_copy_only=False)
     return numbers

@@ -154,12 +154,12 @@ def edge_weights(
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise JobDefinitionError(
-            f"{algorithm} adds up the values of edges, and these are of type {kind}: map the edges "
+            f"{algorithm} adds up the values of edges, but these are of type {kind}: map the edges "
             "to numbers first (`graph.map_edges`)"
         )
     if column.null_count:
         raise JobDefinitionError(
-            f"{algorithm} adds up the values of edges, and one of them is None: fill it in first"
+            f"{algorithm} adds up the values of edges, but one of them is None: replace it first"
         )
     weights = np.asarray(pc.cast(column, pa.float64()), dtype=np.float64)
     is_refused = np.isnan(weights) | np.isneginf(weights)
@@ -173,7 +173,7 @@ def edge_weights(
         target = partition.slot_ids[int(partition.targets[edge])].as_py()
         raise JobDefinitionError(
             f"{algorithm} cannot work with the value {weights[edge]} of the edge from {source!r} "
-            f"to {target!r}: filter such edges, or map them to other values (`graph.map_edges`)"
+            f"to {target!r}: remove such edges with a filter, or map them to other values (`graph.map_edges`)"
         )
     return weights
 

@@ -35,13 +35,15 @@ class OrderedLabels:
 
     def __init__(self, column: Any, exchange: GraphExchange, what: str) -> None:
         if column.null_count:
-            raise JobDefinitionError(f"{what} are compared, and one is None: fill it in first")
+            raise JobDefinitionError(
+                f"{what} are compared, but one of them is None: replace it first"
+            )
         try:
             distinct = _ordered(column)
         except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
             raise JobDefinitionError(
-                f"{what} are compared, and values of type {column.type} have no order: map them to "
-                "numbers or texts first"
+                f"{what} are compared, but values of type {column.type} have no order: map "
+                "them to numbers or texts first"
             ) from None
         received = exchange.swap_parts("labels", _ranges(distinct, exchange))
         self._values = _ordered(pa.concat_arrays([part for (part,) in received]))

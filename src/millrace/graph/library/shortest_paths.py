@@ -47,7 +47,9 @@ class SingleSourceShortestPaths(RowsAlgorithm):
 
     def __init__(self, source: Any, max_iterations: int) -> None:
         if source is None:
-            raise JobDefinitionError("the source of shortest paths is None: give a vertex's id")
+            raise JobDefinitionError(
+                "the source of the shortest paths is None: give the id of a vertex"
+            )
         self.source = source
         self.max_iterations = at_least_one(max_iterations, "max_iterations")
 
@@ -114,7 +116,7 @@ class _ShortestPathsProgram(SuperstepProgram):
             is_source = np.zeros(len(ids), dtype=bool)
         if not self.exchange.all_reduce(int(is_source.any())):
             raise JobExecutionError(
-                f"no vertex has the id {self._source!r}, at which shortest paths should begin "
-                f"(ids are of type {ids.type})"
+                f"no vertex has the id {self._source!r}, which was given as the source of "
+                f"shortest paths (ids are of type {ids.type})"
             )
         return is_source

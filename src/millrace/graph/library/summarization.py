@@ -44,8 +44,8 @@ class Summarization:
         ):
             if kind.is_pickled:
                 raise JobDefinitionError(
-                    f"Summarization groups {what} by their values, and these have no type: give "
-                    f"{method} a value_type, or annotate its function"
+                    f"Summarization groups {what} by their values, but these have no type: "
+                    f"give {method} a value_type, or annotate its function"
                 )
         vertices, edges = summarized(graph.vertices, graph.edges)
         return Graph(DataSet(vertices, Vertex), DataSet(edges, Edge))

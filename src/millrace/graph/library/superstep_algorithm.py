@@ -128,8 +128,8 @@ class SuperstepAlgorithm(ABC, Generic[R]):
         has_values = self.compares_vertex_values and not graph.vertex_type.is_null
         if has_values and graph.vertex_type.is_pickled:
             raise JobDefinitionError(
-                f"{name} compares the values of vertices, and these have no type: give map_vertices"
-                " a value_type, or annotate its function"
+                f"{name} compares the values of vertices, but these have no type: give "
+                "map_vertices a value_type, or annotate its function"
             )
         vertices, edges = graph.vertices, graph.edges
         if not has_values:
@@ -203,7 +203,7 @@ def require_an_end(
     """
     if max_iterations is None and convergence_threshold is None:
         raise JobDefinitionError(
-            f"{name} has no end: give max_iterations, convergence_threshold, or both"
+            f"{name} has no end: set max_iterations, convergence_threshold, or both"
         )
     if convergence_threshold is not None and not convergence_threshold > 0:
         raise JobDefinitionError(

@@ -150,8 +150,8 @@ class EdgeColumnsOperator(Operator):
         vertices = self._cast(column, name, self._format.vertex)
         if vertices.null_count:
             raise JobExecutionError(
-                f"operator '{self.context.name}' got an edge whose {name} is null; leave such "
-                "records out before"
+                f"operator '{self.context.name}' got an edge whose {name} is null; remove "
+                "such records before the operator"
             )
         return vertices
 
@@ -160,8 +160,8 @@ class EdgeColumnsOperator(Operator):
             return column.cast(kind)
         except pa.ArrowException as error:
             raise JobExecutionError(
-                f"operator '{self.context.name}' takes {name}s of the type {kind} ({error}); give "
-                "GraphStream the right vertex_type or value_type"
+                f"operator '{self.context.name}' takes {name}s of the type {kind} "
+                f"({error}); pass the right vertex_type or value_type to GraphStream"
             ) from error
 
 
@@ -211,8 +211,8 @@ class PairsOperator(Operator):
             values = data.column(VALUE).cast(self._value_type)
         except pa.ArrowException as error:
             raise JobExecutionError(
-                f"operator '{self.context.name}' takes edge values that are {self._value_type} "
-                f"({error}); map_edges() makes others"
+                f"operator '{self.context.name}' takes edge values that are "
+                f"{self._value_type} ({error}); convert the values with map_edges()"
             ) from error
         return values.fill_null(self._default)
 

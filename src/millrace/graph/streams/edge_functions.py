@@ -77,8 +77,8 @@ class EdgeMapOperator(FunctionOperator):
             values = pa.array(mapped, self._kind)
         except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
             raise JobExecutionError(
-                f"the function of operator '{self.context.name}' makes values that are no "
-                f"{self._kind} ({error}); give map_edges() the right value_type"
+                f"the function of operator '{self.context.name}' returns values that are "
+                f"not {self._kind} ({error}); pass the right value_type to map_edges()"
             ) from error
         names = [SOURCE, TARGET, VALUE, CHANGE]
         columns = [data.column(SOURCE), data.column(TARGET), values, data.column(CHANGE)]

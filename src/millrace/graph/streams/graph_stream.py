@@ -204,7 +204,7 @@ class GraphStream:
         for other in others:
             if other._format != self._format:
                 raise JobDefinitionError(
-                    "graphs of a union have the same types of vertices and of values"
+                    "the graphs of a union must have the same types of vertices and of values"
                 )
         return self._copy(self._changes.union(*(other._changes for other in others)))
 
@@ -369,8 +369,8 @@ class GraphStream:
         kind = self._format.value
         if weighted and not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
             raise JobDefinitionError(
-                f"lengths of edges are numbers, and this graph has values of the type "
-                f"{self._value_info}: make others with map_edges()"
+                "lengths of edges must be numbers, but this graph has values of the type "
+                f"{self._value_info}: convert them with map_edges()"
             )
         edges = _beside(self._changes, "Lengths", partial(LengthsOperator, weighted))
         factory = partial(operator, self._format.vertex, *arguments)
@@ -388,8 +388,9 @@ class GraphStream:
             vertex = None
         if vertex is None or vertex != given:
             raise JobDefinitionError(
-                f"vertices of this graph have the type {self._vertex_info}, and {given!r} is none; "
-                "give the id of a vertex, or GraphStream the right vertex_type"
+                f"vertices of this graph have the type {self._vertex_info}, but {given!r} "
+                "does not; give the id of a vertex, or pass the right vertex_type to "
+                "GraphStream"
             )
         return vertex
 
@@ -502,9 +503,9 @@ def _value_kind(value: TypeInformation[Any]) -> pa.DataType:
     kind = None if isinstance(element, RawType | None) else arrow_type(element)
     if kind is None or pa.types.is_struct(kind) or pa.types.is_map(kind):
         raise JobDefinitionError(
-            f"edges of a graph stream are kept in columns, whose values are numbers, texts, truth "
-            f"values, bytes, points in time, or lists of these, not {value}: make such values, or "
-            "leave them out, with map() before"
+            "edges of a graph stream are kept in columns, whose values are numbers, texts, "
+            f"truth values, bytes, points in time, or lists of these, not {value}: convert "
+            "or remove such values with map() first"
         )
     return arrow_type(value.logical_type)
 
