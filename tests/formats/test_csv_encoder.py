@@ -182,7 +182,7 @@ SOLD = (
         ("xs", 2, "not iterable"),
         ("xs", "abc", "is a text, not a list"),
         ("xs", ["a", None], "a list with None in it"),
-        ("xs", ["a;b"], "'a;b' in a list has the separator of lists ';' in it"),
+        ("xs", ["a;b"], "'a;b' in a list contains the separator of lists ';'"),
         ("b", "maybe", "'maybe' is no boolean"),
         ("b", 1, "1 is no boolean"),
         ("text", "\ud800", "surrogates not allowed"),

@@ -159,7 +159,7 @@ def test_what_is_no_orc_file(content: bytes, tmp_path: Path) -> None:
             lambda: OrcBulkWriters.for_row_type(NUMBERS, {"orc.stripe.size": "big"}),
             "number of bytes",
         ),
-        (lambda: OrcBulkWriters.for_row_type(NUMBERS, None, {}), "of the JVM"),
+        (lambda: OrcBulkWriters.for_row_type(NUMBERS, None, {}), "only to the JVM"),
         (lambda: OrcColumnarRowInputFormat(record_type=list), "must be Row or dict"),
     ],
 )

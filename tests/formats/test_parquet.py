@@ -217,5 +217,5 @@ def test_a_factory_of_a_row_type_need_not_join_files() -> None:
 
 
 def test_a_size_of_batches_in_its_former_place_is_refused() -> None:
-    with pytest.raises(JobDefinitionError, match="hadoop_config is a Configuration, not 512"):
+    with pytest.raises(JobDefinitionError, match="hadoop_config must be a Configuration, not 512"):
         ParquetColumnarRowInputFormat(None, 512)  # type: ignore[arg-type]

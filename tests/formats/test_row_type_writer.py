@@ -118,7 +118,7 @@ def test_the_codec_of_a_configuration() -> None:
     other = Configuration().set_string("parquet.block.size", "1")
     with pytest.raises(JobDefinitionError, match=r"has 'parquet\.block\.size'"):
         ParquetBulkWriters.for_row_type(SHORT, other)
-    with pytest.raises(JobDefinitionError, match="is a Configuration, not True"):
+    with pytest.raises(JobDefinitionError, match="must be a Configuration, not True"):
         ParquetBulkWriters.for_row_type(SHORT, True)  # type: ignore[arg-type]
 
 

@@ -273,9 +273,10 @@ def _layout_of_header(
     repeated = {name for name in names if header.count(name) > 1}
     if repeated:
         raise SerializationError(
-            f"the header has more than one column {min(repeated)!r}, of which one would be lost: "
-            f"{', '.join(header)}. Name the columns by a schema, which is taken by position with "
-            "set_use_header(), or without a header by set_skip_first_data_row()"
+            f"the header has more than one column {min(repeated)!r}, and its values would be "
+            f"lost: {', '.join(header)}. Declare the columns in a schema, which is applied "
+            "by position with set_use_header(), or without a header by "
+            "set_skip_first_data_row()"
         )
     missing = [name for name in names if name not in header]
     moved = tuple(header[: len(names)]) != names

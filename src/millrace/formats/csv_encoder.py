@@ -194,7 +194,7 @@ def _joined(separator: str, items: Any) -> Any:
     texts = list(map(_element_text, items))
     for text in texts if separator else ():
         if separator in text:
-            raise ValueError(f"{text!r} in a list has the separator of lists {separator!r} in it")
+            raise ValueError(f"{text!r} in a list contains the separator of lists {separator!r}")
     return separator.join(texts)
 
 

@@ -122,7 +122,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
     ) -> None:
         if fail_on_missing_field and ignore_parse_errors:
             raise JobDefinitionError(
-                "fail_on_missing_field and ignore_parse_errors say opposite things: choose one"
+                "fail_on_missing_field and ignore_parse_errors contradict each other: choose one"
             )
         self._type_info = type_info
         self._fail_on_missing_field = fail_on_missing_field

@@ -66,7 +66,7 @@ class OrcBulkWriters:
                 f"not {row_type!r}"
             )
         if hadoop_config is not None:
-            raise JobDefinitionError("hadoop_config is of the JVM; leave it out")
+            raise JobDefinitionError("hadoop_config applies only to the JVM; omit it")
         properties = writer_properties or {}
         if isinstance(properties, Configuration):
             properties = properties.to_dict()

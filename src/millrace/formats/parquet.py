@@ -57,8 +57,8 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
     ) -> None:
         if hadoop_config is not None and not isinstance(hadoop_config, Configuration):
             raise JobDefinitionError(
-                f"hadoop_config is a Configuration, not {hadoop_config!r}; write batch_size= "
-                "before what is meant for it"
+                f"hadoop_config must be a Configuration, not {hadoop_config!r}; pass later "
+                "arguments by name, such as batch_size="
             )
         super().__init__(row_type, batch_size, record_type, columnar)
         self._is_case_sensitive = is_case_sensitive

@@ -136,8 +136,8 @@ def _compression(config: Configuration | None) -> str:
         return "snappy"
     if not isinstance(config, Configuration):
         raise JobDefinitionError(
-            f"hadoop_config is a Configuration, not {config!r}; write utc_timestamp= and "
-            "compression= before what is meant for these"
+            f"hadoop_config must be a Configuration, not {config!r}; pass later arguments "
+            "by name, such as utc_timestamp= and compression="
         )
     unknown = sorted(config.key_set() - {_COMPRESSION})
     if unknown:

@@ -75,7 +75,7 @@ def field_values(names: tuple[str, ...], value: Any) -> Sequence[Any]:
         return _mapping_values(names, value.as_dict())
     if isinstance(value, (tuple, list, Row)):
         if len(value) != len(names):
-            raise SerializationError(f"{value!r} has not the fields {', '.join(names)}")
+            raise SerializationError(f"{value!r} does not have the fields {', '.join(names)}")
         return list(value)
     if is_dataclass(value) and not isinstance(value, type):
         return _mapping_values(names, {name: getattr(value, name) for name in field_names(value)})

@@ -123,8 +123,8 @@ class _Writers:
         found = self._of_scalar(kind)
         if found is None:
             raise JobDefinitionError(
-                f"column {column} is of {kind}, which JSON does not hold; it takes scalar types "
-                "and arrays, rows and maps with keys of text"
+                f"column {column} is of type {kind}, which JSON cannot hold; possible are "
+                "scalar types and arrays, rows and maps with keys of text"
             )
         return found
 

@@ -277,7 +277,7 @@ def test_a_schema_bomb_in_a_header(tmp_path: Path) -> None:
 
 
 def test_arguments() -> None:
-    with pytest.raises(JobDefinitionError, match="codec is one of null"):
+    with pytest.raises(JobDefinitionError, match="codec must be one of null"):
         AvroBulkWriters.for_generic_record(SCHEMA, "lzo")
     with pytest.raises(JobDefinitionError, match="takes AvroSchema"):
         AvroInputFormat("x", {})  # type: ignore[arg-type]

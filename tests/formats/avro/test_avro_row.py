@@ -236,7 +236,7 @@ def test_a_schema_that_cannot_be_resolved() -> None:
         avro_schema_string=json.dumps(record(("n", "string"))),
         reader_schema_string=json.dumps(record(("n", "int"))),
     )
-    with pytest.raises(MalformedRecordError, match="no Avro of its schema"):
+    with pytest.raises(MalformedRecordError, match="not Avro data of its schema"):
         read.deserialize(write.serialize(Row(n="x")))
 
 
@@ -249,7 +249,7 @@ def test_a_schema_that_cannot_be_resolved() -> None:
         (["null", "float"], 2**128, "too large for a float"),
         (["string", "float"], -1e39, "too large for a float"),
         ({"type": "array", "items": "float"}, [1.0, 3.5e38], "too large for a float"),
-        ("int", None, "None where the schema has no null"),
+        ("int", None, "None, but the schema does not allow null"),
         ("string", 7, "no text"),
         ("boolean", 1, "no boolean"),
         ({"type": "enum", "name": "E", "symbols": ["A"]}, "B", "not one of A"),
@@ -291,7 +291,7 @@ def test_dates_that_python_does_not_have() -> None:
 
 def test_a_broken_message() -> None:
     _, read = both(record(("s", "string")))
-    with pytest.raises(MalformedRecordError, match="no Avro of its schema.*EOF") as refused:
+    with pytest.raises(MalformedRecordError, match="not Avro data of its schema.*EOF") as refused:
         read.deserialize(b"\x08ab")
     assert refused.value.raw == b"\x08ab"
 
@@ -360,7 +360,7 @@ def test_whole_numbers_of_a_union_keep_their_digits(union: Any, values: list[Any
 @pytest.mark.parametrize(
     ("schema", "says"),
     [
-        ("{", "no Avro schema"),
+        ("{", "not an Avro schema"),
         ('"int"', "takes the schema of a record"),
         (json.dumps(RECURSIVE), "contains itself"),
         (json.dumps(doubling()), "more than 20000 types"),

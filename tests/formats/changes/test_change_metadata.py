@@ -9,7 +9,7 @@ from millrace.formats.changes.change_metadata import DEBEZIUM_METADATA, OGG_META
 
 @pytest.mark.parametrize("message", [b'{"source": "x"}', b"[1]", b"5"])
 def test_what_is_no_object_is_told(message: bytes) -> None:
-    with pytest.raises(ValueError, match="metadata that are no JSON object"):
+    with pytest.raises(ValueError, match="metadata that are not a JSON object"):
         DEBEZIUM_METADATA["source.table"](message)
 
 

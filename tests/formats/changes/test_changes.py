@@ -181,7 +181,7 @@ def test_only_some_databases_and_tables() -> None:
         )
     ]
     assert schema.deserialize_flat(messages)[1] == [0]
-    with pytest.raises(JobDefinitionError, match="no regular expression"):
+    with pytest.raises(JobDefinitionError, match="not a regular expression"):
         CanalJsonDeserializationSchema(PRODUCT, table_include="(")
 
 

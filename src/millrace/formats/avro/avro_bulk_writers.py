@@ -50,7 +50,7 @@ class AvroBulkWriters:
         """
         found = require_avro_schema(schema, "AvroBulkWriters.for_generic_record")
         if codec not in CODECS:
-            raise JobDefinitionError(f"codec is one of {', '.join(CODECS)}, not {codec!r}")
+            raise JobDefinitionError(f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
         return AvroWriterFactory(found, codec)
 
     @staticmethod

@@ -82,8 +82,8 @@ class AvroDecoder:
             field = self._failed_field(message)
             place = "" if field is None else f"at field {field!r}: "
             raise MalformedRecordError(
-                f"a message is no Avro of its schema: {place}{type(error).__name__}: {error}"
-                f"{_other_kind(message)}",
+                f"a message is not Avro data of its schema: {place}{type(error).__name__}: "
+                f"{error}{_other_kind(message)}",
                 bytes(message),
                 column=field,
             ) from None
@@ -129,5 +129,5 @@ def _other_kind(message: bytes) -> str:
     if message.startswith(b"Obj\x01"):
         return "; it is an Avro file, with a schema of its own, and not one record"
     if message.startswith((b"{", b"[")):
-        return "; it looks like JSON"
+        return "; it looks like JSON text"
     return "; it must be read with the schema with which it was written"

@@ -43,8 +43,8 @@ class RowEncoder:
                 write(stream, physical, convert(value))
             except Exception as error:  # what fastavro raises depends on the type
                 raise SerializationError(
-                    f"{repr(value)[:300]} is no record of the Avro schema {self._schema.name}: "
-                    f"{error}"
+                    f"{repr(value)[:300]} is not a record of the Avro schema "
+                    f"{self._schema.name}: {error}"
                 ) from None
             ends.append(stream.tell())
         data = stream.getvalue()

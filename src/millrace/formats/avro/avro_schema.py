@@ -47,7 +47,7 @@ class AvroSchema:
             schema = AvroSchema(found)
             _ = schema.physical
         except (ValueError, TypeError, RecursionError, SerializationError) as error:
-            raise JobDefinitionError(f"this is no Avro schema: {error}") from None
+            raise JobDefinitionError(f"the text is not an Avro schema: {error}") from None
         return schema
 
     @staticmethod
@@ -75,7 +75,7 @@ class AvroSchema:
             parsed = fastavro().parse_schema(without_logical_types(self.definition))
             set_defaults_of_bytes(parsed)
         except Exception as error:  # whatever it raises for a schema of others
-            raise SerializationError(f"this is no Avro schema: {error}") from None
+            raise SerializationError(f"the text is not an Avro schema: {error}") from None
         return parsed
 
     @property

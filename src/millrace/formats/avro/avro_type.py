@@ -99,7 +99,7 @@ class _Walk:
         if isinstance(schema, str):
             return self._by_name(schema, namespace, depth)
         if not isinstance(schema, Mapping) or "type" not in schema:
-            raise SerializationError(f"{_shown(schema)} is no type of an Avro schema")
+            raise SerializationError(f"{_shown(schema)} is not a type of an Avro schema")
         kind = schema["type"]
         if not isinstance(kind, str):
             return self.type_of(kind, namespace, depth + 1)
@@ -115,7 +115,7 @@ class _Walk:
 
     def _inner(self, schema: Mapping[str, Any], key: str, namespace: str, depth: int) -> AvroType:
         if key not in schema:
-            raise SerializationError(f"{_shown(schema)} does not say what its {key} are")
+            raise SerializationError(f"{_shown(schema)} does not define its {key}")
         element = self.type_of(schema[key], namespace, depth + 1)
         if schema["type"] == "array" and takes_no_bytes(element):
             raise SerializationError(

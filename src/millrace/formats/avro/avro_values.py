@@ -140,7 +140,7 @@ def write_conversion(kind: AvroType) -> Convert:
 
     def write(value: Any) -> Any:
         if value is None and kind.kind != "null":
-            raise ValueError("None where the schema has no null")
+            raise ValueError("None, but the schema does not allow null")
         return convert(value)
 
     return write
@@ -247,7 +247,7 @@ def _fixed_writer(size: int) -> Convert:
     def write(value: Any) -> bytes:
         found = bytes(memoryview(value))
         if len(found) != size:
-            raise ValueError(f"{len(found)} bytes where the schema has {size}")
+            raise ValueError(f"{len(found)} bytes, but the schema requires {size}")
         return found
 
     return write

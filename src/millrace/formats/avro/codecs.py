@@ -73,7 +73,7 @@ def _unsnappy(data: bytes) -> bytes:
     size = _snappy_size(data)
     found: bytes = pyarrow.Codec("snappy").decompress(data[:-4], size, asbytes=True)
     if zlib.crc32(found) != int.from_bytes(data[-4:], "big"):
-        raise SerializationError("a block has not the checksum that stands behind it")
+        raise SerializationError("the checksum of a block does not match its content")
     return found
 
 

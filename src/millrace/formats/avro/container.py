@@ -68,7 +68,7 @@ def read_header(stream: BinaryIO) -> FileHeader:
     """
     stream.seek(0)
     if stream.read(len(MAGIC)) != MAGIC:
-        raise SerializationError("not an Avro file: it does not begin as these do")
+        raise SerializationError("not an Avro file: its first bytes are different")
     try:
         metadata = _read_map(stream)
         text = metadata.get("avro.schema", b"")
@@ -110,11 +110,11 @@ def read_block(stream: BinaryIO, marker: bytes) -> AvroBlock:
     except EOFError as error:
         raise SerializationError(f"a block's header is cut: {error}") from None
     if count < 0 or not 0 <= size <= _MAX_PACKED:
-        raise SerializationError(f"a block says that it has {count} records in {size} bytes")
+        raise SerializationError(f"the header of a block announces {count} records in {size} bytes")
     data = stream.read(size)
     end = stream.tell()
     if len(data) < size or stream.read(SYNC_BYTES) != marker:
-        raise SerializationError("a block does not end where it says that it does")
+        raise SerializationError("a block does not end at the announced byte")
     return AvroBlock(count, data, end)
 
 

@@ -110,7 +110,7 @@ def _pattern(name: str, text: str | None) -> re.Pattern[str] | None:
     try:
         return None if text is None else re.compile(text)
     except re.error as error:
-        raise JobDefinitionError(f"{name}={text!r} is no regular expression: {error}") from None
+        raise JobDefinitionError(f"{name}={text!r} is not a regular expression: {error}") from None
 
 
 def _matches(pattern: re.Pattern[str] | None, name: str | None) -> bool:

@@ -66,7 +66,9 @@ class ChangeMetadata:
                 decoded = decoded.get("payload") or {}
             return self.read(decoded)
         except AttributeError:
-            raise ValueError("a message of changes has metadata that are no JSON object") from None
+            raise ValueError(
+                "a message of changes has metadata that are not a JSON object"
+            ) from None
 
 
 def _field(name: str, message: Message) -> Any:

@@ -133,7 +133,7 @@ class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryabl
 
     def _malformed(self, error: Exception, message: bytes) -> MalformedRecordError:
         reason = as_malformed(error).reason
-        return MalformedRecordError(f"no message of {self._format}: {reason}", bytes(message))
+        return MalformedRecordError(f"not a message of {self._format}: {reason}", bytes(message))
 
     @property
     def _format(self) -> str:

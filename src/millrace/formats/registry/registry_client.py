@@ -234,7 +234,7 @@ class SchemaRegistryClient:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            raise SchemaRegistryError(f"{self._address} does not answer as a schema registry does")
+            raise SchemaRegistryError(f"{self._address} does not respond like a schema registry")
         return found
 
     def _refuse(self, error: HTTPError) -> None:
@@ -261,10 +261,10 @@ class SchemaRegistryClient:
             raise _UnansweredError(f"{error.code} {said or error.reason}")
         if error.code in (401, 403):
             raise SchemaRegistryError(
-                f"the schema registry {self._address} does not let us in ({error.code} "
+                f"the schema registry {self._address} denies access ({error.code} "
                 f"{error.reason}): set basic.auth.user.info or bearer.auth.token"
             )
-        what = "not compatible with what is registered" if error.code == 409 else "refused"
+        what = "not compatible with the registered schema" if error.code == 409 else "refused"
         raise SchemaRegistryError(
             f"the schema registry {self._address}: {what} ({error.code}): {said[:1000]}"
         )
@@ -330,4 +330,4 @@ def _references(found: Sequence[Any]) -> tuple[SchemaReference, ...]:
             for each in found
         )
     except (TypeError, KeyError, ValueError):
-        raise SchemaRegistryError("a schema registry gave references that are none") from None
+        raise SchemaRegistryError("a schema registry returned invalid references") from None
