@@ -412,7 +412,7 @@ def test_a_claimed_checkpoint_names_files_of_its_own_only(job: Job, tmp_path: Pa
     outside = dataclasses.replace(ref, path=f"shared/../../../{victim.name}")
     manifest = dataclasses.replace(found.manifest, delta_files=(outside,))
     Path(found.path, "_metadata").write_bytes(manifest.encode())
-    with pytest.raises(CheckpointCorruptError, match="which is no file of it"):
+    with pytest.raises(CheckpointCorruptError, match="which is not a file of the checkpoint"):
         job.run(start_from=str(found.path), checkpoints="two", CLAIM_MODE="CLAIM")
     assert victim.exists()
 

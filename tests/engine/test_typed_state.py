@@ -173,7 +173,7 @@ def test_what_has_types_is_read_without_leave(tmp_path: Path) -> None:
 def test_pickles_of_others_are_not_read(tmp_path: Path) -> None:
     """Unless that is allowed."""
     first, savepoint = run(tmp_path, program(Count(First, typed=False), UUIDS))
-    with pytest.raises(JobExecutionError, match="part-0000..parquet: it holds a pickle"):
+    with pytest.raises(JobExecutionError, match="part-0000..parquet: it contains a pickle"):
         run(tmp_path, program(Count(First, typed=False), UUIDS), savepoint)
     rest, _ = run(tmp_path, program(Count(First, typed=False), UUIDS), savepoint, ALLOW_PICKLE=True)
     assert 0 < len(rest) < len(first)

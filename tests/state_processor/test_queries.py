@@ -216,7 +216,7 @@ def test_panes_become_windows(reader: SnapshotReader) -> None:
     assert [(row[0], row[1], row[4]) for row in found] == [
         ("a", -5_000, 1), ("a", 0, 4), ("a", 5_000, 3), ("b", -5_000, 2), ("b", 0, 2),
     ]  # fmt: skip
-    with pytest.raises(StateError, match="say how they are merged"):
+    with pytest.raises(StateError, match="define how the panes are merged"):
         sliding(reader, WindowLogic(), SLIDING)
     assert [row[4] for row in sliding(reader, WindowLogic(), None)] == [[1], [3], [2]]
     with pytest.raises(StateError, match="'purse' has no windows"):

@@ -222,7 +222,9 @@ def _require_content(content: Any) -> None:
         entries = [entry for tables in content.values() for entry in tables.items()]
         if all(map(_is_entry, entries)):
             return
-    raise CheckpointError("a piece of a delta of the checkpoint holds something else than tables")
+    raise CheckpointError(
+        "a piece of a delta of the checkpoint contains something other than tables"
+    )
 
 
 def _is_entry(item: tuple[Any, Any]) -> bool:

@@ -266,7 +266,7 @@ class SubtaskState:
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             self.reset()
             raise CheckpointError(
-                "a delta of the checkpoint holds something else than state "
+                "a delta of the checkpoint contains something other than state "
                 f"({type(error).__name__}: {error})"
             ) from error
         except BaseException:

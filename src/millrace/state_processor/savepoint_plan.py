@@ -70,8 +70,9 @@ class SavepointPlan:
     def __init__(self, base: Manifest) -> None:
         if base.stages and not base.chains:
             raise StateError(
-                "the snapshot does not say which operators are in which stage: it was made by an "
-                "older version. Let a job go on from it and take a savepoint of that"
+                "the snapshot does not record which operators are in which stage, because "
+                "an older version made it. Let a job resume from it, and take a savepoint "
+                "of this job"
             )
         self._base = base
         self._uids: dict[str, str | None] = {uid: uid for uid in base.operators}

@@ -108,8 +108,8 @@ class SavepointWriter:
         """
         if not isinstance(transformation, StateBootstrapTransformation):
             raise StateError(
-                f"with_operator() takes what transform(), reduce() and the like give, got "
-                f"{transformation!r}"
+                "with_operator() takes the result of transform(), reduce() and similar "
+                f"methods, got {transformation!r}"
             )
         if uid in self._new:
             raise StateError(f"operator '{uid}' was added already")

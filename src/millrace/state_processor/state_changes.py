@@ -91,8 +91,8 @@ class ChangesQuery:
             after.state(uid, name)  # says what there is instead
         if old is not None and new is not None and old.maximum != new.maximum:
             raise StateError(
-                f"the snapshots have max parallelism {old.maximum} and {new.maximum}; only those "
-                "of the same can be compared"
+                f"the snapshots have max parallelism {old.maximum} and {new.maximum}; only "
+                "snapshots with the same max parallelism can be compared"
             )
         return ChangesQuery(old, new, after.snapshot.manifest.checkpoint)
 

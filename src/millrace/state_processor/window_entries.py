@@ -102,8 +102,9 @@ class WindowContents:
         if self.logic.incremental:
             return self.logic.merge_function()
         raise StateError(
-            "sliding windows share panes of accumulators; say how they are merged with "
-            "window(assigner).reduce(...) or .aggregate(...), or read the panes with window()"
+            "sliding windows share panes of accumulators; define how the panes are merged "
+            "with window(assigner).reduce(...) or .aggregate(...), or read the panes with "
+            "window()"
         )
 
 

@@ -35,5 +35,5 @@ def test_a_checkpoint_is_refused(place: Any, millrace: Any) -> None:
     for path in (job_dir, job_dir / "chk-1"):
         told = millrace("savepoint", "dispose", "--yes", path)
         assert told.code == 1
-        assert "only savepoints are disposed of" in told.err
+        assert "only savepoints can be disposed of" in told.err
     assert (job_dir / "chk-1" / "_metadata").exists()

@@ -308,7 +308,9 @@ def test_paths_stay_inside(native: Any, tmp_path: Path, path: str) -> None:
     """Whatever the manifest says."""
     made = written(native, tmp_path / "made")
     rewritten(made, lambda content: content["states"][0]["files"][0].update(path=path))
-    with pytest.raises(CheckpointCorruptError, match="_metadata is corrupt: .*no path of a file"):
+    with pytest.raises(
+        CheckpointCorruptError, match="_metadata is corrupt: .*not the path of a file"
+    ):
         open_snapshot(made)
 
 

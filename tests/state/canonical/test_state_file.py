@@ -160,7 +160,7 @@ def test_millions_of_rows_of_nothing(tmp_path: Path) -> None:
     table = pa.table(arrays, schema=arrow_schema(COLUMNS, False))
     pq.write_table(table, path, use_dictionary=False, compression="zstd")
     assert path.stat().st_size < 100_000
-    with pytest.raises(CheckpointCorruptError, match="far more than they can hold"):
+    with pytest.raises(CheckpointCorruptError, match="far more data than they can hold"):
         read(tmp_path, described(path, count))
 
 

@@ -41,8 +41,8 @@ def root_of(bases: Sequence[str], choice: int) -> Path:
         found = root.lstat()
     except OSError as error:
         raise StateError(
-            f"cannot make the directory {root} for state on this host ({error.strerror}); set "
-            "state.backend.rocksdb.localdir to one that the workers may write to"
+            f"cannot make the directory {root} for state on this host ({error.strerror}); "
+            "set state.backend.rocksdb.localdir to a directory that the workers can write to"
         ) from error
     if found.st_uid != os.getuid() or found.st_mode & 0o077 or root.is_symlink():
         raise StateError(

@@ -173,7 +173,7 @@ class _Databases:
             try:
                 store = RocksDBStore(left.path / DATABASE, self._settings.native)
             except Exception as error:  # whatever damage brings about
-                log.warning("cannot go on with %s: %s", left.path, error)
+                log.warning("cannot continue with the database %s: %s", left.path, error)
                 left.remove()
                 continue
             self._directory = left

@@ -237,5 +237,5 @@ def _read(store: KeyValueStore) -> SavedMarker | None:
     try:
         return SavedMarker.read(store)
     except Exception as error:  # whatever damage brings about: the truth is the checkpoint
-        log.warning("what a former process left on this host cannot be used: %s", error)
+        log.warning("state that an earlier process left on this host cannot be used: %s", error)
         return None

@@ -147,7 +147,7 @@ def checked_footer(file: IO[bytes], length: int) -> Footer:
     """
     footer = read_footer(file, length)
     if not within_limits(footer):
-        raise BombError(f"its {length} bytes stand for far more than they can hold")
+        raise BombError(f"its {length} bytes stand for far more data than they can hold")
     for column in footer.columns():
         for number, chunk in enumerate(column):
             if footer.groups[number][3] or chunk[5]:  # others are not read
@@ -161,7 +161,7 @@ def _walk(file: IO[bytes], length: int, chunk: Fields) -> None:
     """Raises BombError unless the pages of a column chunk agree with the footer."""
     position, end = chunk[9], chunk[9] + chunk[7]
     if not 0 < position <= end <= length:
-        raise BombError("a column lies outside of it")
+        raise BombError("a column lies outside of the file")
     made = count = 0
     while position < end:
         file.seek(position)

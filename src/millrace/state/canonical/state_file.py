@@ -203,7 +203,7 @@ def _decoded(
     for batch in batches:
         structures += _structures(batch)
         if not few_enough(file.length, structures):
-            raise BombError(f"its {file.length} bytes have {structures} lists and maps in them")
+            raise BombError(f"its {file.length} bytes contain {structures} lists and maps")
         for part in _small(batch):
             yield _rows(part, columns, pickle_allowed)
 

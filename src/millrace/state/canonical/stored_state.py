@@ -72,4 +72,4 @@ class SubtaskFiles:
 def check_path(path: str) -> None:
     """Raises ValueError unless a path has the form of the paths in our savepoints."""
     if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split(os.sep)):
-        raise ValueError(f"{path!r} is no path of a file of states")
+        raise ValueError(f"{path!r} is not the path of a file of states")

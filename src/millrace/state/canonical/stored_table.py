@@ -46,7 +46,9 @@ class StoredTable:
                     yield table_delta_of(kind, rows)
                 except (LookupError, TypeError, ValueError) as error:
                     path = f"{self.directory}/{file.path}"
-                    raise CheckpointCorruptError(path, f"its rows are no state: {error}") from error
+                    raise CheckpointCorruptError(
+                        path, f"its rows are not rows of state: {error}"
+                    ) from error
 
 
 def tables_of_files(files: SubtaskFiles) -> dict[tuple[str, str], tuple[str, Any, StoredTable]]:

@@ -47,7 +47,7 @@ def _struct(data: bytes, at: int, depth: int, left: list[int]) -> tuple[Fields, 
         else:
             field, at = _signed(data, at)
         if field > MAX_FIELD:
-            raise ThriftError("it has fields that nobody knows")
+            raise ThriftError("it has unknown fields")
         if kind in (_TRUE, _FALSE):
             found[field] = kind == _TRUE
         else:
@@ -67,7 +67,7 @@ def _value(data: bytes, at: int, kind: int, depth: int, left: list[int]) -> tupl
     if kind == _BINARY:
         size, at = _unsigned(data, at)
         if size > len(data) - at:
-            raise ThriftError("a text is longer than what there is")
+            raise ThriftError("a text is longer than the remaining bytes")
         return data[at : at + size], at + size
     if kind == _STRUCT:
         return _struct(data, at, depth + 1, left)
@@ -87,7 +87,7 @@ def _list(data: bytes, at: int, depth: int, left: list[int]) -> tuple[list[Any],
     if size == 15:
         size, at = _unsigned(data, at)
     if size > len(data) - at:
-        raise ThriftError("a list is longer than what there is")
+        raise ThriftError("a list is longer than the remaining bytes")
     found = []
     for _ in range(size):
         item, at = _value(data, at, kind, depth, left)

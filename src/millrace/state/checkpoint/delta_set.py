@@ -181,5 +181,7 @@ def _read_file(job_dir: StrPath, ref: DeltaFileRef) -> DeltaFile:
     try:
         check_shared(ref.path)
     except ValueError as error:
-        raise CheckpointCorruptError(job_dir, f"{error}, which is no file of it") from None
+        raise CheckpointCorruptError(
+            job_dir, f"{error}, which is not a file of the checkpoint"
+        ) from None
     return DeltaFile(ref, tuple(read_index(job_dir, ref)))

@@ -138,8 +138,8 @@ class Manifest:
         because = "" if most is None else f" {pending[most]:,} bytes are pending in sink '{most}':"
         raise CheckpointError(
             f"checkpoint {self.checkpoint} would have a manifest of {len(data):,} bytes and "
-            f"{parts:,} parts, where {MAX_BYTES:,} and {MAX_PARTS:,} can be read back.{because} "
-            "make checkpoints more often, so that each has less to name"
+            f"{parts:,} parts, but only {MAX_BYTES:,} bytes and {MAX_PARTS:,} parts can be "
+            f"read back.{because} make checkpoints more often, so that each contains less"
         )
 
     @staticmethod
@@ -155,13 +155,15 @@ class Manifest:
         try:
             fields = decode_json(data, dict[str, msgspec.Raw])
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise CheckpointCorruptError(path, f"it is not the JSON that it was: {error}") from None
+            raise CheckpointCorruptError(
+                path, f"it is not the JSON that was written: {error}"
+            ) from None
         body, _, checksum = data.rpartition(_CHECKSUM)
         if checksum != b"%08x%s" % (zlib.crc32(body), _END):
             raise CheckpointCorruptError(path, "its checksum differs")
         try:
             if _read(fields, "format", str) != _FORMAT:
-                raise CheckpointCorruptError(path, "it does not say that it is a snapshot")
+                raise CheckpointCorruptError(path, "it is not marked as a snapshot")
             _refuse_version(path, _read(fields, "format_version", int))
             manifest = _from_fields(fields)
             _check_widths(manifest)
@@ -272,15 +274,15 @@ def _check_widths(manifest: Manifest) -> None:
     if not all(1 <= width <= highest for width in stages.values()):
         raise ValueError("the parallelism of a stage is out of range")
     if not all(0 <= index < stages.get(uid, 0) for uid, index in manifest.versions):
-        raise ValueError("versions has a subtask that is not there")
+        raise ValueError("versions has a subtask that does not exist")
     if not all(
         0 <= file.subtask < stages.get(state.stage, 0)
         for state in manifest.states
         for file in state.files
     ):
-        raise ValueError("states has a subtask that is not there")
+        raise ValueError("states has a subtask that does not exist")
     if not manifest.chains.keys() <= stages.keys():
-        raise ValueError("chains has a stage that is not there")
+        raise ValueError("chains has a stage that does not exist")
 
 
 def read_manifest(job_dir: StrPath, number: int) -> Manifest:
@@ -298,6 +300,6 @@ def read_manifest_file(path: StrPath) -> Manifest:
     with opened(path) as file:
         length = size_of_opened(file)
         if length > MAX_BYTES:
-            raise CheckpointCorruptError(path, f"it has {length} bytes; no manifest is that long")
+            raise CheckpointCorruptError(path, f"it has {length} bytes, more than any manifest")
         data = file.read(length)
     return Manifest.decode(data, path)

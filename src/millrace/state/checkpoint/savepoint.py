@@ -112,7 +112,7 @@ def _copied_segment(path: str, job_dir: StrPath, ref: FileRef, name: str) -> Fil
     source = located(job_dir, ref.path)
     copied = write_segment(path, name, _chunks(source, ref))
     if (copied.length, copied.crc) != (ref.length, ref.crc):
-        raise CheckpointCorruptError(source, f"what is at byte {ref.offset} has changed")
+        raise CheckpointCorruptError(source, f"the bytes at offset {ref.offset} have changed")
     return copied
 
 

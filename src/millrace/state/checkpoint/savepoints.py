@@ -192,8 +192,8 @@ def check_disposable(path: StrPath) -> Snapshot:
     snapshot = read_snapshot_manifest(path)
     if not snapshot.is_savepoint:
         raise CheckpointError(
-            f"{snapshot.path} is a checkpoint of job '{snapshot.manifest.job_name}', which looks "
-            "after its checkpoints itself; only savepoints are disposed of"
+            f"{snapshot.path} is a checkpoint of job '{snapshot.manifest.job_name}', which "
+            "manages its checkpoints itself; only savepoints can be disposed of"
         )
     _own_files(snapshot)
     return snapshot

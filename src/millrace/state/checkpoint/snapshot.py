@@ -79,8 +79,8 @@ class Snapshot:
 
 
 INCOMPLETE = (
-    "it has no _metadata, for it is being written, or whoever wrote it was killed; if no job is "
-    "writing it, delete the directory"
+    "it has no _metadata, because it is still being written, or the process that wrote it "
+    "was killed; if no job is writing it, delete the directory"
 )
 
 
@@ -121,8 +121,8 @@ def _metadata_at(given: str) -> str:
     there = exists(given) or file_system_of(given).is_directory(given)
     missing = "" if there else ", which does not exist"
     raise CheckpointError(
-        f"there is no complete savepoint or checkpoint at {given}{missing}; name a savepoint, a "
-        "checkpoint (<job directory>/chk-<n>) or the directory of a job"
+        f"there is no complete savepoint or checkpoint at {given}{missing}; give the path "
+        "of a savepoint, of a checkpoint (<job directory>/chk-<n>) or of a job's directory"
     )
 
 

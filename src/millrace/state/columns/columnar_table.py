@@ -149,10 +149,9 @@ class ColumnarTable(Table):
             return
         if _unlike(self.columns, columns):
             raise StateMigrationError(
-                "the state was written with columns "
-                f"[{_described(self.columns)}], and this program needs [{_described(columns)}]: "
-                "the query's keys or aggregates have changed. Start it without this state, or "
-                "with the former query"
+                f"the state was written with columns [{_described(self.columns)}], but this "
+                f"program needs [{_described(columns)}]: the query's keys or aggregates "
+                "have changed. Start the query without this state, or use the former query"
             )
         self.columns = columns
         self.space.columns = list(columns.values)

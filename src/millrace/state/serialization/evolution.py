@@ -322,7 +322,9 @@ def _enum(written: LogicalType, present: TypeInformation[Any], at: str) -> _Foun
 
     def checked(plain: Any) -> Any:
         if type(plain) is str and plain in gone:
-            raise TypeChangeError(f"{_subject(at)} holds '{plain}', which {present.name} lost")
+            raise TypeChangeError(
+                f"{_subject(at)} contains '{plain}', which {present.name} no longer has"
+            )
         return plain
 
     return (checked,)
@@ -344,8 +346,8 @@ def _serialized(written: logical.RawType, present: TypeInformation[Any], at: str
     version = int(written.serializer.removeprefix(VERSION))
     if version > present.version:
         raise TypeChangeError(
-            f"{_subject(at)} was written by version {version} of {present.label}, this is version "
-            f"{present.version}"
+            f"{_subject(at)} was written by version {version} of {present.label}, but this "
+            f"is version {present.version}"
         )
     return (lambda plain: present.migrated(plain, version),)
 

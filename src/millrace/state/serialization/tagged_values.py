@@ -251,7 +251,7 @@ def _value(tree: Any, pickles: bool, depth: int) -> Any:
 def _tagged(name: str, parts: Any, pickles: bool, depth: int) -> Any:
     if name == PICKLE:
         if not pickles:
-            raise PickleRefusedError("it holds a pickle, and there is no leave to read pickles")
+            raise PickleRefusedError("it contains a pickle, and reading pickles is not allowed")
         return pickle.loads(_value(parts, pickles, depth + 1))
     make = _READERS.get(name)
     if make is None:
@@ -273,7 +273,7 @@ def _decimal(text: Any) -> Decimal:
 
 def _fraction(parts: list[Any]) -> Fraction:
     if any(type(part) is not int or part.bit_length() > MAX_DIGITS for part in parts):
-        raise SerializationError("a fraction of something else than numbers")
+        raise SerializationError("a fraction of something other than numbers")
     return Fraction(*parts)
 
 
@@ -281,7 +281,7 @@ def _bytearray(data: Any) -> bytearray:
     """Bytearray from bytes. Numbers are refused, because a bytearray of that length would be
     created."""
     if type(data) is not bytes:
-        raise SerializationError("a bytearray of something else than bytes")
+        raise SerializationError("a bytearray of something other than bytes")
     return bytearray(data)
 
 
@@ -289,7 +289,7 @@ def _items(parts: Any) -> list[Any]:
     """The items, if ``parts`` is a list. Texts are refused, because each character would become
     a text of its own."""
     if type(parts) is not list:
-        raise SerializationError("a collection of something else than a list")
+        raise SerializationError("a collection of something other than a list")
     return parts
 
 
@@ -330,10 +330,10 @@ def _data(parts: list[Any]) -> Any:
         if module.startswith(former):
             module = now + module.removeprefix(former)
     if not module.startswith(MODULES) or "." in name:
-        raise SerializationError(f"it names {place}, which is not data of millrace")
+        raise SerializationError(f"it names {place}, which is not a data type of millrace")
     found = getattr(importlib.import_module(module), name, None)
     if not isinstance(found, type) or found.__module__ != module or not _is_ours(found):
-        raise SerializationError(f"it names {place}, which is not data of millrace")
+        raise SerializationError(f"it names {place}, which is not a data type of millrace")
     if issubclass(found, enum.Enum):
         return found[content]
     if issubclass(found, tuple):
@@ -344,7 +344,7 @@ def _data(parts: list[Any]) -> Any:
 def _filled(kind: Any, content: dict[str, Any]) -> Any:
     names = {f.name for f in dataclasses.fields(kind)}
     if content.keys() != names:
-        raise SerializationError(f"{kind.__qualname__} has other fields in this release")
+        raise SerializationError(f"{kind.__qualname__} has other fields in this version")
     made = object.__new__(kind)
     for name, value in content.items():
         object.__setattr__(made, name, value)
