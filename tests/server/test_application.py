@@ -113,7 +113,7 @@ def test_a_registry_that_does_not_answer_asks_for_patience(job_server, error: Ex
     answer = TestClient(application, raise_server_exceptions=False).get("/wait")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     assert "secret" not in answer.text
-    assert "database does not answer" in answer.json()["errors"][0]
+    assert "database does not respond" in answer.json()["errors"][0]
 
 
 def test_without_tokens_only_this_machines_pages(job_server) -> None:

@@ -44,7 +44,7 @@ def test_a_full_disk_within_an_error_of_a_checkpoint(job_server) -> None:
 
     route = ApiRoute("GET", "/write", write, "Writes.", None, AccessRole.NOBODY)
     answer = TestClient(create_application(job_server, TOKENS, [route])).get("/write")
-    assert (answer.status_code, "for /f: nothing was kept" in answer.text) == (507, True)
+    assert (answer.status_code, "for /f: nothing was stored" in answer.text) == (507, True)
 
 
 def test_what_writes_files_of_checkpoints_says_why(tmp_path) -> None:

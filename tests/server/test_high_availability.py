@@ -72,7 +72,7 @@ def test_a_leader_that_was_stopped_wakes_up(group: ServerGroup, registry: str) -
     first.signal(signal.SIGSTOP)
     assert await_that(second.leads, "the takeover") < GENEROUS
     first.signal(signal.SIGCONT)
-    await_that(lambda: "leads no more" in first.log(), "the insight of the former leader")
+    await_that(lambda: "no longer leads" in first.log(), "the insight of the former leader")
     assert not first.leads()
     # for a moment it may not know yet who leads instead: 503, ask again
     cancel = lambda: httpx.patch(f"{first.url}/jobs/{job.id}?mode=cancel", timeout=60)  # noqa: E731

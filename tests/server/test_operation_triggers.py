@@ -121,7 +121,7 @@ def test_a_job_that_never_starts(scene) -> None:
 def test_a_server_that_died_before_it_asked(scene) -> None:
     id = scene.trigger()
     scene.next_server()
-    assert "ask again" in scene.outcome(id)[1]
+    assert "request it again" in scene.outcome(id)[1]
 
 
 def test_a_request_that_was_noted_and_never_sent(scene) -> None:
@@ -139,7 +139,7 @@ def test_a_run_that_ended_or_was_followed_by_another(scene) -> None:
     scene.begin()
     first = scene.trigger()
     scene.begin("r2")
-    assert "started again" in scene.outcome(first)[1]
+    assert "was restarted" in scene.outcome(first)[1]
     second = scene.trigger()
     scene.run.close()
     assert "ended" in scene.outcome(second)[1]
@@ -229,5 +229,5 @@ def test_work_that_died_with_its_server(scene) -> None:
     go = Event()
     id = scene.triggers.carry_out("disposal", go.wait)
     scene.next_server()
-    assert "ask again" in scene.outcome(id)[1]
+    assert "request it again" in scene.outcome(id)[1]
     go.set()

@@ -100,7 +100,7 @@ def test_the_process_of_a_stopped_machine_is_fenced_off(group: ServerGroup, post
     log = group.directory / "shared" / "jobs" / job.id / "log.txt"
     await_that(lambda: "newer leader" in log.read_text(), "the end of the first process")
     first.signal(signal.SIGCONT)
-    await_that(lambda: "leads no more" in first.log(), "the insight of the former leader")
+    await_that(lambda: "no longer leads" in first.log(), "the insight of the former leader")
     job.await_progress()
     assert outcomes(second, job.id)[1:] == [""]
     job.stop(second)
@@ -123,7 +123,7 @@ def test_a_partition(group: ServerGroup, postgresql) -> None:
         job.await_progress()
         network.pull()
         assert await_that(second.leads, "the takeover") < 60
-        await_that(lambda: "is ended" in first.log(), "the end of the processes of its side")
+        await_that(lambda: "is killed" in first.log(), "the end of the processes of its side")
         await_that(lambda: len(outcomes(second, job.id)) == 2, "the second process")
         job.await_progress()
         network.plug()

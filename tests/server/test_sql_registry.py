@@ -67,7 +67,7 @@ def test_restarts_are_starts_after_the_death_of_a_process(url: str) -> None:
     assert registry.restarts("d" * 32) == {}
     seen = []
     outcomes = (
-        "left behind on a", "ended when its server led no more", "crashed: signal 9",
+        "left behind on a", "ended when its server no longer led", "crashed: signal 9",
         "the job had a process already", "crashed: exit code 1", "finished",
     )  # fmt: skip
     for number, outcome in enumerate(outcomes):

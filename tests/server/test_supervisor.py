@@ -52,9 +52,7 @@ def test_a_killed_process_is_replaced_until_its_strategy_gives_up(servers, event
     eventually(lambda: servers.job(job.id).is_over)
     ended = servers.job(job.id)
     assert ended.status.name == "FAILED"
-    assert ended.error.startswith(
-        "its process has died (signal 9, SIGKILL) and is not started again"
-    )
+    assert ended.error.startswith("its process has died (signal 9, SIGKILL) and is not restarted")
     outcomes = [attempt.outcome for attempt in servers.registry.attempts(job.id)]
     assert outcomes == ["crashed: signal 9, SIGKILL"] * 3
     numbers = servers.outputs()

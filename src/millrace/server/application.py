@@ -189,10 +189,12 @@ def _failed(request: Request, error: Exception) -> Response:
         return failure(400, str(error))
     if registry_is_away(error):
         log.warning("%s: the registry cannot be reached: %s", where, error)
-        away = "the registry's database does not answer at present; jobs run on. Ask again"
+        away = (
+            "the registry's database does not respond at present; jobs continue to run. Try again"
+        )
         return failure(503, away, {"Retry-After": "5"})
     log.error("%s could not be answered", where, exc_info=error)
-    return failure(500, "the server has failed; its log says how")
+    return failure(500, "the server has failed; its log has the reason")
 
 
 def _refused_page(request: Request) -> Response | None:

@@ -31,7 +31,7 @@ def full_disk(error: BaseException) -> str | None:
 
 
 def _sentence(where: str) -> str:
-    return f"there is no space left on {where}: nothing was kept; make room there"
+    return f"there is no space left on {where}: nothing was stored; free some space there"
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:

@@ -173,7 +173,9 @@ class OperationTriggers:
             return trigger
         try:
             if not trigger.job:
-                return self._fail(trigger, "the server ended before this was done; ask again")
+                return self._fail(
+                    trigger, "the server ended before the operation was done; request it again"
+                )
             if not trigger.run_id:
                 return self._ask(trigger)
             return self._take_answer(trigger)
@@ -183,7 +185,9 @@ class OperationTriggers:
     def _ask(self, trigger: TriggeredOperation) -> TriggeredOperation:
         command = self._commands.get(trigger.id)
         if command is None:
-            return self._fail(trigger, "the server ended before the job was asked; ask again")
+            return self._fail(
+                trigger, "the server ended before the job got the request; request it again"
+            )
         job = self._registry.job(trigger.job)
         if job is None or job.is_over:
             return self._fail(trigger, "the job has ended")
@@ -202,7 +206,7 @@ class OperationTriggers:
     def _take_answer(self, trigger: TriggeredOperation) -> TriggeredOperation:
         mailbox = self._process(trigger.job).mailbox()
         if mailbox is None:
-            return self._fail(trigger, "the job's directory is gone")
+            return self._fail(trigger, "the job's directory no longer exists")
         # before the answer is looked for: one that came just before its end is not missed
         running = mailbox.running()
         answer = mailbox.receive(trigger.message, remove=False)
@@ -216,7 +220,9 @@ class OperationTriggers:
             return done
         if running is None or running.run_id != trigger.run_id:
             mailbox.withdraw(trigger.message)
-            return self._fail(trigger, "the job ended before it was done, or was started again")
+            return self._fail(
+                trigger, "the job ended before the operation was done, or was restarted"
+            )
         if answer is None:
             return self._not_taken(trigger, mailbox)
         return trigger
@@ -241,7 +247,9 @@ class OperationTriggers:
             if is_late and mailbox.withdraw(trigger.message):
                 return self._fail(trigger, "the job does not answer; look at its stacks")
         elif self._now() - self._missing.setdefault(trigger.id, self._now()) > LOST:
-            return self._fail(trigger, "the request was lost with the server before; ask again")
+            return self._fail(
+                trigger, "the request was lost when the previous server ended; request it again"
+            )
         return trigger
 
     def _answered(self, trigger: TriggeredOperation, answer: MailboxAnswer) -> TriggeredOperation:
@@ -273,7 +281,7 @@ class OperationTriggers:
         except (MillraceError, OSError) as error:
             done = replace(trigger, error=str(error))
         except Exception as error:
-            log.exception("%s could not be done", trigger.kind)
+            log.exception("%s could not be executed", trigger.kind)
             done = replace(trigger, error=f"{type(error).__name__}: {error}")
         with self._lock:
             try:

@@ -69,7 +69,7 @@ def plan_of(
     try:
         return decode_json(done.stdout, ProgramPlan)
     except msgspec.MsgspecError:
-        raise ApiError(400, f"{program.name} has no job that it executes") from None
+        raise ApiError(400, f"{program.name} has no job that is executed") from None
 
 
 def _run(command: Sequence[str], defaults: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:

@@ -134,7 +134,7 @@ def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> Non
                 ready(address)
                 http.run()
         finally:
-            log.info("the server ends; its jobs run on")
+            log.info("the server ends; its jobs continue to run")
             http.close()
             term.close()
             server.close()

@@ -129,9 +129,10 @@ class SqlRegistry:
             entered = connection.execute(raised).rowcount
         if not entered:
             raise LeadershipLostError(
-                f"the registry is written under the fencing token {self.last_token()}, and this "
-                f"server leads under {token} only: another one leads. If none does, what "
-                "high-availability.type keeps its tokens in was deleted; name another path there"
+                f"the registry is written under the fencing token {self.last_token()}, but "
+                f"this server leads only under {token}: another server leads. If no other "
+                "server leads, the storage of high-availability.type was deleted; set "
+                "another path for it"
             )
         self._token = token
 
@@ -258,7 +259,7 @@ class SqlRegistry:
             connection.execute(column.table.delete().where(column == value, leads))
             self.changes = next(self._counted)
             if self.last_token() != self._token:
-                raise LeadershipLostError("this server does not lead, so it forgets nothing")
+                raise LeadershipLostError("this server does not lead, so it deletes no old jobs")
 
     def _put(self, table: Table, values: Mapping[str, Any]) -> None:
         """Insert a row or replace the row with its key, if the server's token is still the

@@ -135,7 +135,7 @@ class Supervisor:
         """Kill the processes of this machine; the new leader continues from their checkpoints."""
         for id, process in list(self._processes.items()):
             if process.is_alive():
-                log.warning("this server leads no more: the process of job %s is ended", id)
+                log.warning("this server no longer leads: the process of job %s is killed", id)
                 self._left.add(id)
                 process.signal(signal.SIGKILL)
 
@@ -290,11 +290,11 @@ class Supervisor:
         elif job.goal is Goal.END:
             self._end(job, JobStatus.CANCELED, "", (attempt, "cancelled"))
         elif _is_elsewhere(attempt):
-            log.warning("job %s was left behind on %s; it goes on here", job.id, attempt.host)
+            log.warning("job %s was left behind on %s; it continues here", job.id, attempt.host)
             self._close_attempt(attempt, f"left behind on {attempt.host}")
         elif job.id in self._left:
             self._left.discard(job.id)
-            self._close_attempt(attempt, "ended when its server led no more")
+            self._close_attempt(attempt, "ended when its server no longer led")
         elif own is None and code is not None and (code == 0 or (_fails(code) and record is None)):
             done = JobStatus.FINISHED if code == 0 else JobStatus.FAILED
             error = "" if code == 0 else process.failure()
@@ -309,14 +309,14 @@ class Supervisor:
         if start is None:
             self._give_up(job, strategy, death)
             return
-        log.warning("the process of job %s has died (%s); it is started again", job.id, death)
+        log.warning("the process of job %s has died (%s); it is restarted", job.id, death)
         self._due[job.id] = (start, self._now())
         self._registry.put_job(replace(job, status=JobStatus.RESTARTING))
 
     def _give_up(
         self, job: RegisteredJob, strategy: RestartStrategyConfiguration, death: str
     ) -> None:
-        text = f"its process has died ({death}) and is not started again: its restart strategy is "
+        text = f"its process has died ({death}) and is not restarted: its restart strategy is "
         text += f"'{strategy.get_description().rstrip('.')}'"
         if "SIGKILL" in death:
             text += (

@@ -74,7 +74,7 @@ class TermOfOffice:
         """Check whether this server leads, and begin or stop its duties."""
         token = self._leadership.token()
         if self._token is not None and token != self._token:
-            log.warning("this server leads no more")
+            log.warning("this server no longer leads")
             self._duties.stand_by()
             self._registry.leave()
             self._token, self._left = None, True
