@@ -211,7 +211,7 @@ def test_what_waits_to_be_committed_when_the_job_is_cancelled_is_kept(
     [directory] = (tmp_path / "ck").iterdir()
     pending = open_snapshot(directory / newest, trusted=True).manifest.pending
     assert any(pending.values())
-    assert "resume the job to commit it" in caplog.text
+    assert "resume the job to commit them" in caplog.text
 
 
 def test_a_job_that_fails_does_not_wait_for_what_is_tried_again(

@@ -71,8 +71,8 @@ def _await(
         waited = time.monotonic() - started
         if waited > min(timeout, ACCEPT_TIMEOUT) and answer is None and mailbox.withdraw(id):
             raise JobControlError(
-                f"the job did not take the request within {waited:.0f} s, so it was withdrawn; "
-                f"look after {run}"
+                f"the job did not take the request within {waited:.0f} s, so it was "
+                f"withdrawn; try again after {run}"
             )
         if waited > timeout:
             raise JobControlError(

@@ -269,7 +269,7 @@ def _is_locked(path: Path) -> bool:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except PermissionError:
         raise JobControlError(
-            f"{path.parent} is another user's: whether the job runs, only they can see"
+            f"{path.parent} belongs to another user: only that user can see whether the job runs"
         ) from None
     except OSError:
         return False

@@ -568,7 +568,7 @@ class JobManager:
         """Continue from the newest checkpoint with another graph."""
         graph = self._rescaling.graph
         if graph is None or self._has_ended:
-            ended = "the job's input has ended meanwhile, so its parallelism does not change"
+            ended = "the job's input has ended, so its parallelism does not change"
             return refuse(request, JobEndedError(ended))
         crash_point("rescale-begins")
         parts = parts_in(acks, self._deployment.graph)

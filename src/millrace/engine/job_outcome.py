@@ -51,7 +51,7 @@ def discards_checkpoints(
         discards = failed and retention.discards_when_failed
     if discards and owes:
         log.warning(
-            "the checkpoints are not deleted: the newest names what sinks have not committed yet; "
-            "resume the job to commit it"
+            "the checkpoints are not deleted, because the newest one has committables that "
+            "sinks have not committed yet; resume the job to commit them"
         )
     return discards and not owes

@@ -34,7 +34,7 @@ def backoff(retries: int) -> float:
 def too_often(name: str, tries: int, reason: str) -> JobExecutionError:
     """Error for a sink whose committables could not be committed in ``tries`` tries; ``reason``
     may be empty."""
-    because = f": {reason}" if reason else ", as its committer said"
+    because = f": {reason}" if reason else ", as its committer reported"
     return JobExecutionError(
         f"sink '{name}' could not be committed in {tries} tries{because}. The checkpoint is "
         "complete: resume the job to commit the rest"
@@ -69,8 +69,8 @@ class DriverCommits:
                 raise too_often(self._name, tries, str(error or "")) from error
             if pause(backoff(tries)):
                 raise JobCancelledError(
-                    f"the job was cancelled before sink '{self._name}' had committed all; resumed, "
-                    "it commits the rest"
+                    f"the job was cancelled before sink '{self._name}' had committed "
+                    "everything; when it is resumed, it commits the rest"
                 )
             again = [CommitRequest(request.committable, tries) for request in left]
             left = self._committing.attempt(again)

@@ -308,7 +308,7 @@ class SourceCoordinator:
             return encode(state)
         except SerializationError as error:
             raise SerializationError(
-                f"what source '{self.node.name}' has to remember cannot be written: {error}; keep "
+                f"the state of source '{self.node.name}' cannot be written: {error}; keep "
                 "plain data in its splits and positions"
             ) from error
 
@@ -318,8 +318,8 @@ class SourceCoordinator:
             self._restore(decode(snapshot))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise CheckpointError(
-                f"source '{self.node.name}' cannot go on from what the checkpoint has of it "
-                f"({type(error).__name__}: {error})"
+                f"source '{self.node.name}' cannot continue from its state in the "
+                f"checkpoint ({type(error).__name__}: {error})"
             ) from error
 
     def _restore(self, state: dict[str, Any]) -> None:

@@ -401,8 +401,9 @@ class KeyedStates(KeyedStateStore):
             return None
         if self._clock is None:
             raise StateError(
-                f"state '{descriptor.name}' has a time to live, but state of windows and triggers "
-                "goes with its window; delete it in clear(), or keep it per key"
+                f"state '{descriptor.name}' has a time to live, but state of windows and "
+                "triggers is deleted with its window; delete it in clear(), or keep it per "
+                "key"
             )
         return Lifetime.of(descriptor.ttl_config, self._clock)
 

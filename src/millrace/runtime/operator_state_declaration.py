@@ -88,5 +88,5 @@ def _wrong(declaration: OperatorStateDeclaration) -> str:
     if mode is RedistributionMode.MERGE:
         return "" if callable(declaration.merge) else "mode MERGE needs a function to merge with"
     if declaration.merge is not None:
-        return f"mode {mode.name} does not merge; leave the function away, or use mode MERGE"
+        return f"mode {mode.name} does not merge; remove the function, or use mode MERGE"
     return ""

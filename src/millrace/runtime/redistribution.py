@@ -144,9 +144,9 @@ class Redistribution:
             if name.uid in self._subtask.operators:
                 raise CheckpointError(
                     f"the snapshot has state '{name.name}' of operator "
-                    f"'{self._subtask.operators[name.uid]}' (uid {name.uid}), which does not "
-                    "declare it: another kind of operator had that uid. Give this one a uid of "
-                    "its own"
+                    f"'{self._subtask.operators[name.uid]}' (uid {name.uid}), which does "
+                    "not declare it: another kind of operator had this uid. Give the "
+                    "present operator a uid of its own"
                 )
             return False
         if declared.of_inputs and not (handle.head and assignment.same_inputs):

@@ -90,10 +90,10 @@ class Dependencies:
         for jar in (*self.jars, *self.classpaths):
             if _path(jar) not in present:
                 raise ConfigurationError(
-                    f"{jar} is not among the jars that Spark was started with, and Spark takes "
-                    "none later: call add_jars and add_classpaths before the first job of the "
-                    "program, or set pipeline.jars where it is started (millrace run -D "
-                    "pipeline.jars=...)"
+                    f"{jar} is not among the jars that Spark was started with, and Spark "
+                    "accepts no jars later: call add_jars and add_classpaths before the "
+                    "first job of the program, or set pipeline.jars when it is started "
+                    "(millrace run -D pipeline.jars=...)"
                 )
 
     def add_to_class_loader(self, context: SparkContext) -> None:

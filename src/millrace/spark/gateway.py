@@ -190,7 +190,7 @@ def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:
 
 def _not_started() -> str:
     path = os.environ.get(LOG_VARIABLE)
-    where = f"what it said is in {path}" if path else "what it said is above"
+    where = f"what it said is in {path}" if path else "its output is above"
     return f"Spark's Java process did not start; {where}"
 
 

@@ -66,8 +66,8 @@ def _input(env: StreamExecutionEnvironment, key_by: Any) -> DataStream[Any]:
 def _declared(descriptors: Descriptors) -> Descriptors:
     if not descriptors:
         raise JobDefinitionError(
-            "the harness of a broadcast function needs broadcast_state=[descriptor, ...], as "
-            "broadcast() gets them"
+            "the harness of a broadcast function needs broadcast_state=[descriptor, ...], "
+            "the descriptors that broadcast() gets"
         )
     return descriptors
 

@@ -38,7 +38,7 @@ def test_stages_read_numbers_vectors_and_nulls() -> None:
     batch = pa.record_batch({"v": [[1, 2], [3, 4]], "n": [5, 6]})
     assert scorer.score(batch)[0].to_pylist() == [522, 644]
     for wrong, reason in (
-        ({"v": [[1.0], [1.0, 2.0]], "n": [1, 1]}, "not one length"),
+        ({"v": [[1.0], [1.0, 2.0]], "n": [1, 1]}, "have different lengths"),
         ({"v": [[1.0, 2.0]], "n": pa.array([None], pa.int32())}, "'n' has a NULL or NaN"),
     ):
         with pytest.raises(JobExecutionError, match=reason):
@@ -143,7 +143,7 @@ def test_columns_of_labels_and_integers_that_can_be_missing() -> None:
 def test_what_is_no_column_and_values_that_may_not_be_missing_are_told() -> None:
     batch = pa.record_batch({"x": [1.0, 2.0]})
     for given, kind, reason in (
-        (5.0, "DOUBLE", "gives float where a value for each row"),
+        (5.0, "DOUBLE", "returned float, but a value for each row"),
         (None, "DOUBLE", "gives NoneType where"),
         ([1.0, None], "DOUBLE NOT NULL", "no value of 'y', which is DOUBLE NOT NULL, for 1 of 2"),
     ):

@@ -373,7 +373,7 @@ class ResidentExecutor:
         ready = self._ready()
         width = min(len(ready), self._most_width)
         if width != self._width:
-            log.info("the job goes on with %d tasks instead of %d", width, self._width)
+            log.info("the job continues with %d tasks instead of %d", width, self._width)
             self._set_program(replace(self._program, tasks=width))
         self._placed = seated(ready, self._program)
         for task in self._tasks.values():

@@ -142,8 +142,9 @@ class RuleTable:
     def _check(self, rule: PatternRule) -> None:
         if rule.key_prefix and not self._keyed:
             raise JobDefinitionError(
-                f"rule {rule.id!r} is for keys that begin with {rule.key_prefix!r}, but the events "
-                "have no keys; leave the prefix away, or give dynamic_pattern a keyed stream"
+                f"rule {rule.id!r} is for keys that begin with {rule.key_prefix!r}, but the "
+                "events have no keys; remove the prefix, or give dynamic_pattern a keyed "
+                "stream"
             )
 
     def _store(self, compiled: ActiveRule, given: Any, enabled: bool) -> ActiveRule | None:

@@ -95,12 +95,14 @@ def _skipped_to(strategy: AfterMatchSkipStrategy, match: FoundMatch) -> Order | 
     if not orders:
         if strategy.throws:
             raise JobExecutionError(
-                f"{strategy!r}: a match has no event of '{strategy.pattern_name}' to skip to"
+                f"{strategy!r}: a match has no event of '{strategy.pattern_name}', to which "
+                "the strategy skips"
             )
         return None
     target = orders[0 if strategy.kind is Skip.TO_FIRST else -1]
     if strategy.throws and target == match.start.order:
         raise JobExecutionError(
-            f"{strategy!r}: a match begins with the event to skip to, so nothing would be skipped"
+            f"{strategy!r}: a match begins with the event to which the strategy skips, so "
+            "nothing would be skipped"
         )
     return target

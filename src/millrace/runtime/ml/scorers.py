@@ -77,7 +77,7 @@ class StagedScorer(Scorer):
             self.score(pa.RecordBatch.from_arrays(arrays, list(self._input.names)))
         except (JobExecutionError, ValueError) as error:
             raise JobDefinitionError(
-                f"the model does not go with INPUT ({_columns(self._input)}) OUTPUT "
+                f"the model does not match INPUT ({_columns(self._input)}) OUTPUT "
                 f"({_columns(self._output)}): {error}"
             ) from error
 
@@ -209,7 +209,7 @@ def _plain(column: Any) -> Any:
     if isinstance(column, Iterable):
         return list(column)
     raise JobExecutionError(
-        f"the model gives {type(column).__qualname__} where a value for each row is expected"
+        f"the model returned {type(column).__qualname__}, but a value for each row is expected"
     )
 
 
@@ -225,7 +225,7 @@ def _as_numpy(field: RowField, column: Any) -> Any:
         distinct = set(lengths.unique().to_pylist())
         if len(distinct) > 1 or None in distinct:
             raise JobExecutionError(
-                f"the arrays of the column {field.name!r} have not one length: {distinct}"
+                f"the arrays of the column {field.name!r} have different lengths: {distinct}"
             )
         width = distinct.pop() if distinct else 0
         values = column.flatten().cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -253,7 +253,7 @@ def _as_arrow(values: Any, field: RowField) -> Any:
         return pa.array([], wanted) if not len(made) else made.cast(wanted)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise JobExecutionError(
-            f"what the model gives for {field.name!r} is no {field.type}: {error}"
+            f"the result of the model for {field.name!r} is not {field.type}: {error}"
         ) from error
 
 

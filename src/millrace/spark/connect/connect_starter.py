@@ -140,9 +140,9 @@ class ConnectStarter:
             self._remote.own_address()
             return
         raise ApplicationLostError(
-            f"the Spark Connect server {self._remote} does not answer any more. Start it, and the "
-            "program again; with a directory for checkpoints it resumes (--resume) where the "
-            "newest one was made"
+            f"the Spark Connect server {self._remote} no longer responds. Start it again, "
+            "and then the program; with a directory for checkpoints it resumes (--resume) "
+            "from the newest checkpoint"
         )
 
 
