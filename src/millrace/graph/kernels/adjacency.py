@@ -173,7 +173,8 @@ def edge_weights(
         target = partition.slot_ids[int(partition.targets[edge])].as_py()
         raise JobDefinitionError(
             f"{algorithm} cannot work with the value {weights[edge]} of the edge from {source!r} "
-            f"to {target!r}: remove such edges with a filter, or map them to other values (`graph.map_edges`)"
+            f"to {target!r}: remove such edges with a filter, or map them to other values "
+            "(`graph.map_edges`)"
         )
     return weights
 
