@@ -47,7 +47,7 @@ class FilePlanReference(PlanReference):
     path: str
 
     def get_file(self) -> Path:
-        """The file."""
+        """The file of the plan."""
         return Path(self.path)
 
     def exists(self) -> bool:
@@ -85,7 +85,7 @@ class JsonContentPlanReference(PlanReference):
     content: str
 
     def get_content(self) -> str:
-        """The text."""
+        """The text of the plan."""
         return self.content
 
     def json(self) -> str:

@@ -168,7 +168,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self.group_by().aggregate(func)
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """The rows that a table aggregate function returns for all rows, for ``select()``.
+        """Apply a table aggregate function to all rows; ``select()`` chooses columns of the result.
 
         Args:
             func: made by `millrace.table.udf.udtaf`; otherwise as of `aggregate`.
