@@ -71,7 +71,7 @@ class HeldValue(Protocol):
 
     @property
     def value(self) -> bytes:
-        """Bytes of the value."""
+        """The value as bytes."""
 
 
 PlainAddress: TypeAlias = tuple[str, str, str]

@@ -264,7 +264,7 @@ class KafkaIngress:
 
     @property
     def routed(self) -> tuple[Routed, ...]:
-        """The topics."""
+        """The topics that the ingress reads, with the functions that get their records."""
         return self.topics
 
 
@@ -319,7 +319,7 @@ class KinesisIngress:
 
     @property
     def routed(self) -> tuple[Routed, ...]:
-        """The streams."""
+        """The streams that the ingress reads, with the functions that get their records."""
         return self.streams
 
 
