@@ -56,7 +56,7 @@ class JsonRowSerializationSchema(SerializationSchema[Row]):
         return JsonRowSerializationSchema.Builder()
 
     def serialize(self, value: Row) -> bytes:
-        """JSON object of a row.
+        """A row as the text of a JSON object.
 
         Raises:
             SerializationError: a value is not of its field's type.

@@ -175,7 +175,7 @@ class RawFormatSerializationSchema(_OfRawField, SerializationSchema[Any]):
     """
 
     def serialize(self, value: Any) -> bytes:
-        """Message of a row.
+        """The field of a row as the bytes of a message.
 
         Raises:
             SerializationError: the row has other fields, or the value is not of the type.

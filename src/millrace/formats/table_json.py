@@ -68,7 +68,7 @@ class TableJsonSerializationSchema(SerializationSchema[Row]):
         self._write = _Writers(style).of_row(columns)
 
     def serialize(self, value: Row) -> bytes:
-        """JSON object of a row.
+        """A row as the text of a JSON object.
 
         Raises:
             SerializationError: a value is not of its column's type.

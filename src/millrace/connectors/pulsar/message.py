@@ -53,7 +53,7 @@ class PulsarSerializationSchema(ABC, Generic[T]):
 
     @abstractmethod
     def serialize(self, record: T) -> PulsarMessage:
-        """Message of a record."""
+        """A record as a message for Pulsar."""
 
 
 def outgoing(

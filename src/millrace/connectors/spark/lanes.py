@@ -1,4 +1,4 @@
-"""Common base of the DataFrame enumerators: lanes, and one batch at a time."""
+"""Common base of the enumerators of DataFrames, which offer one batch at a time to the lanes."""
 
 from __future__ import annotations
 

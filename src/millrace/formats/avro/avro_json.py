@@ -68,7 +68,7 @@ class AvroJsonSerializationSchema(SerializationSchema[Any]):
         self._schema, self._binary = schema, binary
 
     def serialize(self, value: Any) -> bytes:
-        """JSON text of a record.
+        """A record as JSON text in Avro's encoding.
 
         Raises:
             SerializationError: the value does not conform to the schema, or has a number that JSON

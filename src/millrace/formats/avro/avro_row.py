@@ -74,7 +74,7 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         self._encoder = RowEncoder(self._schema)
 
     def serialize(self, value: Any) -> bytes:
-        """Avro bytes of a record.
+        """A record as bytes in Avro's binary encoding.
 
         Raises:
             SerializationError: the value does not conform to the schema.

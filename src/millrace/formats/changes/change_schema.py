@@ -167,7 +167,7 @@ class ChangeSerializationSchema(SerializationSchema[Row]):
         self._rows = rows or JsonRowSerializationSchema(self._type_info)
 
     def serialize(self, value: Row) -> bytes:
-        """Message of a row.
+        """A row as a message in the format of the change log.
 
         Raises:
             SerializationError: a value is not of its field's type.

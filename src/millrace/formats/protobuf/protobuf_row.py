@@ -192,7 +192,7 @@ class ProtobufRowSerializationSchema(_OfMessageType, SerializationSchema[Any]):
         return type(self), (self._message_type, self._null_text)
 
     def serialize(self, value: Any) -> bytes:
-        """Message of a row.
+        """A row as the bytes of a Protobuf message.
 
         Raises:
             SerializationError: the row does not fit the type.

@@ -157,7 +157,8 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema[Any]):
         )
 
     def serialize(self, value: Any) -> bytes:
-        """Framed bytes of a record.
+        """A record as bytes in Avro's binary encoding, after the frame of the registry's wire
+        format.
 
         Raises:
             SerializationError: the value does not conform to the schema.

@@ -97,7 +97,7 @@ class ConfluentRegistryJsonSerializationSchema(SerializationSchema[Any]):
         self._prefix: bytes | None = None
 
     def serialize(self, value: Any) -> bytes:
-        """Framed JSON object of a row.
+        """A row as the text of a JSON object, after the frame of the registry's wire format.
 
         Raises:
             SerializationError: the row is not of the schema's type.

@@ -142,7 +142,7 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
         )
 
     def serialize(self, value: Any) -> bytes:
-        """Framed message of a row.
+        """A row as the bytes of a Protobuf message, after the frame of the registry's wire format.
 
         Raises:
             SerializationError: the row does not fit the type.
