@@ -39,7 +39,7 @@ class StateDelta:
     """Payload, its place in a file, or, in a canonical savepoint, all files of the subtask."""
 
     def size(self) -> int:
-        """Bytes of the payload."""
+        """Size of the payload in bytes."""
         return len(self.data) if isinstance(self.data, bytes) else self.data.length
 
 

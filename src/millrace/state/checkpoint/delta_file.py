@@ -88,7 +88,7 @@ class DeltaFileRef:
 
     @property
     def index_length(self) -> int:
-        """Bytes of the index."""
+        """Size of the index in bytes."""
         return self.length - self.index_offset - _FOOTER.size
 
 

@@ -40,7 +40,7 @@ CHUNK = 1 << 20
 
 
 def savepoint_path(directory: StrPath, job_id: str) -> str:
-    """New path for a savepoint of a job below ``directory``."""
+    """Path of a new savepoint in ``directory``; its name contains the job's id."""
     return os.path.join(directory, f"{SAVEPOINT}-{job_id}-{uuid.uuid4().hex[:12]}")
 
 
