@@ -32,7 +32,7 @@ class ShippedLog(logging.Handler):
         self._left_out = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the record."""
+        """Keep the record for the next answer to the driver."""
         try:
             text = record.getMessage()
             if record.exc_info:
@@ -44,7 +44,7 @@ class ShippedLog(logging.Handler):
         self.add(record.created, record.levelno, record.name, text, place)
 
     def add(self, created: float, level: int, logger: str, text: str, place: LogPlace) -> None:
-        """Keep a line."""
+        """Keep a line for the next answer to the driver."""
         if len(self._lines) == MOST_LINES:
             self._left_out += 1
         self._lines.append(LogLine(created, level, logger, text[:MOST_CHARACTERS], *place))
