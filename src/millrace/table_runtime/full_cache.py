@@ -103,7 +103,7 @@ class FullCache:
         self._due = self._reload.next(now, self._due)
 
     def get(self, key: Key) -> Sequence[Sequence[Any]]:
-        """Rows of a key."""
+        """The rows with a key."""
         return self._rows.get(key, ())
 
 
