@@ -106,7 +106,7 @@ class TypeInformation(ABC, Generic[T_co]):
         return convert(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
-        """The value of an internal form."""
+        """The value for an internal form: the inverse of `to_internal_type`."""
         from millrace.common.types.plain_data import from_plain
 
         convert = from_plain(self)

@@ -52,7 +52,7 @@ class ConvertedTypeInfo(TypeInformation[Any]):
 
     @abstractmethod
     def decode(self, internal: Any) -> Any:
-        """The value of an internal form that is not None."""
+        """The value for an internal form that is not None."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
