@@ -106,7 +106,7 @@ _PROGRESS = OperatorStateDeclaration("@progress", RedistributionMode.MERGE, _mer
 
 
 def target_of(subtask: int, count: int) -> int:
-    """Partition of the bundles to a subtask."""
+    """Number of the partition that carries bundles to a subtask."""
     return subtask
 
 
