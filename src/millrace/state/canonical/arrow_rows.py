@@ -33,7 +33,7 @@ class ArrowRows(NamedTuple):
 
 
 def arrow_rows(kind: TableKind, entries: ColumnEntries) -> ArrowRows:
-    """Columns of some entries."""
+    """Arrow columns with some entries of a table."""
     (key, *inner), (value,) = kind.columns.outer, kind.columns.value
     end = entries.key + entries.inner
     parts = {key: _part(entries, range(entries.key), entries.key != 1)}
