@@ -66,7 +66,7 @@ class EpochWatch(JobObserver):
         Thread(target=self._run, name="millrace-epoch-watch", daemon=True).start()
 
     def closed(self) -> None:
-        """End with the job."""
+        """Stop watching, because the job has ended."""
         self._closed.set()
         if self._job_dir:
             clear_reports(self._job_dir)

@@ -70,7 +70,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """The process, for messages."""
+        """Description of the task's process, for messages."""
         return f"worker {self.hello.worker if self.hello else self.control.peer}"
 
     def operator(self, job_dir: str | None) -> str:
