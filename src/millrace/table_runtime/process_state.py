@@ -153,7 +153,7 @@ class StateMapView:
 
 
 def process_state(entry: StateEntry, states: KeyedStates, session_ttl: int) -> ProcessState:
-    """State of an entry.
+    """The stored object of a state entry, as the function's parameter needs it.
 
     Args:
         session_ttl: time to live in ms of state that declares none. 0 for unlimited.

@@ -33,7 +33,7 @@ def ordered_elements(context: CallContext) -> Types:
 
 
 def of_texts(context: CallContext) -> Types | None:
-    """Types for arrays of texts."""
+    """The parameter types, if the argument is an array of texts; else None."""
     element = context.types[0].children()[0]
     return context.types if isinstance(element, (*CHARACTERS, logical.NullType)) else None
 

@@ -75,7 +75,7 @@ class CatalogObjects(Protocol):
         ...
 
     def written_model(self, model: ResolvedModel) -> tuple[str, ...]:
-        """Name of a model.
+        """Name by which a plan refers to a model.
 
         Raises:
             JobDefinitionError: the model has no name.
@@ -96,7 +96,7 @@ class CatalogObjects(Protocol):
         ...
 
     def written_function(self, function: FunctionDefinition) -> str:
-        """Name of a user function.
+        """Name by which a plan refers to a user function.
 
         Raises:
             JobDefinitionError: the function has no name.
