@@ -39,7 +39,7 @@ _PARTITIONS = ("spark.default.parallelism", "spark.sql.leafNodeDefaultParallelis
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Answer of the workers.
+    """Facts that the workers of a server have reported about themselves.
 
     Args:
         slots: number of tasks that run at a time, as far as the server tells.
