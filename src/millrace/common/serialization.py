@@ -133,7 +133,7 @@ class RowFieldExtractorSchema(SerializationSchema[Row]):
         self._field_index = field_index
 
     def serialize(self, value: Row | None) -> bytes:
-        """The bytes in the field.
+        """The bytes in the row's field.
 
         Raises:
             SerializationError: the row has no such field, or its value is not bytes.
