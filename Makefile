@@ -88,7 +88,7 @@ bench: setup
 test-matrix: setup
 	$(BIN)/python scripts/test_matrix.py $(ARGS)
 
-# ARGS: --spark, --write, --committed (see conformance/run.py)
+# ARGS: --no-spark, --write, --committed (see conformance/run.py)
 conformance: setup
 	$(BIN)/python -m conformance.run $(ARGS)
 	$(BIN)/python -m conformance.run_sql $(ARGS)

@@ -32,7 +32,7 @@ UNITS = ("seconds", "cpu", "python", "jvm", "compiler")
 def measure(quick: bool) -> Data:
     pairs = 1 if quick else PAIRS
     runs: dict[str, dict[str, list[Data]]] = {job: {"old": [], "new": []} for job in SIZES}
-    with pinned_tree() as tree:
+    with pinned_tree(PINNED) as tree:
         trees = {"old": tree, "new": REPOSITORY}
         for number in range(pairs):
             for job, size in SIZES.items():
@@ -43,15 +43,15 @@ def measure(quick: bool) -> Data:
 
 
 @contextmanager
-def pinned_tree() -> Iterator[Path]:
-    """A work tree of the pinned commit.
+def pinned_tree(commit: str) -> Iterator[Path]:
+    """A work tree of the commit.
 
     Raises:
         MeasurementError: this is no clone that has the commit.
     """
     with tempfile.TemporaryDirectory(prefix="millrace-pinned-") as scratch:
         tree = Path(scratch) / "tree"
-        _git("worktree", "add", "--detach", str(tree), PINNED)
+        _git("worktree", "add", "--detach", str(tree), commit)
         try:
             yield tree
         finally:
@@ -62,7 +62,7 @@ def _git(*arguments: str) -> None:
     command = ["git", "-C", str(REPOSITORY), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise MeasurementError(f"git {arguments[1]} of {PINNED[:8]}: {done.stderr.strip()}")
+        raise MeasurementError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
 
 
 def run_job(tree: Path, job: str, size: int) -> Data:

@@ -44,6 +44,7 @@ import nexmark
 import object_store_checkpoints
 import parallelism
 import pinned_commit
+import pinned_queries
 import postgres_changes
 import queryable_state
 import reading
@@ -98,6 +99,7 @@ BARS: dict[str, Bar] = {
         module.__name__: cast(Bar, module)
         for module in (
             pinned_commit,
+            pinned_queries,
             epoch_overhead,
             metrics_overhead,
             parallelism,

@@ -1,9 +1,9 @@
 """Runs every program on PyFlink and on millrace and compares what they put out.
 
-    python -m conformance.run [--spark] [--write] [--committed] [PREFIX...]
+    python -m conformance.run [--no-spark] [--write] [--committed] [PREFIX...]
 
 PyFlink runs in a process of its own (`pyflink_process`). Millrace runs in this one, on epochs and
-on resident tasks, and with --spark on Spark too.
+on resident tasks, and on Spark.
 Exits 1 if a program that docs/deviations.md does not name gives another output. --write keeps the
 outputs in conformance/expected; --committed takes PyFlink's from there and does not run it.
 """
@@ -109,7 +109,9 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("programs", nargs="*", metavar="PREFIX", help="only these programs")
-    parser.add_argument("--spark", action="store_true", help="run millrace on Spark too")
+    parser.add_argument(
+        "--spark", action=argparse.BooleanOptionalAction, default=True, help="run on Spark, too"
+    )
     parser.add_argument("--write", action="store_true", help="keep the outputs")
     parser.add_argument("--committed", action="store_true", help="do not run PyFlink")
     return parser.parse_args()

@@ -1,11 +1,12 @@
 """Queries of SQL through Spark, from a sequence to a table that forgets its rows.
 
-    python sql_runs.py RUNS --checkpoint-dir DIR [--executor NAME]
+    python sql_runs.py RUNS --checkpoint-dir DIR [--executor NAME [--every-epoch]]
 
 RUNS is a file that `sql_engines.py` writes: names, each with its runs, one after the other. With a
 checkpoint after every epoch. Prints one JSON line: a name to the seconds of its runs, or to the
 message of its failure. Epochs are as long as suits a backlog, as Flink's mini-batches are.
-With ``--executor`` the queries run on that executor, with a checkpoint each two seconds.
+With ``--executor`` the queries run on that executor, with a checkpoint each two seconds, or still
+after every epoch.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from millrace.table import EnvironmentSettings, TableEnvironment
 
 
 def seconds(
-    statements: list[str], query: str, checkpoint_dir: str, executor: str | None = None
+    statements: list[str],
+    query: str,
+    checkpoint_dir: str,
+    executor: str | None = None,
+    every_epoch: bool = False,
 ) -> float:
     config = Configuration()
     config.set_string("execution.checkpointing.dir", checkpoint_dir)
@@ -30,6 +35,7 @@ def seconds(
     config.set_string("millrace.epoch.target-duration", "2 s")
     if executor is not None:
         config.set_string("millrace.executor", executor)
+    if executor is not None and not every_epoch:
         config.set_string("execution.checkpointing.interval", "2 s")
     config.set_string("parallelism.default", "2")
     config.set_string("table.local-time-zone", "UTC")
@@ -50,13 +56,15 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("--checkpoint-dir", required=True)
     parser.add_argument("--executor")
+    parser.add_argument("--every-epoch", action="store_true")
     args = parser.parse_args()
     report: dict[str, Any] = {}
     for name, runs in json.loads(args.runs.read_text()).items():
         places = [f"{args.checkpoint_dir}/{name}-{number}" for number in range(len(runs))]
         try:
             report[name] = [
-                seconds(*run, place, args.executor) for run, place in zip(runs, places, strict=True)
+                seconds(*run, place, args.executor, args.every_epoch)
+                for run, place in zip(runs, places, strict=True)
             ]
         except Exception as error:
             report[name] = f"{type(error).__name__}: {error}"[:300]

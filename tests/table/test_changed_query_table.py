@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import lookup_tables
 import pyarrow as pa
@@ -22,15 +22,16 @@ import pytest
 from query_grammar import COLUMNS, DIM_COLUMNS
 from query_histories import table_of
 
+from millrace.common import Row
 from millrace.common.config import options
-from millrace.common.errors import CheckpointError, JobCancelledError
+from millrace.common.errors import CheckpointError, JobCancelledError, JobExecutionError
 from millrace.common.source import ReaderContext, SplitReader
 from millrace.common.types.batch import ColumnBatch
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.relational.sink_nodes import CollectSink
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.connectors.registry import register_factory
-from millrace.table.udf import udf
+from millrace.table.udf import ArgumentTrait, ProcessTableFunction, StateHint, udf, udptf
 from millrace.table_runtime.record_batch_source import RecordBatchSource
 from millrace.testing import run_local
 
@@ -154,6 +155,23 @@ def plus_two(value: int | None) -> int | None:
     return None if value is None else value + 2
 
 
+@dataclass
+class Seen:
+    rows: int = 0
+
+
+class Numbered(ProcessTableFunction):
+    """Numbers the rows of a partition."""
+
+    def eval(
+        self,
+        seen: Annotated[Seen, StateHint],
+        given: Annotated[Row, ArgumentTrait.SET_SEMANTIC_TABLE],
+    ) -> Iterator[int]:
+        seen.rows += 1
+        yield seen.rows
+
+
 def environment(part: str, start_from: str | None = None) -> TableEnvironment:
     """A session whose tables end, or wait behind the first rows; ``tt`` and ``uu`` have a
     watermark."""
@@ -170,6 +188,7 @@ def environment(part: str, start_from: str | None = None) -> TableEnvironment:
     t_env.execute_sql(f"CREATE TABLE dim ({dim}) WITH ('connector' = 'looked-up')")
     for name, function in (("f", plus_one), ("g", plus_two)):
         t_env.create_temporary_function(name, udf(function, result_type="BIGINT"))
+    t_env.create_temporary_function("numbered", udptf(Numbered()))
     return t_env
 
 
@@ -267,3 +286,22 @@ def test_state_goes_on_or_is_refused(change: Change, savepoints: Any) -> None:
     before = before.copy()
     before.update(after)
     assert {row: n for row, n in before.items() if n} == {row: n for row, n in whole.items() if n}
+
+
+def test_a_process_function_keeps_its_state_by_uid_and_partition(savepoints: Any) -> None:
+    """Its uid is the name of the function, or chosen: it does not tell what the rows are."""
+    first = "SELECT * FROM numbered(given => TABLE t PARTITION BY k)"
+    before, path = savepoints(first)
+    after, _ = applied(
+        "SELECT * FROM numbered(given => TABLE (SELECT k FROM t WHERE id >= 0) PARTITION BY k)",
+        path,
+    )
+    whole, _ = applied(first)
+    assert before + after == whole
+    with pytest.raises(
+        JobExecutionError, match="is that of given by k INT, but .* given by v BIGINT"
+    ):
+        applied("SELECT * FROM numbered(given => TABLE t PARTITION BY v)", path)
+    other = "SELECT * FROM numbered(given => TABLE t PARTITION BY v, uid => 'by-v')"
+    with pytest.raises(CheckpointError, match="which the job does not have"):
+        applied(other, path)

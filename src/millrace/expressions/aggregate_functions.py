@@ -199,7 +199,13 @@ class _Vectorized(AggregateKernel):
         if not argument_types:
             raise FunctionResolutionError(f"{self.name} needs a column: there are no arguments")
         opened = OpenedFunction(self.name, self.function, result_type)
-        return VectorizedAccumulator(argument_types, result_type, opened, _COLUMNS[self._func_type])
+        return VectorizedAccumulator(
+            argument_types,
+            result_type,
+            opened,
+            _COLUMNS[self._func_type],
+            self._func_type == "pandas",
+        )
 
 
 def _value(function: Any, accumulator: Any) -> Any:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from typing import Any
 
+from millrace.common.time.nanosecond_datetime import in_utc, text_of_datetime
 from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
 from millrace.formats.json_reading import number_reader
 
@@ -60,10 +61,10 @@ def clock_text(value: datetime | time) -> str:
     """
     if isinstance(value, time):
         return _shortened(value.isoformat())
-    zone = ""
-    if value.tzinfo is not None:
-        value, zone = value.astimezone(UTC).replace(tzinfo=None), "Z"
-    return _shortened(value.isoformat(" ")) + zone
+    if value.tzinfo is None:
+        return _shortened(text_of_datetime(value))
+    text = _shortened(text_of_datetime(in_utc(value)))
+    return f"{text}Z"
 
 
 def _shortened(text: str) -> str:

@@ -106,11 +106,13 @@ def _column(values: list[Any], kind: LogicalType) -> pyarrow.Array:
     import pyarrow as pa
 
     element = kind.element_type if isinstance(kind, logical.ArrayType) else kind
-    if isinstance(element, _CONVERTED):
+    has_nanoseconds = isinstance(element, _TIMESTAMPS) and element.unit == "ns"
+    if has_nanoseconds or isinstance(element, _CONVERTED):
         return arrow_column(values, kind)
     return pa.array(values, arrow_type(kind))
 
 
+_TIMESTAMPS = (logical.TimestampType, logical.LocalZonedTimestampType)
 _CONVERTED = (logical.ArrayType, logical.MapType, logical.RowType, logical.DecimalType)
 _REFUSALS = (
     *(msgspec.DecodeError, RecursionError),

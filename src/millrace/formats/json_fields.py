@@ -64,7 +64,11 @@ def _never(values: Sequence[Any]) -> bool:
 
 
 def _without_zone(values: Sequence[Any]) -> bool:
-    return all(value is None or value.tzinfo is None for value in values)
+    """Whether a column has no place for a part of the times: a zone, or nanoseconds."""
+    return all(
+        value is None or (value.tzinfo is None and not getattr(value, "nanosecond", 0))
+        for value in values
+    )
 
 
 @dataclass(frozen=True, slots=True)

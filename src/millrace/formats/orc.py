@@ -115,7 +115,9 @@ class OrcReader(FormatReader[Any]):
                 # a stripe of no columns has no number of rows
                 names = [name for name in self._names if name in known] or self._file.schema.names
                 batch = self._file.read_stripe(self._stripe, columns=names)
-                batch = in_microseconds(with_missing_columns(batch, self._names))
+                batch = with_missing_columns(batch, self._names)
+                if not self.columnar:  # Python's times; columns keep all digits
+                    batch = in_microseconds(batch)
                 reason = invalidity(batch)
                 if reason is not None:
                     raise SerializationError(f"damaged ORC: {reason}")

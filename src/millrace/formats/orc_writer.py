@@ -18,7 +18,6 @@ from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical.logical_type import RowType
 from millrace.formats.arrow_types import arrow_schema
-from millrace.formats.orc_times import in_microseconds
 from millrace.formats.row_type_writer import RowTypeBulkWriter, type_in_files
 from millrace.formats.table_writer import TableBulkWriter
 
@@ -118,8 +117,7 @@ class OrcWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFactory[A
         for file in files:
             found = ORCFile(file)
             for stripe in range(found.nstripes):
-                batch = in_microseconds(found.read_stripe(stripe))
-                writer.add_columns(ColumnBatch(batch, form="dict"))
+                writer.add_columns(ColumnBatch(found.read_stripe(stripe), form="dict"))
         writer.finish()
 
 

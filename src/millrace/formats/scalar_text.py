@@ -12,6 +12,7 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.amounts import NANOS_PER_SECOND, Instant
+from millrace.common.time.nanosecond_datetime import datetime_of_text
 from millrace.common.types.composite_types import PrimitiveArrayTypeInfo
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
@@ -126,10 +127,11 @@ def _float(value: Any) -> str:
 
 
 def _instant(text: str) -> Instant:
-    at = datetime.fromisoformat(text)
+    at = datetime_of_text(text)
+    nanosecond = getattr(at, "nanosecond", 0)
     since = (at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     seconds = since.days * 86_400 + since.seconds
-    return Instant(seconds, since.microseconds * (NANOS_PER_SECOND // 1_000_000))
+    return Instant(seconds, since.microseconds * (NANOS_PER_SECOND // 1_000_000) + nanosecond)
 
 
 def _decimal(value: Any) -> str:
@@ -158,7 +160,7 @@ _KINDS: tuple[tuple[type, ScalarText], ...] = (
     (BigDecTypeInfo, ScalarText(_decimal, Decimal, is_number=True)),
     (DateTypeInfo, ScalarText(lambda value: value.isoformat(), date.fromisoformat)),
     (TimeTypeInfo, ScalarText(lambda value: value.isoformat(), time.fromisoformat)),
-    (TimestampTypeInfo, ScalarText(lambda value: value.isoformat(" "), datetime.fromisoformat)),
+    (TimestampTypeInfo, ScalarText(lambda value: value.isoformat(" "), datetime_of_text)),
     (
         InstantTypeInfo,
         ScalarText(lambda value: value.to_datetime().isoformat(" "), _instant),

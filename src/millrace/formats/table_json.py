@@ -8,12 +8,13 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time
+from datetime import datetime, time
 from decimal import Context, Decimal
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import SerializationSchema
+from millrace.common.time.nanosecond_datetime import in_utc, text_of_datetime
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.row import Row
@@ -166,11 +167,11 @@ class _Writers:
         return lambda value: str(_EXACT.normalize(Decimal(value)))
 
     def _timestamp(self, value: datetime) -> str:
-        text = value.replace(tzinfo=None).isoformat("T" if self._style.iso_timestamps else " ")
+        text = text_of_datetime(value, "T" if self._style.iso_timestamps else " ")
         return f'"{_shortened(text)}"'
 
     def _point_in_time(self, value: datetime) -> str:
-        at = value.astimezone(UTC) if value.tzinfo else value
+        at = in_utc(value) if value.tzinfo else value
         return f'{self._timestamp(at)[:-1]}Z"'
 
 

@@ -159,6 +159,8 @@ def _cast(column: Any, field: RowField) -> Any:
         try:
             return column.cast(kind)
         except pa.ArrowInvalid:
+            if pa.types.is_timestamp(column.type) and pa.types.is_timestamp(kind):
+                return _floored(column, kind)
             if not (pa.types.is_decimal(column.type) and isinstance(field.type, DecimalType)):
                 raise
             return arrow_column(column.to_pylist(), field.type)  # which rounds
@@ -167,6 +169,16 @@ def _cast(column: Any, field: RowField) -> Any:
             f"the source gives the column {field.name!r} as {column.type}, which does not become "
             f"{kind} ({error}); declare it as what it is, and cast in the query"
         ) from error
+
+
+def _floored(column: Any, kind: Any) -> Any:
+    """Times with fewer digits of a second, without the others, as CAST does it."""
+    import pyarrow.compute as pc
+
+    return pc.floor_temporal(column, unit=_UNITS[kind.unit]).cast(kind)
+
+
+_UNITS = {"s": "second", "ms": "millisecond", "us": "microsecond", "ns": "nanosecond"}
 
 
 def same_rows(old: Sequence[Any], new: Sequence[Any], olds: Any, news: Any) -> Any:

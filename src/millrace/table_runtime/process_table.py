@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from millrace.common.errors import JobExecutionError
+from millrace.common.errors import JobExecutionError, StateMigrationError
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import (
@@ -57,6 +57,8 @@ __all__ = ["ProcessTableOperator", "ProcessTableSpec", "ProcessedTable"]
 
 _SHOWN = 200
 _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
+_PARTITION = OperatorStateDeclaration("@partition", RedistributionMode.MERGE, max)
+"""The columns by which the state is partitioned, which its uid does not tell."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,16 @@ class ProcessTableSpec:
     def is_timed(self) -> bool:
         return any(each.time is not None for each in self.tables)
 
+    @property
+    def partition(self) -> str:
+        """The columns by which the tables are partitioned, and their types."""
+        tables = []
+        for each in self.tables:
+            fields = [each.row_type.fields[index] for index in each.partition]
+            columns = ", ".join(f"{one.name} {one.type.with_nullable(True)}" for one in fields)
+            tables.append(f"{each.name} by {columns}" if columns else f"{each.name} as a whole")
+        return "; ".join(tables)
+
 
 class ProcessTableOperator(Operator):
     """Calls the function for each row and each timer.
@@ -123,7 +135,7 @@ class ProcessTableOperator(Operator):
     """
 
     takes = BatchForm.COLUMNS
-    operator_states = (_WATERMARK,)
+    operator_states = (_WATERMARK, _PARTITION)
 
     def __init__(self, spec: ProcessTableSpec) -> None:
         self._spec = spec
@@ -148,6 +160,7 @@ class ProcessTableOperator(Operator):
             for number, table in enumerate(spec.tables)
         ]
         self._passed = DeclaredValue(self, _WATERMARK)
+        self._partitioned = DeclaredValue(self, _PARTITION)
         self._open_function()
         self._results: list[tuple[Any, ...]] = []
         """Results that wait for the end of the batch: key or row, fields, kind, time."""
@@ -185,12 +198,27 @@ class ProcessTableOperator(Operator):
         return python_values(made, expression.output_type)[0]
 
     def restore(self) -> None:
+        self._check_partition()
         self.watermark = self._passed.get(MIN_WATERMARK)
         if self._timers is not None:
             self._timers.refresh()
         for each in self._waiting:
             if each is not None:
                 each.restore()
+
+    def _check_partition(self) -> None:
+        """Refuse state of other partitions: the sum of one column's 7 is not that of another's.
+
+        Raises:
+            StateMigrationError: the tables of the savepoint were partitioned in another way.
+        """
+        now = self._spec.partition
+        before = self._partitioned.get(now)
+        if before != now:
+            raise StateMigrationError(
+                f"the state of the function {self._spec.name} is that of {before}, but the query "
+                f"partitions {now}: give the call another uid, and it begins without state"
+            )
 
     def close(self) -> None:
         function = self._spec.signature.function
@@ -229,6 +257,8 @@ class ProcessTableOperator(Operator):
                 each.end_epoch()
         if self._spec.is_timed and self.watermark != MIN_WATERMARK:
             self._passed.put(self.watermark)
+        if self._spec.is_keyed:
+            self._partitioned.put(self._spec.partition)
 
     def _ordered(self, timestamp: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Rows that waited for the watermark, in the order of time: number of the table, and a

@@ -146,6 +146,17 @@ def test_a_broken_message_is_skipped_where_that_is_asked_for(
     assert left(t_env, "SELECT * FROM t") == [(1, 10)]
 
 
+@pytest.mark.parametrize("name", sorted(MESSAGES))
+def test_a_wrong_field_is_null_and_its_change_is_not_lost(
+    t_env: TableEnvironment, tmp_path: Path, name: str
+) -> None:
+    """A change that is left out would leave a wrong row for good."""
+    messages = [each.replace("20", '"many"').replace("11", "[]") for each in MESSAGES[name]]
+    (tmp_path / "a.json").write_text("\n".join(messages))
+    declare(t_env, tmp_path, name, more=f", '{name}.ignore-parse-errors' = 'true'")
+    assert left(t_env, "SELECT * FROM t") == [(1, None)]
+
+
 def test_what_takes_inserts_only_refuses_changes(t_env: TableEnvironment, tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("\n".join(DEBEZIUM))
     declare(t_env, tmp_path, "debezium-json")

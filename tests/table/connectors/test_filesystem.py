@@ -248,3 +248,45 @@ def test_values_that_do_not_fit_a_column_are_told_with_their_file(
     with pytest.raises(Exception, match=rf"cannot read .*f\.{name}.*'a' as string") as found:
         list(t_env.execute_sql("SELECT * FROM files").collect())
     assert "pyarrow" not in str(found.value)
+
+
+@pytest.mark.parametrize("name", ["csv", "json", "parquet", "orc"])
+def test_nanoseconds_are_kept(t_env: TableEnvironment, tmp_path: Path, name: str) -> None:
+    columns = "t TIMESTAMP(9), z TIMESTAMP_LTZ(9), a ARRAY<TIMESTAMP(9)>"
+    declare(t_env, tmp_path, f"'format' = '{name}'", columns)
+    time = "TIMESTAMP '1969-12-31 23:59:59.123456789'"
+    t_env.get_config().set("table.local-time-zone", "UTC")
+    t_env.execute_sql(
+        f"INSERT INTO files SELECT t, CAST(t AS TIMESTAMP_LTZ(9)), ARRAY[t] FROM (VALUES ({time})) "
+        "AS v(t)"
+    ).wait()
+    [found] = t_env.execute_sql(
+        "SELECT CAST(t AS STRING), CAST(z AS STRING), CAST(a[1] AS STRING) FROM files"
+    ).collect()
+    assert tuple(found) == ("1969-12-31 23:59:59.123456789",) * 3
+
+
+def test_nanoseconds_that_avro_would_lose_are_refused(
+    t_env: TableEnvironment, tmp_path: Path
+) -> None:
+    declare(t_env, tmp_path, "'format' = 'avro'", "t TIMESTAMP(9)")
+    with pytest.raises(JobDefinitionError, match="TIMESTAMP.9. has no counterpart in Avro"):
+        t_env.execute_sql("INSERT INTO files VALUES (TIMESTAMP '2024-01-01 00:00:00')")
+
+
+@pytest.mark.parametrize("name", ["parquet", "orc"])
+def test_digits_of_a_second_that_a_column_lacks_are_left_out(
+    t_env: TableEnvironment, tmp_path: Path, name: str
+) -> None:
+    """As by CAST, before 1970, too."""
+    import pyarrow as pa
+    from pyarrow import orc, parquet
+
+    write = {"parquet": parquet.write_table, "orc": orc.write_table}[name]
+    times = pa.array([-1, 1_700_000_000_123_456], pa.timestamp("us"))
+    write(pa.table({"t": times}), tmp_path / f"f.{name}")
+    declare(t_env, tmp_path, f"'format' = '{name}'", "t TIMESTAMP(3)")
+    assert rows(t_env, "SELECT CAST(t AS STRING) FROM files") == [
+        ("1969-12-31 23:59:59.999",),
+        ("2023-11-14 22:13:20.123",),
+    ]

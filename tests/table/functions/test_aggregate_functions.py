@@ -374,3 +374,31 @@ def test_what_fails_shows_the_users_code(table: Table) -> None:
         rows(table.select(udaf(Failing())(col("v"))))
     assert "in the function Failing" in str(raised.value)
     assert "for the arguments (1)" in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["INT", "DOUBLE"])
+def test_what_pandas_has_for_a_missing_value_is_null(
+    batch_env: TableEnvironment, kind: str
+) -> None:
+    """The mean of nothing but NULL is NA or NaN, the greatest time NaT."""
+    pytest.importorskip("pandas")
+    batch_env.create_temporary_function("mean", mean)
+    batch_env.create_temporary_function(
+        "ends",
+        udaf(
+            lambda values: (values.min(), values.max()),
+            result_type="ROW<least DOUBLE, most DOUBLE>",
+            func_type="pandas",
+        ),
+    )
+    batch_env.execute_sql(
+        f"CREATE VIEW v AS SELECT k, CAST(x AS {kind}) AS x FROM (VALUES (1, 4), (2, CAST(NULL AS "
+        "INT)), (2, CAST(NULL AS INT))) AS t(k, x)"
+    )
+    groups = batch_env.execute_sql("SELECT k, mean(x), ends(x) FROM v GROUP BY k").collect()
+    assert sorted(map(tuple, groups)) == [
+        (1, 4.0, Row(least=4.0, most=4.0)),
+        (2, None, Row(least=None, most=None)),
+    ]
+    over = batch_env.execute_sql("SELECT mean(x) OVER (PARTITION BY k ORDER BY x) FROM v").collect()
+    assert sorted((row[0] for row in over), key=repr) == [4.0, None, None]

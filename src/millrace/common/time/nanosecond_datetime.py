@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-__all__ = ["NanosecondDatetime", "datetime_of"]
+__all__ = ["NanosecondDatetime", "datetime_of", "datetime_of_text", "in_utc", "text_of_datetime"]
 
 _EPOCH = datetime(1970, 1, 1)
 _SECOND = 10**9
+_MICROSECONDS = len("2024-01-01 00:00:00.000000")
+"""Characters of a text that Python reads without a loss."""
+_LONG_FRACTION = re.compile(r"[.,][0-9]{6}([0-9]{1,3})")
 
 
 class NanosecondDatetime(datetime):
@@ -67,9 +71,49 @@ def datetime_of(nanoseconds: int, utc: bool = False) -> datetime:
     made = (_EPOCH + timedelta(microseconds=micros)).replace(tzinfo=UTC if utc else None)
     if not rest:
         return made
-    kept = NanosecondDatetime.combine(made.date(), made.timetz())
-    kept.nanosecond = rest
-    return kept
+    return _with_nanosecond(made, rest)
+
+
+def datetime_of_text(text: str) -> datetime:
+    """The datetime of a text in the notation of ISO 8601, with up to nine digits of a fraction.
+
+    Raises:
+        ValueError: it is none.
+
+    >>> datetime_of_text("2024-01-01 00:00:00.123456789").nanosecond
+    789
+    """
+    made = datetime.fromisoformat(text)
+    if len(text) <= _MICROSECONDS:
+        return made
+    found = _LONG_FRACTION.search(text)
+    rest = 0 if found is None else int(found[1].ljust(3, "0"))
+    return _with_nanosecond(made, rest) if rest else made
+
+
+def text_of_datetime(value: datetime, sep: str = " ") -> str:
+    """Text of a datetime, without its zone and with nine digits if it has nanoseconds.
+
+    >>> text_of_datetime(datetime_of(123))
+    '1970-01-01 00:00:00.000000123'
+    """
+    rest, plain = getattr(value, "nanosecond", 0), value.replace(tzinfo=None)
+    if not rest:
+        return plain.isoformat(sep)
+    return f"{plain.isoformat(sep, 'microseconds')}{rest:03}"
+
+
+def in_utc(value: datetime) -> datetime:
+    """A datetime with a zone as UTC has it, without a zone; its nanoseconds stay."""
+    made = value.astimezone(UTC).replace(tzinfo=None)
+    rest = getattr(value, "nanosecond", 0)
+    return _with_nanosecond(made, rest) if rest else made
+
+
+def _with_nanosecond(value: datetime, nanosecond: int) -> NanosecondDatetime:
+    made = NanosecondDatetime.combine(value.date(), value.timetz())
+    made.nanosecond = nanosecond
+    return made
 
 
 def nanoseconds_of(value: datetime) -> int:

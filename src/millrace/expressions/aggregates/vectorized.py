@@ -31,6 +31,8 @@ class VectorizedAccumulator(CollectingAccumulator):
         function: a function of columns; or an object whose method ``accumulate`` takes an
             accumulator, which is a list, and columns, and appends the value to the list.
         column: converts a column to an argument of the function.
+        is_pandas: whether the function is one of pandas, which says NaN, NA and NaT for a value
+            that is missing, such as the mean of nothing.
     """
 
     takes_nulls = True
@@ -41,9 +43,11 @@ class VectorizedAccumulator(CollectingAccumulator):
         result_type: LogicalType,
         function: OpenedFunction,
         column: Callable[[pa.Array], Any],
+        is_pandas: bool = False,
     ) -> None:
         super().__init__(argument_types, result_type)
         self._function, self._column = function, column
+        self._plain = _of_pandas if is_pandas else _plain
         self._codecs = [ElementCodec(kind) for kind in argument_types]
         self._by_text = True
 
@@ -68,18 +72,27 @@ class VectorizedAccumulator(CollectingAccumulator):
         function = self._function.get(self.context)
         try:
             if not hasattr(function, "accumulate"):
-                return _plain(function(*given))
+                return self._plain(function(*given))
             accumulator = function.create_accumulator()
             function.accumulate(accumulator, *given)
-            return _plain(function.get_value(accumulator))
+            return self._plain(function.get_value(accumulator))
         except Exception as error:
             error.add_note(f"in the function {self._function.name}, called in a statement")
             raise
 
 
 def _plain(value: Any) -> Any:
-    """The Python value of a NumPy number or an Arrow scalar; NaN of pandas becomes None, since
-    pandas uses it for missing values."""
+    """The Python value of a NumPy number or an Arrow scalar."""
     if hasattr(value, "as_py"):
         return value.as_py()
     return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
+
+
+def _of_pandas(value: Any) -> Any:
+    """The Python value of a result of pandas, or of each in a row; None if it is missing."""
+    if isinstance(value, tuple):
+        return tuple(map(_of_pandas, value))
+    import pandas
+
+    # of a list or a Series there is an array
+    return None if pandas.isna(value) is True else _plain(value)

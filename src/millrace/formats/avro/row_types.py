@@ -109,6 +109,13 @@ def plain_definition(kind: LogicalType) -> Any:
     if isinstance(kind, logical.DecimalType):
         digits = {"precision": kind.precision, "scale": kind.scale}
         return {"type": "bytes", "logicalType": "decimal", **digits}
+    if (
+        isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType)
+        and kind.unit == "ns"
+    ):
+        raise JobDefinitionError(
+            f"{kind} has no counterpart in Avro, whose times have six digits of a second at most"
+        )
     found = _DEFINITIONS.get(type(kind))
     if found is None:
         raise JobDefinitionError(f"{kind} has no counterpart in Avro; map the field to another")

@@ -45,6 +45,7 @@ class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
         database_include: only changes of databases whose whole name this matches.
         table_include: only changes of tables whose whole name this matches.
         ignore_parse_errors: leave broken messages out.
+        null_for_wrong_fields: read fields of a wrong type as None.
 
     Example:
         >>> from millrace.common import Types
@@ -60,8 +61,9 @@ class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
         database_include: str | None = None,
         table_include: str | None = None,
         ignore_parse_errors: bool = False,
+        null_for_wrong_fields: bool = False,
     ) -> None:
-        super().__init__(type_info, ignore_parse_errors)
+        super().__init__(type_info, ignore_parse_errors, null_for_wrong_fields)
         self._includes = (database_include, table_include)
         self._database = _pattern("database_include", database_include)
         self._table = _pattern("table_include", table_include)
@@ -88,8 +90,8 @@ class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
         return changes
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = (self._type_info, *self._includes, self._ignore_parse_errors)
-        return CanalJsonDeserializationSchema, given
+        flags = (self._ignore_parse_errors, self._null_for_wrong_fields)
+        return CanalJsonDeserializationSchema, (self._type_info, *self._includes, *flags)
 
 
 class CanalJsonSerializationSchema(ChangeSerializationSchema):

@@ -59,16 +59,26 @@ class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryabl
         type_info: type of the rows.
         ignore_parse_errors: leave broken messages out; otherwise the error policy of the source
             decides.
+        null_for_wrong_fields: read fields of a wrong type as None, as tables do if they ignore
+            parse errors: a change that is left out would leave a wrong row for good.
 
     Raises:
         JobDefinitionError: the type is not that of rows.
     """
 
-    def __init__(self, type_info: TypeInformation[Any], ignore_parse_errors: bool = False) -> None:
+    def __init__(
+        self,
+        type_info: TypeInformation[Any],
+        ignore_parse_errors: bool = False,
+        null_for_wrong_fields: bool = False,
+    ) -> None:
         self._type_info = _row_type(type_info, self)
         self._ignore_parse_errors = ignore_parse_errors
+        self._null_for_wrong_fields = null_for_wrong_fields
         self._columns = JsonColumns(self._type_info)
-        self._rows = JsonRowDeserializationSchema(self._type_info)
+        self._rows = JsonRowDeserializationSchema(
+            self._type_info, null_for_wrong_fields=null_for_wrong_fields
+        )
 
     @abstractmethod
     def changes(self, message: bytes) -> Sequence[Change]:

@@ -41,6 +41,7 @@ class DebeziumJsonDeserializationSchema(ChangeDeserializationSchema):
         type_info: type of the rows.
         schema_include: whether messages carry their schema (``value.converter.schemas.enable``).
         ignore_parse_errors: leave broken messages out.
+        null_for_wrong_fields: read fields of a wrong type as None.
 
     Example:
         >>> from millrace.common import Types
@@ -56,8 +57,9 @@ class DebeziumJsonDeserializationSchema(ChangeDeserializationSchema):
         type_info: TypeInformation[Any],
         schema_include: bool = False,
         ignore_parse_errors: bool = False,
+        null_for_wrong_fields: bool = False,
     ) -> None:
-        super().__init__(type_info, ignore_parse_errors)
+        super().__init__(type_info, ignore_parse_errors, null_for_wrong_fields)
         self._schema_include = schema_include
 
     def changes(self, message: bytes) -> Sequence[Change]:
@@ -70,8 +72,8 @@ class DebeziumJsonDeserializationSchema(ChangeDeserializationSchema):
         return debezium_changes(found.op, _row(found.before), _row(found.after))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given = (self._type_info, self._schema_include, self._ignore_parse_errors)
-        return DebeziumJsonDeserializationSchema, given
+        flags = (self._schema_include, self._ignore_parse_errors, self._null_for_wrong_fields)
+        return DebeziumJsonDeserializationSchema, (self._type_info, *flags)
 
 
 class DebeziumJsonSerializationSchema(ChangeSerializationSchema):

@@ -46,6 +46,7 @@ class MaxwellJsonDeserializationSchema(ChangeDeserializationSchema):
     Args:
         type_info: type of the rows.
         ignore_parse_errors: leave broken messages out.
+        null_for_wrong_fields: read fields of a wrong type as None.
 
     Example:
         >>> from millrace.common import Types
@@ -74,7 +75,8 @@ class MaxwellJsonDeserializationSchema(ChangeDeserializationSchema):
         return (UPDATE_BEFORE, old), (UPDATE_AFTER, found.data)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MaxwellJsonDeserializationSchema, (self._type_info, self._ignore_parse_errors)
+        flags = (self._ignore_parse_errors, self._null_for_wrong_fields)
+        return MaxwellJsonDeserializationSchema, (self._type_info, *flags)
 
 
 class MaxwellJsonSerializationSchema(ChangeSerializationSchema):

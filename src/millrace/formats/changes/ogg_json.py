@@ -37,6 +37,7 @@ class OggJsonDeserializationSchema(ChangeDeserializationSchema):
     Args:
         type_info: type of the rows.
         ignore_parse_errors: leave broken messages out.
+        null_for_wrong_fields: read fields of a wrong type as None.
 
     Example:
         >>> from millrace.common import Types
@@ -61,7 +62,8 @@ class OggJsonDeserializationSchema(ChangeDeserializationSchema):
         raise ValueError(f"its op_type {op!r} is not one of I, U and D")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OggJsonDeserializationSchema, (self._type_info, self._ignore_parse_errors)
+        flags = (self._ignore_parse_errors, self._null_for_wrong_fields)
+        return OggJsonDeserializationSchema, (self._type_info, *flags)
 
 
 class OggJsonSerializationSchema(ChangeSerializationSchema):

@@ -79,7 +79,9 @@ class DebeziumJsonFormat(ChangeFormat):
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
         fields = row_type_info(self.read_columns(physical, wanted), "JSON", nested=True)
-        return DebeziumJsonDeserializationSchema(fields, read(SCHEMA_INCLUDE))
+        return DebeziumJsonDeserializationSchema(
+            fields, read(SCHEMA_INCLUDE), null_for_wrong_fields=read(self.json.ignores)
+        )
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
         if read(SCHEMA_INCLUDE):
@@ -102,7 +104,9 @@ class CanalJsonFormat(ChangeFormat):
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
         fields = row_type_info(self.read_columns(physical, wanted), "JSON", nested=True)
-        return CanalJsonDeserializationSchema(fields, read(DATABASE), read(TABLE))
+        return CanalJsonDeserializationSchema(
+            fields, read(DATABASE), read(TABLE), null_for_wrong_fields=read(self.json.ignores)
+        )
 
 
 class MaxwellJsonFormat(ChangeFormat):
@@ -115,8 +119,9 @@ class MaxwellJsonFormat(ChangeFormat):
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
+        fields = row_type_info(self.read_columns(physical, wanted), "JSON", nested=True)
         return MaxwellJsonDeserializationSchema(
-            row_type_info(self.read_columns(physical, wanted), "JSON", nested=True)
+            fields, null_for_wrong_fields=read(self.json.ignores)
         )
 
 
@@ -130,9 +135,8 @@ class OggJsonFormat(ChangeFormat):
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
-        return OggJsonDeserializationSchema(
-            row_type_info(self.read_columns(physical, wanted), "JSON", nested=True)
-        )
+        fields = row_type_info(self.read_columns(physical, wanted), "JSON", nested=True)
+        return OggJsonDeserializationSchema(fields, null_for_wrong_fields=read(self.json.ignores))
 
 
 CHANGE_FORMATS: dict[str, MessageFormat] = {
