@@ -92,7 +92,7 @@ def _of_pandas(value: Any) -> Any:
     """The Python value of a result of pandas, or of each in a row; None if it is missing."""
     if isinstance(value, tuple):
         return tuple(map(_of_pandas, value))
-    import pandas
+    import pandas  # type: ignore[import-untyped]
 
     # of a list or a Series there is an array
     return None if pandas.isna(value) is True else _plain(value)
