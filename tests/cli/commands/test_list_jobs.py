@@ -139,4 +139,4 @@ def test_what_another_user_runs_is_not_called_stopped(
         assert (job["name"], job["state"], job["pid"]) == (name, "unknown", None)
         for command in ("stop", "status"):
             told = millrace(command, job_dir.name)
-            assert (told.code, "is another user's" in told.err) == (1, True)
+            assert (told.code, "belongs to another user" in told.err) == (1, True)

@@ -177,7 +177,7 @@ def test_statements_take_fields_by_place_or_name(
     epoch(sink, [("a", 1), Row("b", 2), {"total": 3, "key": "c", "more": 0}, Row(x="d", y=4)])
     totals = {key: total for key, (total, _) in found(session, table).items()}
     assert totals == {"a": 1, "b": 2, "c": 3, "d": 4}
-    with pytest.raises(SerializationError, match="has 3 fields, and statement .* asks for 2"):
+    with pytest.raises(SerializationError, match="has 3 fields, and statement .* needs 2"):
         epoch(sink, [(1, 2, 3)])
     with pytest.raises(SerializationError, match="fields key has no 'total'"):
         epoch(sink, [{"key": "x"}])

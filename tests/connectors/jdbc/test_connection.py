@@ -109,7 +109,7 @@ def test_a_wrong_password_is_told_and_not_shown(
     caplog.set_level(logging.DEBUG)
     url = f"postgresql://{postgresql.user}:{SECRET}@127.0.0.1:{postgresql.port}/postgres"
     sink = Database(url).count_sink()
-    with pytest.raises(MillraceError, match=r"cannot begin.*password authentication") as refused:
+    with pytest.raises(MillraceError, match=r"cannot start.*password authentication") as refused:
         sink.create_committer(CommitterContext())
     assert SECRET not in str(refused.value)
     assert SECRET not in caplog.text
@@ -119,7 +119,7 @@ def test_a_wrong_password_is_told_and_not_shown(
 def test_a_server_that_is_not_there_is_told() -> None:
     [port] = free_ports(1)
     database = Database(f"postgresql://ada:{SECRET}@127.0.0.1:{port}/shop")
-    with pytest.raises(MillraceError, match=rf"cannot begin: database shop .*:{port}"):
+    with pytest.raises(MillraceError, match=rf"cannot start: database shop .*:{port}"):
         write([Row("a", 1)], database.count_sink(retries=0))
     source = JdbcSource.builder().set_connection_options(database.options).set_table("t").build()
     with run_local():

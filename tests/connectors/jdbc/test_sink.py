@@ -173,7 +173,9 @@ def test_what_failed_attempts_staged_is_swept_away(database: Database) -> None:
     sink.sweep((), ["run"], -1)
     assert database.rows("SELECT word FROM millrace_staged_counts") == [("of another job",)]
     assert committer is not None
-    with pytest.raises(JdbcError, match="of 1 rows that the checkpoint names 0 are in the staging"):
+    with pytest.raises(
+        JdbcError, match="of 1 rows that the checkpoint names, 0 are in the staging"
+    ):
         committer.commit([CommitRequest(("run", 1, 1, 1, False))])
 
 

@@ -279,7 +279,7 @@ def test_who_may_not_create_topics_finds_that_of_the_marks(
     monkeypatch.setattr(AdminClient, "create_topics", refused)
     epochs = Epochs(sink(strings(topic), prefix=prefix))
     one = epochs.stage("A", 1, "a")
-    with pytest.raises(KafkaError, match=f"'{prefix}-commits', which cannot be made"):
+    with pytest.raises(KafkaError, match=f"'{prefix}-commits', which cannot be created"):
         epochs.committer.commit([CommitRequest(one)])
     monkeypatch.undo()
     topics.create(name=f"{prefix}-commits", config=COMPACTED)

@@ -516,7 +516,7 @@ def test_names_with_percent_signs(database: CapturedDatabase, tmp_path: Path) ->
     ("statements", "message"),
     [
         (["drop table orders", ORDERS], "was dropped and created again"),
-        (["alter table orders rename to bills"], "is called public.bills now"),
+        (["alter table orders rename to bills"], "is now called public.bills"),
         (["alter publication {} drop table orders"], "lacks tables that are to be captured"),
         (["drop table orders"], None),
     ],
@@ -545,7 +545,7 @@ def test_a_table_that_had_another_name_for_a_while(
     captured(source, tmp_path)
     database.run("insert into orders values (3, 'pad', 1)", "alter table orders rename to bills")
     database.run("insert into bills values (4, 'pad', 1)")
-    refused(source, tmp_path, "is called public.bills now", resume=True)
+    refused(source, tmp_path, "is now called public.bills", resume=True)
     database.run("alter table bills rename to orders", "insert into orders values (5, 'pad', 1)")
     assert [row.id for row in captured(source, tmp_path, resume=True)] == [3, 4, 5]
 

@@ -158,7 +158,9 @@ def test_a_schema_that_is_not_compatible(registry: SchemaRegistry) -> None:
 
 
 def test_a_record_of_another_schema_is_refused(registry: SchemaRegistry) -> None:
-    with pytest.raises(SerializationError, match="no record of the Avro schema org.example.Order"):
+    with pytest.raises(
+        SerializationError, match="not a record of the Avro schema org.example.Order"
+    ):
         writer(registry, OLD).serialize(Row(id="x"))
 
 

@@ -144,7 +144,7 @@ def test_what_is_no_column_and_values_that_may_not_be_missing_are_told() -> None
     batch = pa.record_batch({"x": [1.0, 2.0]})
     for given, kind, reason in (
         (5.0, "DOUBLE", "returned float, but a value for each row"),
-        (None, "DOUBLE", "gives NoneType where"),
+        (None, "DOUBLE", "returned NoneType, but"),
         ([1.0, None], "DOUBLE NOT NULL", "no value of 'y', which is DOUBLE NOT NULL, for 1 of 2"),
     ):
         with pytest.raises(JobExecutionError, match=reason):

@@ -180,7 +180,7 @@ def missing_option(
     a misspelling.
 
     >>> str(missing_option("a table", "connector", ["conector"], ["kafka", "print"]))
-    "a table needs the option 'connector'; did you mean it by 'conector'?"
+    "a table needs the option 'connector'; is 'conector' a misspelling of it?"
     """
     near = nearest_name(key, options)
     if near is not None:

@@ -205,7 +205,7 @@ def _missing(identifier: str, missing: Sequence[str], others: Sequence[str]) -> 
     near = nearest_name(missing[0], others, likeness=0.85)
     if near is None:
         return OptionError(reason, "connector")
-    return OptionError(f"{reason}; did you mean it by {near!r}?", near)
+    return OptionError(f"{reason}; is {near!r} a misspelling of it?", near)
 
 
 def _unknown(identifier: str, key: str, known: Iterable[str]) -> UnknownOptionError:
