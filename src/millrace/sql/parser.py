@@ -8,7 +8,34 @@ from typing import TypeVar
 from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.sql.dialect.control_statements import ControlParser
+from millrace.sql.dialect.alter_statements import parse_alter
+from millrace.sql.dialect.control_statements import (
+    parse_add,
+    parse_call,
+    parse_compile,
+    parse_describe,
+    parse_execute,
+    parse_explain,
+    parse_load,
+    parse_remove,
+    parse_reset,
+    parse_set,
+    parse_show,
+    parse_stop,
+    parse_unload,
+    parse_use,
+)
+from millrace.sql.dialect.create_statements import parse_create, parse_drop, parse_replace
+from millrace.sql.dialect.modify_statements import (
+    parse_analyze,
+    parse_begin,
+    parse_delete,
+    parse_insert,
+    parse_truncate,
+    parse_update,
+)
+from millrace.sql.dialect.statement_parser import StatementParser
+from millrace.sql.dialect.types import parse_data_type
 from millrace.sql.errors import SqlParserError
 from millrace.sql.position import NamePositions
 from millrace.sql.statements import Query, Statement
@@ -68,11 +95,11 @@ def parse_type(text: str) -> LogicalType:
     Raises:
         SqlParserError: the text is not a type.
     """
-    return _parsed(text, lambda parser: _whole(parser, parser.type))
+    return _parsed(text, lambda parser: _whole(parser, lambda: parse_data_type(parser)))
 
 
-def _parsed(text: str, read: Callable[[ControlParser], _Parsed]) -> _Parsed:
-    parser = ControlParser(text)
+def _parsed(text: str, read: Callable[[StatementParser], _Parsed]) -> _Parsed:
+    parser = StatementParser(text)
     try:
         return read(parser)
     except RecursionError:
@@ -80,35 +107,35 @@ def _parsed(text: str, read: Callable[[ControlParser], _Parsed]) -> _Parsed:
         raise parser.error("this is nested too deeply") from None
 
 
-def _whole(parser: ControlParser, read: Callable[[], _Parsed]) -> _Parsed:
-    found = read()
+def _whole(parser: StatementParser, read: Callable[[], _Parsed]) -> _Parsed:
+    parsed = read()
     parser.take(";")
     if not parser.at_end():
         raise parser.unexpected()
-    return found
+    return parsed
 
 
-def _statements(parser: ControlParser) -> list[Statement]:
-    found: list[Statement] = []
+def _statements(parser: StatementParser) -> list[Statement]:
+    statements: list[Statement] = []
     while True:
         while parser.take(";"):
             pass
         if parser.at_end():
-            return found
-        found.append(_statement(parser))
+            return statements
+        statements.append(_statement(parser))
         if not parser.at(";") and not parser.at_end():
             raise parser.unexpected()
 
 
-def _only_statement(parser: ControlParser) -> Statement:
-    found = _statements(parser)
-    if len(found) != 1:
-        number = "no statement" if not found else f"{len(found)} statements"
+def _only_statement(parser: StatementParser) -> Statement:
+    statements = _statements(parser)
+    if len(statements) != 1:
+        number = "no statement" if not statements else f"{len(statements)} statements"
         raise SqlParserError(f"one statement is expected, not {number}", parser.text, parser.start)
-    return found[0]
+    return statements[0]
 
 
-def _statement(parser: ControlParser) -> Statement:
+def _statement(parser: StatementParser) -> Statement:
     mark = parser.index
     parser.name_positions = NamePositions()
     read = _READERS.get(parser.token.key)
@@ -120,30 +147,30 @@ def _statement(parser: ControlParser) -> Statement:
     raise parser.unexpected("a statement")
 
 
-_READERS: dict[str, Callable[[ControlParser], Statement]] = {
-    "ADD": ControlParser.add,
-    "ALTER": ControlParser.alter,
-    "ANALYZE": ControlParser.analyze,
-    "BEGIN": ControlParser.begin,
-    "CALL": ControlParser.procedure,
-    "COMPILE": ControlParser.compile,
-    "CREATE": ControlParser.create,
-    "DELETE": ControlParser.delete,
-    "DESC": ControlParser.describe,
-    "DESCRIBE": ControlParser.describe,
-    "DROP": ControlParser.drop,
-    "EXECUTE": ControlParser.execute,
-    "EXPLAIN": ControlParser.explain,
-    "INSERT": ControlParser.insert,
-    "LOAD": ControlParser.load,
-    "REMOVE": ControlParser.remove,
-    "REPLACE": ControlParser.replace,
-    "RESET": ControlParser.reset,
-    "SET": ControlParser.set,
-    "SHOW": ControlParser.show,
-    "STOP": ControlParser.stop,
-    "TRUNCATE": ControlParser.truncate,
-    "UNLOAD": ControlParser.unload,
-    "UPDATE": ControlParser.update,
-    "USE": ControlParser.use,
+_READERS: dict[str, Callable[[StatementParser], Statement]] = {
+    "ADD": parse_add,
+    "ALTER": parse_alter,
+    "ANALYZE": parse_analyze,
+    "BEGIN": parse_begin,
+    "CALL": parse_call,
+    "COMPILE": parse_compile,
+    "CREATE": parse_create,
+    "DELETE": parse_delete,
+    "DESC": parse_describe,
+    "DESCRIBE": parse_describe,
+    "DROP": parse_drop,
+    "EXECUTE": parse_execute,
+    "EXPLAIN": parse_explain,
+    "INSERT": parse_insert,
+    "LOAD": parse_load,
+    "REMOVE": parse_remove,
+    "REPLACE": parse_replace,
+    "RESET": parse_reset,
+    "SET": parse_set,
+    "SHOW": parse_show,
+    "STOP": parse_stop,
+    "TRUNCATE": parse_truncate,
+    "UNLOAD": parse_unload,
+    "UPDATE": parse_update,
+    "USE": parse_use,
 }

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from millrace.sql.dialect.create_statements import SchemaClauses
-from millrace.sql.dialect.modify_statements import ModifyParser
+from millrace.sql.dialect.create_statements import (
+    SchemaClauses,
+    parse_distribution,
+    parse_schema_item,
+)
+from millrace.sql.dialect.modify_statements import parse_partition
+from millrace.sql.dialect.statement_parser import StatementParser
 from millrace.sql.statements import (
     AddDistribution,
     AddPartitions,
@@ -39,153 +44,165 @@ from millrace.sql.statements import (
 )
 from millrace.sql.statements.alter import TableAction
 
-__all__ = ["AlterParser"]
+__all__ = ["parse_alter"]
 
 
-class AlterParser(ModifyParser):
-    """Reads ALTER."""
+def parse_alter(parser: StatementParser) -> Statement:
+    """Parse an ALTER statement."""
+    parser.need("ALTER")
+    if parser.at("MATERIALIZED", "CONNECTION"):
+        raise parser.unsupported_object("ALTER")
+    if parser.at("TEMPORARY", "FUNCTION"):
+        return _alter_function(parser)
+    kind = parser.need_one("TABLE", "VIEW", "MODEL", "DATABASE", "CATALOG")
+    if_exists = kind in ("TABLE", "MODEL") and parser.if_exists()
+    mark = parser.index
+    path = parser.path(f"the name of a {kind.lower()}", {"CATALOG": 1, "DATABASE": 2}.get(kind, 3))
+    origin = parser.origin(mark)
+    if kind == "TABLE":
+        return AlterTable(path, _table_action(parser), if_exists, **origin)
+    if kind == "VIEW":
+        return AlterView(path, _view_action(parser), **origin)
+    if kind == "MODEL":
+        return AlterModel(path, _model_action(parser), if_exists, **origin)
+    if kind == "DATABASE":
+        parser.need("SET")
+        return AlterDatabase(path, SetOptions(parser.options()), **origin)
+    return AlterCatalog(path[0], _catalog_action(parser), **origin)
 
-    def alter(self) -> Statement:
-        """Parse an ALTER statement."""
-        self.need("ALTER")
-        if self.at("MATERIALIZED", "CONNECTION"):
-            raise self.unsupported_object("ALTER")
-        if self.at("TEMPORARY", "FUNCTION"):
-            return self._alter_function()
-        kind = self.need_one("TABLE", "VIEW", "MODEL", "DATABASE", "CATALOG")
-        if_exists = kind in ("TABLE", "MODEL") and self.if_exists()
-        mark = self.index
-        path = self.path(
-            f"the name of a {kind.lower()}", {"CATALOG": 1, "DATABASE": 2}.get(kind, 3)
-        )
-        origin = self.origin(mark)
-        if kind == "TABLE":
-            return AlterTable(path, self._table_action(), if_exists, **origin)
-        if kind == "VIEW":
-            return AlterView(path, self._view_action(), **origin)
-        if kind == "MODEL":
-            return AlterModel(path, self._model_action(), if_exists, **origin)
-        if kind == "DATABASE":
-            self.need("SET")
-            return AlterDatabase(path, SetOptions(self.options()), **origin)
-        return AlterCatalog(path[0], self._catalog_action(), **origin)
 
-    def _alter_function(self) -> Statement:
-        temporary = self.take("TEMPORARY")
-        system = temporary and self.take("SYSTEM")
-        self.need("FUNCTION")
-        if_exists = self.if_exists()
-        mark = self.index
-        path = self.path("the name of a function", 1 if system else 3)
-        origin = self.origin(mark)
-        self.need("AS")
-        name = self.string("the name of the function's class in single quotes")
-        language = self.need_one("JAVA", "SCALA", "PYTHON") if self.take("LANGUAGE") else None
-        return AlterFunction(path, name, language, temporary, system, if_exists, **origin)
+def _alter_function(parser: StatementParser) -> Statement:
+    temporary = parser.take("TEMPORARY")
+    system = temporary and parser.take("SYSTEM")
+    parser.need("FUNCTION")
+    if_exists = parser.if_exists()
+    mark = parser.index
+    path = parser.path("the name of a function", 1 if system else 3)
+    origin = parser.origin(mark)
+    parser.need("AS")
+    name = parser.string("the name of the function's class in single quotes")
+    language = parser.need_one("JAVA", "SCALA", "PYTHON") if parser.take("LANGUAGE") else None
+    return AlterFunction(path, name, language, temporary, system, if_exists, **origin)
 
-    def _catalog_action(self) -> SetOptions | ResetOptions | ChangeComment:
-        word = self.need_one("SET", "RESET", "COMMENT")
-        if word == "COMMENT":
-            return ChangeComment(self.string())
-        return SetOptions(self.options()) if word == "SET" else self._reset_options()
 
-    def _reset_options(self) -> ResetOptions:
-        return ResetOptions(tuple(self.bracketed(self.string)))
+def _catalog_action(parser: StatementParser) -> SetOptions | ResetOptions | ChangeComment:
+    word = parser.need_one("SET", "RESET", "COMMENT")
+    if word == "COMMENT":
+        return ChangeComment(parser.string())
+    return SetOptions(parser.options()) if word == "SET" else _reset_options(parser)
 
-    def _view_action(self) -> Rename | ChangeQuery:
-        if self.need_one("RENAME", "AS") == "RENAME":
-            self.need("TO")
-            return Rename(self.path("the new name"))
-        mark = self.index
-        return ChangeQuery(self.query(), self.written(mark))
 
-    def _model_action(self) -> Rename | SetOptions | ResetOptions:
-        word = self.need_one("RENAME", "SET", "RESET")
-        if word == "RENAME":
-            self.need("TO")
-            return Rename(self.path("the new name"))
-        return SetOptions(self.options()) if word == "SET" else self._reset_options()
+def _reset_options(parser: StatementParser) -> ResetOptions:
+    return ResetOptions(tuple(parser.bracketed(parser.string)))
 
-    def _table_action(self) -> TableAction:
-        word = self.need_one("ADD", "MODIFY", "DROP", "RENAME", "SET", "RESET")
-        if word == "SET":
-            return SetOptions(self.options())
-        if word == "RESET":
-            return self._reset_options()
-        if word == "RENAME":
-            return self._rename()
-        if word == "DROP":
-            return self._drop()
-        if word == "ADD" and (self.at("PARTITION") or self.at_all("IF", "NOT", "EXISTS")):
-            return self._add_partitions()
-        if self.take("DISTRIBUTION"):
-            made = AddDistribution if word == "ADD" else ModifyDistribution
-            return made(self.distribution())
-        return self._schema(AddSchema if word == "ADD" else ModifySchema)
 
-    def _rename(self) -> Rename | RenameColumn:
-        if self.take("TO"):
-            return Rename(self.path("the new name"))
-        column = self.path("the name of a column")
-        self.need("TO")
-        return RenameColumn(column, self.name("the new name"))
+def _view_action(parser: StatementParser) -> Rename | ChangeQuery:
+    if parser.need_one("RENAME", "AS") == "RENAME":
+        parser.need("TO")
+        return Rename(parser.path("the new name"))
+    mark = parser.index
+    return ChangeQuery(parser.query(), parser.written(mark))
 
-    def _schema(self, made: type[AddSchema | ModifySchema]) -> AddSchema | ModifySchema:
-        found, places, distribution = SchemaClauses(), [], None
-        if self.take("("):
-            places.append(self._schema_part(found))
-            while self.take(","):
-                places.append(self._schema_part(found))
-            self.need(")")
-        else:
-            places.append(self._schema_part(found))
-        columns = tuple(place for place in places if isinstance(place, ColumnPosition))
-        for place in places:
-            if isinstance(place, TableDistribution):
-                distribution = place
-        return made(columns, found.watermark, found.primary_key, distribution)
 
-    def _schema_part(self, found: SchemaClauses) -> ColumnPosition | TableDistribution | None:
-        if self.take("DISTRIBUTION"):
-            return self.distribution()
-        before = len(found.columns)
-        self.schema_item(found)
-        if len(found.columns) == before:
-            return None
-        column = found.columns[-1]
-        if self.take("FIRST"):
-            return ColumnPosition(column, first=True)
-        if self.take("AFTER"):
-            return ColumnPosition(column, after=self.name("the name of a column"))
-        return ColumnPosition(column)
+def _model_action(parser: StatementParser) -> Rename | SetOptions | ResetOptions:
+    word = parser.need_one("RENAME", "SET", "RESET")
+    if word == "RENAME":
+        parser.need("TO")
+        return Rename(parser.path("the new name"))
+    return SetOptions(parser.options()) if word == "SET" else _reset_options(parser)
 
-    def _drop(self) -> TableAction:
-        if self.take("PRIMARY"):
-            self.need("KEY")
-            return DropPrimaryKey()
-        if self.take("CONSTRAINT"):
-            return DropConstraint(self.name("the name of a constraint"))
-        if self.take("WATERMARK"):
-            return DropWatermark()
-        if self.take("DISTRIBUTION"):
-            return DropDistribution()
-        if_exists = self.if_exists()
-        if self.at("PARTITION"):
-            return DropPartitions(tuple(self.listed(self._partition)), if_exists)
-        if self.at("("):
-            return DropColumns(tuple(self.bracketed(self._column_path)), if_exists)
-        return DropColumns((self._column_path(),), if_exists)
 
-    def _column_path(self) -> Path:
-        return self.path("the name of a column")
+def _table_action(parser: StatementParser) -> TableAction:
+    word = parser.need_one("ADD", "MODIFY", "DROP", "RENAME", "SET", "RESET")
+    if word == "SET":
+        return SetOptions(parser.options())
+    if word == "RESET":
+        return _reset_options(parser)
+    if word == "RENAME":
+        return _rename(parser)
+    if word == "DROP":
+        return _drop(parser)
+    if word == "ADD" and (parser.at("PARTITION") or parser.at_all("IF", "NOT", "EXISTS")):
+        return _add_partitions(parser)
+    if parser.take("DISTRIBUTION"):
+        made = AddDistribution if word == "ADD" else ModifyDistribution
+        return made(parse_distribution(parser))
+    return _schema(parser, AddSchema if word == "ADD" else ModifySchema)
 
-    def _partition(self) -> Mapping[str, exp.Expr | None]:
-        self.need("PARTITION")
-        return self.partition()
 
-    def _add_partitions(self) -> AddPartitions:
-        if_not_exists = self.if_not_exists()
-        found = [(self._partition(), self.with_options())]
-        while self.take(",") or self.at("PARTITION"):
-            found.append((self._partition(), self.with_options()))
-        return AddPartitions(tuple(found), if_not_exists)
+def _rename(parser: StatementParser) -> Rename | RenameColumn:
+    if parser.take("TO"):
+        return Rename(parser.path("the new name"))
+    column = parser.path("the name of a column")
+    parser.need("TO")
+    return RenameColumn(column, parser.name("the new name"))
+
+
+def _schema(
+    parser: StatementParser, made: type[AddSchema | ModifySchema]
+) -> AddSchema | ModifySchema:
+    clauses, places, distribution = SchemaClauses(), [], None
+    if parser.take("("):
+        places.append(_schema_part(parser, clauses))
+        while parser.take(","):
+            places.append(_schema_part(parser, clauses))
+        parser.need(")")
+    else:
+        places.append(_schema_part(parser, clauses))
+    columns = tuple(place for place in places if isinstance(place, ColumnPosition))
+    for place in places:
+        if isinstance(place, TableDistribution):
+            distribution = place
+    return made(columns, clauses.watermark, clauses.primary_key, distribution)
+
+
+def _schema_part(
+    parser: StatementParser, clauses: SchemaClauses
+) -> ColumnPosition | TableDistribution | None:
+    if parser.take("DISTRIBUTION"):
+        return parse_distribution(parser)
+    before = len(clauses.columns)
+    parse_schema_item(parser, clauses)
+    if len(clauses.columns) == before:
+        return None
+    column = clauses.columns[-1]
+    if parser.take("FIRST"):
+        return ColumnPosition(column, first=True)
+    if parser.take("AFTER"):
+        return ColumnPosition(column, after=parser.name("the name of a column"))
+    return ColumnPosition(column)
+
+
+def _drop(parser: StatementParser) -> TableAction:
+    if parser.take("PRIMARY"):
+        parser.need("KEY")
+        return DropPrimaryKey()
+    if parser.take("CONSTRAINT"):
+        return DropConstraint(parser.name("the name of a constraint"))
+    if parser.take("WATERMARK"):
+        return DropWatermark()
+    if parser.take("DISTRIBUTION"):
+        return DropDistribution()
+    if_exists = parser.if_exists()
+    if parser.at("PARTITION"):
+        return DropPartitions(tuple(parser.listed(lambda: _partition(parser))), if_exists)
+    if parser.at("("):
+        return DropColumns(tuple(parser.bracketed(lambda: _column_path(parser))), if_exists)
+    return DropColumns((_column_path(parser),), if_exists)
+
+
+def _column_path(parser: StatementParser) -> Path:
+    return parser.path("the name of a column")
+
+
+def _partition(parser: StatementParser) -> Mapping[str, exp.Expr | None]:
+    parser.need("PARTITION")
+    return parse_partition(parser)
+
+
+def _add_partitions(parser: StatementParser) -> AddPartitions:
+    if_not_exists = parser.if_not_exists()
+    partitions = [(_partition(parser), parser.with_options())]
+    while parser.take(",") or parser.at("PARTITION"):
+        partitions.append((_partition(parser), parser.with_options()))
+    return AddPartitions(tuple(partitions), if_not_exists)

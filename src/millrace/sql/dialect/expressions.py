@@ -1,4 +1,5 @@
-"""Parser of expressions: operators by precedence, predicates, names, constructors.
+"""Parser of expressions: operators by precedence, predicates, names, constructors, and calls with
+their arguments and clauses.
 
 Precedences are those of Calcite, on which Flink's parser is based: OR, AND, NOT, IS, comparisons,
 BETWEEN/IN/LIKE, +/-, then ``*``, ``/``, ``%`` and ``||`` together, signs.
@@ -6,30 +7,47 @@ BETWEEN/IN/LIKE, +/-, then ``*``, ``/``, ``%`` and ``||`` together, signs.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
 
+from millrace.sql.dialect.literals import (
+    parse_interval_qualifier,
+    parse_literal,
+    parse_time_unit,
+)
 from millrace.sql.dialect.nodes import (
     ArrayConstructor,
+    DefaultValue,
+    Descriptor,
+    FrameBound,
     FunctionCall,
     IsJson,
+    JsonBehavior,
+    JsonEntry,
     MapConstructor,
     MatchSemantics,
+    ModelArgument,
     Overlaps,
     PeriodPredicate,
     RowConstructor,
     SubqueryConstructor,
+    TableArgument,
     TimeDifference,
     Unknown,
+    WindowFrame,
+    WindowSpecification,
 )
 from millrace.sql.dialect.reserved_words import BARE_FUNCTIONS, RESERVED_FUNCTIONS
-from millrace.sql.dialect.special_calls import SpecialCallParser
-from millrace.sql.dialect.token_stream import MAX_CHAIN
+from millrace.sql.dialect.token_stream import MAX_CHAIN, TokenStream
 from millrace.sql.dialect.tokenizer import NAME, WORD
+from millrace.sql.dialect.types import parse_type_name
 
 __all__ = ["ExpressionParser"]
+
+_Arguments = list[exp.Expr]
 
 _OR, _AND, _NOT, _IS, _COMPARISON, _RANGE, _SUM, _PRODUCT, _SIGN = range(1, 10)
 _BINARY: dict[str, tuple[int, type[exp.Binary]]] = {
@@ -70,23 +88,28 @@ MAX_FLAT = 32
 """Most conditions joined by AND or OR that are a chain; more become a balanced tree."""
 
 
-class ExpressionParser(SpecialCallParser):
-    """Reads expressions."""
+class ExpressionParser(TokenStream):
+    """Reads expressions, calls included. The parser of queries extends it, since an expression may
+    contain a query."""
 
     in_match = False
     """Whether FINAL and RUNNING may stand before a call."""
 
+    @abstractmethod
+    def query(self) -> exp.Expr:
+        """Parse a query."""
+
     def expression(self) -> exp.Expr:
         self.enter()
-        found = self._binary(_OR)
+        node = self._binary(_OR)
         self.leave()
-        return found
+        return node
 
     def operand(self) -> exp.Expr:
         self.enter()
-        found = self._binary(_SUM)
+        node = self._binary(_SUM)
         self.leave()
-        return found
+        return node
 
     def _binary(self, least: int) -> exp.Expr:
         """Parse an expression whose operators have at least this precedence."""
@@ -183,28 +206,28 @@ class ExpressionParser(SpecialCallParser):
         if negated:
             self.advance()
         self.advance()
-        read = _READERS.get(key)
-        found = self._period(key, left) if read is None else read(self, left)
-        self.placed(found, mark)
-        return self.placed(exp.Not(this=found), mark) if negated else found
+        read = _PREDICATE_READERS.get(key)
+        node = self._period(key, left) if read is None else read(self, left)
+        self.placed(node, mark)
+        return self.placed(exp.Not(this=node), mark) if negated else node
 
     def _is(self, left: exp.Expr) -> exp.Expr:
         negated = self.take("NOT")
         if self.take("DISTINCT", "FROM"):
             kind = exp.NullSafeEQ if negated else exp.NullSafeNEQ
             return kind(this=left, expression=self._binary(_COMPARISON + 1))
-        found: exp.Expr
+        node: exp.Expr
         if self.take("JSON"):
             word = self.take_one("VALUE", "OBJECT", "ARRAY", "SCALAR")
-            found = IsJson(this=left, kind=word or "VALUE")
+            node = IsJson(this=left, kind=word or "VALUE")
         else:
             of = self.index
             word = self.need_one("NULL", "TRUE", "FALSE", "UNKNOWN")
             what = {"NULL": exp.Null(), "UNKNOWN": Unknown()}.get(word)
             value = exp.Boolean(this=word == "TRUE") if what is None else what
-            found = exp.Is(this=left, expression=self.placed(value, of))
-        self._joined_place(found, left)
-        return exp.Not(this=found) if negated else found
+            node = exp.Is(this=left, expression=self.placed(value, of))
+        self._joined_place(node, left)
+        return exp.Not(this=node) if negated else node
 
     def _between(self, left: exp.Expr) -> exp.Expr:
         args: dict[str, Any] = {"this": left}
@@ -230,12 +253,12 @@ class ExpressionParser(SpecialCallParser):
         return self._pattern(exp.SimilarTo, left)
 
     def _pattern(self, kind: type[exp.Binary], left: exp.Expr) -> exp.Expr:
-        found: exp.Expr = kind(this=left, expression=self._binary(_RANGE + 1))
+        node: exp.Expr = kind(this=left, expression=self._binary(_RANGE + 1))
         if self.at("ESCAPE"):
-            self._joined_place(found, left)
+            self._joined_place(node, left)
             self.need("ESCAPE")
-            found = exp.Escape(this=found, expression=self._binary(_SUM))
-        return found
+            node = exp.Escape(this=node, expression=self._binary(_SUM))
+        return node
 
     def _joined_place(self, node: exp.Expr, first: exp.Expr) -> None:
         """Set the node's position: from the beginning of its first part up to the last token
@@ -251,49 +274,49 @@ class ExpressionParser(SpecialCallParser):
             return Overlaps(this=left, expression=right)
         return PeriodPredicate(this=left, expression=right, kind=key)
 
-    def _suffixed(self, mark: int, found: exp.Expr) -> exp.Expr:
+    def _suffixed(self, mark: int, node: exp.Expr) -> exp.Expr:
         """Parse ``[1]`` and ``.field`` after an expression."""
         for _ in range(MAX_CHAIN):
             if self.take("["):
                 index = self.expression()
                 self.need("]")
-                found = self.placed(exp.Bracket(this=found, expressions=[index]), mark)
+                node = self.placed(exp.Bracket(this=node, expressions=[index]), mark)
             elif self.at("."):
-                found = self._field(mark, found)
+                node = self._field(mark, node)
             else:
-                return found
+                return node
         raise self.error(f"more than {MAX_CHAIN} accesses follow each other")
 
-    def _field(self, mark: int, found: exp.Expr) -> exp.Expr:
-        if isinstance(found, exp.Literal | exp.Null | exp.Boolean):
+    def _field(self, mark: int, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
             raise self.unexpected()
         self.need(".")
         star = self.index
         if self.take("*"):
-            return self.placed(exp.Dot(this=found, expression=self.placed(exp.Star(), star)), mark)
+            return self.placed(exp.Dot(this=node, expression=self.placed(exp.Star(), star)), mark)
         name = self.identifier("the name of a field")
-        return self.placed(exp.Dot(this=found, expression=name), mark)
+        return self.placed(exp.Dot(this=node, expression=name), mark)
 
     def _primary(self) -> exp.Expr:
-        found = self.literal()
-        if found is None:
+        node = parse_literal(self)
+        if node is None:
             read = _PRIMARIES.get(self.token.key)
-            found = None if read is None else read(self)
-        if found is None:
-            found = self.special_call()
-        return self._named() if found is None else found
+            node = None if read is None else read(self)
+        if node is None:
+            node = self.special_call()
+        return self._named() if node is None else node
 
     def _brackets(self) -> exp.Expr:
         mark = self.index
         if self.at_query():
             return self.placed(exp.Subquery(this=self.bracketed_query()), mark)
-        found = self.bracketed(self.expression)
-        if len(found) == 1:
-            units = self.interval_qualifier() if isinstance(found[0], exp.Sub) else {}
+        values = self.bracketed(self.expression)
+        if len(values) == 1:
+            units = parse_interval_qualifier(self) if isinstance(values[0], exp.Sub) else {}
             if units:
-                return self.placed(TimeDifference(this=found[0], **units), mark)
-            return self.placed(exp.Paren(this=found[0]), mark)
-        return self.placed(RowConstructor(expressions=found, implicit=True), mark)
+                return self.placed(TimeDifference(this=values[0], **units), mark)
+            return self.placed(exp.Paren(this=values[0]), mark)
+        return self.placed(RowConstructor(expressions=values, implicit=True), mark)
 
     def _case(self) -> exp.Expr:
         mark = self.index
@@ -365,14 +388,14 @@ class ExpressionParser(SpecialCallParser):
             path.append(self.identifier("a name after the point"))
         if self.at("("):
             return self.call(mark, path)
-        return self._column(mark, path)
+        return self.column(mark, path)
 
     def _word(self, mark: int) -> exp.Identifier:
         """The word at the mark as a name."""
         token = self._tokens[mark]
         return self.placed(exp.Identifier(this=token.value, quoted=False), mark)
 
-    def _column(self, mark: int, path: list[exp.Identifier]) -> exp.Expr:
+    def column(self, mark: int, path: list[exp.Identifier]) -> exp.Expr:
         parts: list[exp.Expr] = list(path)
         if self.at(".") and self.peek().key == "*":
             self.advance()
@@ -381,13 +404,337 @@ class ExpressionParser(SpecialCallParser):
             parts.append(self.placed(exp.Star(), star))
         first, rest = parts[:4], parts[4:]
         names = dict(zip(("this", "table", "db", "catalog"), reversed(first), strict=False))
-        found: exp.Expr = self.placed(exp.Column(**names), mark)
+        node: exp.Expr = self.placed(exp.Column(**names), mark)
         for part in rest:
-            found = self.placed(exp.Dot(this=found, expression=part), mark)
-        return found
+            node = self.placed(exp.Dot(this=node, expression=part), mark)
+        return node
+
+    def bracketed_query(self) -> exp.Expr:
+        """Parse a query in parentheses; the parentheses get no node."""
+        self.need("(")
+        query = self.query()
+        self.need(")")
+        return query
+
+    def table_name(self) -> exp.Table:
+        """Parse a table name of up to three parts."""
+        mark = self.index
+        parts = [self.identifier("the name of a table")]
+        while self.take("."):
+            parts.append(self.identifier("a name after the point"))
+        if len(parts) > 3:
+            raise self.error("a name has at most three parts: catalog, database and object", mark)
+        args = dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))
+        return self.placed(exp.Table(**args), mark)
+
+    def call(self, mark: int, path: list[exp.Identifier]) -> FunctionCall:
+        """Parse a call from its opening parenthesis on; its name has been read."""
+        *qualifier, last = path
+        args: dict[str, Any] = {"this": last}
+        if qualifier:
+            if len(path) > 3:
+                raise self.error("the name of a function has at most three parts", mark)
+            args["qualifier"] = qualifier
+        self.need("(")
+        if self.at("*"):
+            star = self.index
+            self.advance()
+            args["expressions"] = [self.placed(exp.Star(), star)]
+        elif not self.at(")"):
+            if self.take_one("DISTINCT", "ALL") == "DISTINCT":
+                args["distinct"] = True
+            args["expressions"] = self.listed(self._argument)
+            self._null_treatment(args)
+            if self.at("ORDER"):
+                args["order"] = self.order_items()
+        self.need(")")
+        return self.with_clauses(mark, args)
+
+    def _null_treatment(self, args: dict[str, Any]) -> None:
+        """Parse an optional ``IGNORE NULLS`` or ``RESPECT NULLS``, in the brackets of a call or
+        behind them."""
+        if self.at("IGNORE", "RESPECT") and self.peek().key == "NULLS":
+            args["null_treatment"] = self.advance().key
+            self.need("NULLS")
+
+    def with_clauses(self, mark: int, args: dict[str, Any]) -> FunctionCall:
+        """Parse the clauses behind a call's parenthesis; its arguments have been read."""
+        self._null_treatment(args)
+        if self.take("WITHIN", "GROUP"):
+            self.need("(")
+            args["order"] = self.order_items()
+            self.need(")")
+        if self.at("FILTER") and self.peek().key == "(":
+            self.need("FILTER", "(", "WHERE")
+            args["filter"] = self.expression()
+            self.need(")")
+        if self.take("OVER"):
+            args["over"] = self.window() if self.at("(") else self.identifier("a window")
+        return self.placed(FunctionCall(**args), mark)
+
+    def _argument(self) -> exp.Expr:
+        mark, following = self.index, self.peek()
+        if following.key == "=>" and self.token.kind in (WORD, NAME):
+            # names of arguments may be reserved words: TIMECOL, SIZE, but OFFSET in backticks
+            name = self.identifier("the name of an argument")
+            self.need("=>")
+            return self.placed(exp.Kwarg(this=name, expression=self._argument()), mark)
+        if self.at("TABLE"):
+            return self._table_argument()
+        if self.at("DEFAULT"):
+            self.advance()
+            return self.placed(DefaultValue(), mark)
+        if self.at("MODEL") and following.kind in (WORD, NAME):
+            self.advance()
+            return self.placed(ModelArgument(this=self.table_name()), mark)
+        if self.at("DESCRIPTOR") and following.key == "(":
+            self.advance()
+            return self.placed(Descriptor(expressions=self.bracketed(self._described)), mark)
+        return self.expression()
+
+    def _described(self) -> exp.Expr:
+        mark, name = self.index, self.identifier("the name of a column")
+        if self.at(",", ")"):
+            return name
+        return self.placed(exp.ColumnDef(this=name, kind=parse_type_name(self)), mark)
+
+    def _table_argument(self) -> exp.Expr:
+        mark = self.index
+        self.need("TABLE")
+        args: dict[str, Any] = {"this": self._argument_table()}
+        if self.take("PARTITION", "BY"):
+            in_brackets = self.at("(")
+            args["partition_by"] = (
+                self.bracketed(self.expression) if in_brackets else [self.expression()]
+            )
+        if self.take("ORDER", "BY"):
+            in_brackets = self.at("(")
+            args["order"] = self.bracketed(self.order_item) if in_brackets else [self.order_item()]
+        return self.placed(TableArgument(**args), mark)
+
+    def _argument_table(self) -> exp.Expr:
+        mark = self.index
+        if not self.at("("):
+            return self.table_name()
+        return self.placed(exp.Subquery(this=self.bracketed_query()), mark)
+
+    def order_items(self) -> list[exp.Expr]:
+        """Parse ``ORDER BY a, b DESC``."""
+        self.need("ORDER", "BY")
+        return self.listed(self.order_item)
+
+    def order_item(self) -> exp.Expr:
+        """Parse ``a DESC NULLS LAST``."""
+        mark = self.index
+        args: dict[str, Any] = {"this": self.expression(), "nulls_first": None}
+        if self.take_one("ASC", "DESC") == "DESC":
+            args["desc"] = True
+        if self.take("NULLS"):
+            args["nulls_first"] = self.need_one("FIRST", "LAST") == "FIRST"
+        return self.placed(exp.Ordered(**args), mark)
+
+    def window(self) -> WindowSpecification:
+        """Parse ``(w PARTITION BY a ORDER BY b ROWS ...)``."""
+        mark = self.index
+        args: dict[str, Any] = {}
+        self.need("(")
+        if self.at_name():
+            args["this"] = self.identifier()
+        if self.take("PARTITION", "BY"):
+            args["partition_by"] = self.listed(self.expression)
+        if self.at("ORDER"):
+            args["order"] = self.order_items()
+        if self.at("ROWS", "RANGE"):
+            args["frame"] = self._frame()
+        self.need(")")
+        return self.placed(WindowSpecification(**args), mark)
+
+    def _frame(self) -> WindowFrame:
+        mark = self.index
+        args: dict[str, Any] = {"unit": self.need_one("ROWS", "RANGE")}
+        if self.take("BETWEEN"):
+            args["start"] = self._frame_bound()
+            self.need("AND")
+            args["end"] = self._frame_bound()
+        else:
+            args["start"] = self._frame_bound()
+        return self.placed(WindowFrame(**args), mark)
+
+    def _frame_bound(self) -> FrameBound:
+        mark = self.index
+        if self.take("CURRENT", "ROW"):
+            return self.placed(FrameBound(kind="CURRENT ROW"), mark)
+        args: dict[str, Any] = {}
+        if not self.take("UNBOUNDED"):
+            args["this"] = self.operand()
+        args["kind"] = self.need_one("PRECEDING", "FOLLOWING")
+        return self.placed(FrameBound(**args), mark)
+
+    def special_call(self) -> exp.Expr | None:
+        """Parse a call of a function with a syntax of its own; None if another call is next."""
+        if self.peek().key != "(":
+            return None
+        mark = self.index
+        if self.token.key in ("CAST", "TRY_CAST"):
+            return self._cast(mark)
+        read = _CALL_READERS.get(self.token.key)
+        if read is None:
+            return None
+        name = self._function_name()
+        self.need("(")
+        arguments = read(self)
+        self.need(")")
+        args: dict[str, Any] = {"this": name, "expressions": arguments}
+        return self.with_clauses(mark, args)
+
+    def _function_name(self) -> exp.Identifier:
+        mark = self.index
+        return self.placed(exp.Identifier(this=self.advance().value, quoted=False), mark)
+
+    def _cast(self, mark: int) -> exp.Expr:
+        kind = exp.Cast if self.need_one("CAST", "TRY_CAST") == "CAST" else exp.TryCast
+        self.need("(")
+        value = self.expression()
+        self.need("AS")
+        node = kind(this=value, to=parse_type_name(self))
+        self.need(")")
+        return self.placed(node, mark)
+
+    def _extract(self) -> _Arguments:
+        unit = parse_time_unit(self)
+        self.need("FROM")
+        return [unit, self.expression()]
+
+    def _rounded(self) -> _Arguments:
+        value = self.expression()
+        if self.take("TO"):
+            return [value, parse_time_unit(self)]
+        return [value, *self._further()]
+
+    def _units_first(self) -> _Arguments:
+        unit = parse_time_unit(self)
+        return [unit, *self._further()]
+
+    def _further(self) -> _Arguments:
+        return [self.expression() for _ in iter(lambda: self.take(","), False)]
+
+    def _position(self) -> _Arguments:
+        arguments = [self.operand()]
+        self.need("IN")
+        arguments.append(self.expression())
+        if self.take("FROM"):
+            arguments.append(self.expression())
+        return arguments
+
+    def _overlay(self) -> _Arguments:
+        arguments = [self.expression()]
+        if self.at(","):
+            return arguments + self._further()
+        for word in ("PLACING", "FROM"):
+            self.need(word)
+            arguments.append(self.expression())
+        if self.take("FOR"):
+            arguments.append(self.expression())
+        return arguments
+
+    def _substring(self) -> _Arguments:
+        arguments = [self.expression()]
+        if not self.take("FROM"):
+            return arguments + self._further()
+        arguments.append(self.expression())
+        if self.take("FOR"):
+            arguments.append(self.expression())
+        return arguments
+
+    def _trim(self) -> _Arguments:
+        mark = self.index
+        side = self.take_one("BOTH", "LEADING", "TRAILING")
+        word = self.placed(exp.Var(this=side or "BOTH"), mark)
+        blank = self.placed(exp.Literal(this=" ", is_string=True), mark)
+        if side and self.take("FROM"):
+            return [word, blank, self.expression()]
+        value = self.expression()
+        if self.take("FROM"):
+            return [word, value, self.expression()]
+        return [word, blank, value] if side else [value, *self._further()]
+
+    def _json_path_call(self) -> _Arguments:
+        """Parse the arguments of JSON_VALUE, JSON_QUERY and JSON_EXISTS."""
+        arguments = [self.expression()]
+        self.take("FORMAT", "JSON")
+        self.need(",")
+        arguments.append(self.expression())
+        if self.at("RETURNING"):
+            arguments.append(self._returning())
+        if self.at("WITHOUT", "WITH"):
+            arguments.append(self._wrapper())
+        while not self.at(")"):
+            arguments.append(self._on_empty_or_error())
+        return arguments
+
+    def _returning(self) -> exp.Expr:
+        mark = self.index
+        self.need("RETURNING")
+        return self.placed(JsonBehavior(this=parse_type_name(self), on="RETURNING"), mark)
+
+    def _wrapper(self) -> exp.Expr:
+        mark = self.index
+        kind = "WITHOUT"
+        if self.need_one("WITHOUT", "WITH") == "WITH":
+            kind = self.take_one("CONDITIONAL", "UNCONDITIONAL") or "UNCONDITIONAL"
+        self.take("ARRAY")
+        self.need("WRAPPER")
+        return self.placed(JsonBehavior(this=kind, on="WRAPPER"), mark)
+
+    def _on_empty_or_error(self) -> exp.Expr:
+        mark = self.index
+        args: dict[str, Any] = {
+            "this": self.need_one("NULL", "ERROR", "DEFAULT", "EMPTY", "TRUE", "FALSE", "UNKNOWN")
+        }
+        if args["this"] == "DEFAULT":
+            args["expression"] = self.expression()
+        elif args["this"] == "EMPTY":
+            args["this"] = f"EMPTY {self.need_one('ARRAY', 'OBJECT')}"
+        self.need("ON")
+        return self.placed(JsonBehavior(**args, on=self.need_one("EMPTY", "ERROR")), mark)
+
+    def _json_constructor(self, item: Callable[[], exp.Expr]) -> _Arguments:
+        """Parse the arguments of JSON_OBJECT, JSON_ARRAY and their aggregates."""
+        arguments: _Arguments = []
+        if not self.at(")", "ABSENT") and not self.at_all("NULL", "ON"):
+            arguments = self.listed(item)
+        if self.at("ORDER"):
+            raise self.error("the order of JSON_ARRAYAGG is that of its input: no ORDER BY here")
+        mark = self.index
+        if self.at("ABSENT") or self.at_all("NULL", "ON"):
+            behavior = self.need_one("NULL", "ABSENT")
+            self.need("ON", "NULL")
+            arguments.append(self.placed(JsonBehavior(this=behavior, on="NULL"), mark))
+        return arguments
+
+    def _json_object(self) -> _Arguments:
+        return self._json_constructor(self._json_entry)
+
+    def _json_array(self) -> _Arguments:
+        return self._json_constructor(self._json_value)
+
+    def _json_value(self) -> exp.Expr:
+        value = self.expression()
+        self.take("FORMAT", "JSON")
+        return value
+
+    def _json_entry(self) -> exp.Expr:
+        mark = self.index
+        with_word = self.at("KEY") and self.peek().key not in ("VALUE", ":", ",", ")", ".")
+        if with_word:
+            self.advance()
+        key = self.expression()
+        if not self.take(":"):
+            self.need("VALUE")
+        return self.placed(JsonEntry(this=key, expression=self._json_value()), mark)
 
 
-_READERS: dict[str, Callable[[ExpressionParser, exp.Expr], exp.Expr]] = {
+_PREDICATE_READERS: dict[str, Callable[[ExpressionParser, exp.Expr], exp.Expr]] = {
     "IS": ExpressionParser._is,
     "BETWEEN": ExpressionParser._between,
     "IN": ExpressionParser._in,
@@ -402,4 +749,23 @@ _PRIMARIES: dict[str, Callable[[ExpressionParser], exp.Expr | None]] = {
     "ARRAY": ExpressionParser._constructor,
     "MAP": ExpressionParser._constructor,
     "MULTISET": ExpressionParser._constructor,
+}
+_CALL_READERS: dict[str, Callable[[ExpressionParser], _Arguments]] = {
+    "CEIL": ExpressionParser._rounded,
+    "CEILING": ExpressionParser._rounded,
+    "EXTRACT": ExpressionParser._extract,
+    "FLOOR": ExpressionParser._rounded,
+    "JSON_ARRAY": ExpressionParser._json_array,
+    "JSON_ARRAYAGG": ExpressionParser._json_array,
+    "JSON_EXISTS": ExpressionParser._json_path_call,
+    "JSON_OBJECT": ExpressionParser._json_object,
+    "JSON_OBJECTAGG": ExpressionParser._json_object,
+    "JSON_QUERY": ExpressionParser._json_path_call,
+    "JSON_VALUE": ExpressionParser._json_path_call,
+    "OVERLAY": ExpressionParser._overlay,
+    "POSITION": ExpressionParser._position,
+    "SUBSTRING": ExpressionParser._substring,
+    "TIMESTAMPADD": ExpressionParser._units_first,
+    "TIMESTAMPDIFF": ExpressionParser._units_first,
+    "TRIM": ExpressionParser._trim,
 }

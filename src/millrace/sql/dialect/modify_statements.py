@@ -6,7 +6,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from millrace.sql.dialect.create_statements import CreateParser
+from millrace.sql.dialect.literals import parse_literal
+from millrace.sql.dialect.statement_parser import StatementParser
+from millrace.sql.dialect.tables import parse_hints
 from millrace.sql.statements import (
     Analyze,
     Assignment,
@@ -19,141 +21,161 @@ from millrace.sql.statements import (
     Update,
 )
 
-__all__ = ["ModifyParser"]
+__all__ = [
+    "parse_analyze",
+    "parse_begin",
+    "parse_delete",
+    "parse_insert",
+    "parse_partition",
+    "parse_statement_set",
+    "parse_truncate",
+    "parse_update",
+]
 
 
-class ModifyParser(CreateParser):
-    """Reads statements that change the contents of tables."""
+def parse_partition(parser: StatementParser) -> dict[str, exp.Expr | None]:
+    """Parse ``PARTITION (a = 1, b)`` after its first word."""
+    parser.need("(")
+    values: dict[str, exp.Expr | None] = {}
+    while not values or parser.take(","):
+        mark = parser.index
+        name = parser.name("the name of a column")
+        if name in values:
+            raise parser.error(f"the partition names {name} twice", mark)
+        values[name] = _partition_value(parser) if parser.take("=") else None
+    parser.need(")")
+    return values
 
-    def partition(self) -> dict[str, exp.Expr | None]:
-        """Parse ``PARTITION (a = 1, b)`` after its first word."""
-        self.need("(")
-        found: dict[str, exp.Expr | None] = {}
-        while not found or self.take(","):
-            mark = self.index
-            name = self.name("the name of a column")
-            if name in found:
-                raise self.error(f"the partition names {name} twice", mark)
-            found[name] = self._partition_value() if self.take("=") else None
-        self.need(")")
-        return found
 
-    def _partition_value(self) -> exp.Expr:
-        mark = self.index
-        negative = self.take("-")
-        value = self.literal()
-        if value is None:
-            raise self.unexpected("a literal")
-        return self.placed(exp.Neg(this=value), mark) if negative else value
+def _partition_value(parser: StatementParser) -> exp.Expr:
+    mark = parser.index
+    negative = parser.take("-")
+    value = parse_literal(parser)
+    if value is None:
+        raise parser.unexpected("a literal")
+    return parser.placed(exp.Neg(this=value), mark) if negative else value
 
-    def insert(self) -> Insert:
-        """Parse an INSERT statement."""
-        self.need("INSERT")
-        overwrite = self.need_one("INTO", "OVERWRITE") == "OVERWRITE"
-        if overwrite:
-            self.take("INTO")
-        self.take("TABLE")
-        mark = self.index
-        args: dict[str, Any] = {"path": self.path("the name of a table"), "overwrite": overwrite}
-        args |= self.origin(mark)
-        if self.at("/*+"):
-            args["hints"] = self._options_hint()
-        if self.take("PARTITION"):
-            args["partition"] = self.partition()
-        if self.at("(") and not self.at_query():
-            args["columns"] = tuple(self.bracketed(self._target))
-        args["query"] = self.query()
-        if self.take("ON"):
-            self.need("CONFLICT", "DO")
-            args["conflict"] = self.need_one("ERROR", "NOTHING", "DEDUPLICATE")
-        return Insert(**args)
 
-    def _target(self) -> Path:
-        return self.path("the name of a column", 3)
+def parse_insert(parser: StatementParser) -> Insert:
+    """Parse an INSERT statement."""
+    parser.need("INSERT")
+    overwrite = parser.need_one("INTO", "OVERWRITE") == "OVERWRITE"
+    if overwrite:
+        parser.take("INTO")
+    parser.take("TABLE")
+    mark = parser.index
+    args: dict[str, Any] = {"path": parser.path("the name of a table"), "overwrite": overwrite}
+    args |= parser.origin(mark)
+    if parser.at("/*+"):
+        args["hints"] = _options_hint(parser)
+    if parser.take("PARTITION"):
+        args["partition"] = parse_partition(parser)
+    if parser.at("(") and not parser.at_query():
+        args["columns"] = tuple(parser.bracketed(lambda: _target(parser)))
+    args["query"] = parser.query()
+    if parser.take("ON"):
+        parser.need("CONFLICT", "DO")
+        args["conflict"] = parser.need_one("ERROR", "NOTHING", "DEDUPLICATE")
+    return Insert(**args)
 
-    def _options_hint(self) -> dict[str, str]:
-        mark = self.index
-        found: dict[str, str] = {}
-        for hint in self.hints():
-            if hint.name != "OPTIONS":
-                raise self.error("the table of an INSERT takes the hint OPTIONS only", mark)
-            found |= hint.options
-        return found
 
-    def statement_set(self) -> InsertSet:
-        """Parse ``STATEMENT SET BEGIN ... END`` after EXECUTE."""
-        mark = self.index
-        self.need("STATEMENT", "SET", "BEGIN")
-        return self._inserts(mark)
+def _target(parser: StatementParser) -> Path:
+    return parser.path("the name of a column", 3)
 
-    def begin(self) -> InsertSet:
-        """Parse ``BEGIN STATEMENT SET; ... END``, as Flink's client accepts it."""
-        mark = self.index
-        self.need("BEGIN", "STATEMENT", "SET", ";")
-        return self._inserts(mark)
 
-    def _inserts(self, mark: int) -> InsertSet:
-        found: list[Insert] = []
-        while not self.at("END"):
-            if not self.at("INSERT"):
-                raise self.unexpected("INSERT or END")
-            found.append(self.insert())
-            if not self.take(";") and not self.at("END"):
-                raise self.unexpected()
-        if not found:
-            raise self.unexpected("INSERT")
-        self.need("END")
-        return InsertSet(tuple(found), **self.origin(mark))
+def _options_hint(parser: StatementParser) -> dict[str, str]:
+    mark = parser.index
+    options: dict[str, str] = {}
+    for hint in parse_hints(parser):
+        if hint.name != "OPTIONS":
+            raise parser.error("the table of an INSERT takes the hint OPTIONS only", mark)
+        options |= hint.options
+    return options
 
-    def delete(self) -> Statement:
-        """Parse a DELETE statement."""
-        self.need("DELETE", "FROM")
-        mark = self.index
-        path = self.path("the name of a table")
-        origin = self.origin(mark)
-        return Delete(path, self._alias(), self._where(), **origin)
 
-    def _alias(self) -> str | None:
-        return self.name() if self.take("AS") or self.at_name() else None
+def parse_statement_set(parser: StatementParser) -> InsertSet:
+    """Parse ``STATEMENT SET BEGIN ... END`` after EXECUTE."""
+    mark = parser.index
+    parser.need("STATEMENT", "SET", "BEGIN")
+    return _inserts(parser, mark)
 
-    def _where(self) -> exp.Expr | None:
-        return self.expression() if self.take("WHERE") else None
 
-    def update(self) -> Statement:
-        """Parse an UPDATE statement."""
-        self.need("UPDATE")
-        mark = self.index
-        path = self.path("the name of a table")
-        origin = self.origin(mark)
-        alias = self._alias()
-        self.need("SET")
-        changes = tuple(self.listed(self._assignment))
-        return Update(path, changes, alias, self._where(), **origin)
+def parse_begin(parser: StatementParser) -> InsertSet:
+    """Parse ``BEGIN STATEMENT SET; ... END``, as Flink's client accepts it."""
+    mark = parser.index
+    parser.need("BEGIN", "STATEMENT", "SET", ";")
+    return _inserts(parser, mark)
 
-    def _assignment(self) -> Assignment:
-        column = self._target()
-        self.need("=")
-        return Assignment(column, self.expression())
 
-    def truncate(self) -> Statement:
-        """Parse TRUNCATE TABLE."""
-        self.need("TRUNCATE", "TABLE")
-        mark = self.index
-        return TruncateTable(self.path("the name of a table"), **self.origin(mark))
+def _inserts(parser: StatementParser, mark: int) -> InsertSet:
+    inserts: list[Insert] = []
+    while not parser.at("END"):
+        if not parser.at("INSERT"):
+            raise parser.unexpected("INSERT or END")
+        inserts.append(parse_insert(parser))
+        if not parser.take(";") and not parser.at("END"):
+            raise parser.unexpected()
+    if not inserts:
+        raise parser.unexpected("INSERT")
+    parser.need("END")
+    return InsertSet(tuple(inserts), **parser.origin(mark))
 
-    def analyze(self) -> Statement:
-        """Parse ANALYZE TABLE."""
-        self.need("ANALYZE", "TABLE")
-        mark = self.index
-        args: dict[str, Any] = {"path": self.path("the name of a table"), **self.origin(mark)}
-        if self.take("PARTITION"):
-            args["partition"] = self.partition()
-        self.need("COMPUTE", "STATISTICS")
-        if self.take("FOR"):
-            if self.take("ALL"):
-                args["all_columns"] = True
-                self.need("COLUMNS")
-            else:
-                self.need("COLUMNS")
-                args["columns"] = tuple(self.listed(self.name))
-        return Analyze(**args)
+
+def parse_delete(parser: StatementParser) -> Statement:
+    """Parse a DELETE statement."""
+    parser.need("DELETE", "FROM")
+    mark = parser.index
+    path = parser.path("the name of a table")
+    origin = parser.origin(mark)
+    return Delete(path, _alias(parser), _where(parser), **origin)
+
+
+def _alias(parser: StatementParser) -> str | None:
+    return parser.name() if parser.take("AS") or parser.at_name() else None
+
+
+def _where(parser: StatementParser) -> exp.Expr | None:
+    return parser.expression() if parser.take("WHERE") else None
+
+
+def parse_update(parser: StatementParser) -> Statement:
+    """Parse an UPDATE statement."""
+    parser.need("UPDATE")
+    mark = parser.index
+    path = parser.path("the name of a table")
+    origin = parser.origin(mark)
+    alias = _alias(parser)
+    parser.need("SET")
+    changes = tuple(parser.listed(lambda: _assignment(parser)))
+    return Update(path, changes, alias, _where(parser), **origin)
+
+
+def _assignment(parser: StatementParser) -> Assignment:
+    column = _target(parser)
+    parser.need("=")
+    return Assignment(column, parser.expression())
+
+
+def parse_truncate(parser: StatementParser) -> Statement:
+    """Parse TRUNCATE TABLE."""
+    parser.need("TRUNCATE", "TABLE")
+    mark = parser.index
+    return TruncateTable(parser.path("the name of a table"), **parser.origin(mark))
+
+
+def parse_analyze(parser: StatementParser) -> Statement:
+    """Parse ANALYZE TABLE."""
+    parser.need("ANALYZE", "TABLE")
+    mark = parser.index
+    args: dict[str, Any] = {"path": parser.path("the name of a table"), **parser.origin(mark)}
+    if parser.take("PARTITION"):
+        args["partition"] = parse_partition(parser)
+    parser.need("COMPUTE", "STATISTICS")
+    if parser.take("FOR"):
+        if parser.take("ALL"):
+            args["all_columns"] = True
+            parser.need("COLUMNS")
+        else:
+            parser.need("COLUMNS")
+            args["columns"] = tuple(parser.listed(parser.name))
+    return Analyze(**args)

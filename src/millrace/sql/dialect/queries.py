@@ -6,8 +6,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from millrace.sql.dialect.expressions import ExpressionParser
 from millrace.sql.dialect.nodes import NamedWindow
-from millrace.sql.dialect.tables import TableParser
+from millrace.sql.dialect.tables import parse_hints, parse_table_alias, parse_tables
 from millrace.sql.dialect.tokenizer import NUMBER
 
 __all__ = ["QueryParser"]
@@ -16,19 +17,19 @@ _AFTER_ITEM = ("FROM", "AS", "WHERE", "GROUP", "ORDER", "LIMIT", "UNION", ",")
 _AFTER_FROM = ("WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY")
 
 
-class QueryParser(TableParser):
+class QueryParser(ExpressionParser):
     """Reads queries."""
 
     def query(self) -> exp.Expr:
         self.enter()
         mark = self.index
         ctes = self._with() if self.at("WITH") else None
-        found = self._set_operation()
-        self._order_and_limit(found)
+        body = self._set_operation()
+        self._order_and_limit(body)
         if ctes is not None:
-            found.set("with_", ctes)
+            body.set("with_", ctes)
         self.leave()
-        return self.placed(found, mark)
+        return self.placed(body, mark)
 
     def _with(self) -> exp.Expr:
         mark = self.index
@@ -39,34 +40,36 @@ class QueryParser(TableParser):
 
     def _common_table(self) -> exp.Expr:
         mark = self.index
-        alias = self.table_alias()
+        alias = parse_table_alias(self)
         self.need("AS")
         return self.placed(exp.CTE(this=self.bracketed_query(), alias=alias), mark)
 
     def _set_operation(self) -> exp.Expr:
         """Parse UNION and EXCEPT, from left to right; INTERSECT binds more strongly."""
         mark = self.index
-        found = self._intersection()
+        combined = self._intersection()
         length = 0
         while word := self.take_one("UNION", "EXCEPT"):
             length += 1
             self.check_chain(length, "set operations")
             kind = exp.Union if word == "UNION" else exp.Except
-            found = self._combined(mark, kind, found, not self._takes_all(), self._intersection())
+            combined = self._combined(
+                mark, kind, combined, not self._takes_all(), self._intersection()
+            )
         if self.at("MINUS"):
             raise self.error("Flink has no MINUS: write EXCEPT")
-        return found
+        return combined
 
     def _intersection(self) -> exp.Expr:
         mark = self.index
-        found = self._simple_query()
+        combined = self._simple_query()
         length = 0
         while self.take("INTERSECT"):
             length += 1
             self.check_chain(length, "set operations")
             distinct = not self._takes_all()
-            found = self._combined(mark, exp.Intersect, found, distinct, self._simple_query())
-        return found
+            combined = self._combined(mark, exp.Intersect, combined, distinct, self._simple_query())
+        return combined
 
     def _takes_all(self) -> bool:
         return self.take_one("ALL", "DISTINCT") == "ALL"
@@ -114,14 +117,14 @@ class QueryParser(TableParser):
         args: dict[str, Any] = {}
         hint = self.index
         if self.at("/*+"):
-            args["hint"] = self.placed(exp.Hint(expressions=self.hints()), hint)
+            args["hint"] = self.placed(exp.Hint(expressions=parse_hints(self)), hint)
         distinct = self.index
         if self.take_one("ALL", "DISTINCT") == "DISTINCT":
             args["distinct"] = self.placed(exp.Distinct(), distinct)
         args["expressions"] = self.listed(self._select_item)
         clause = self.index
         if self.take("FROM"):
-            args["from_"] = self.placed(exp.From(this=self.tables()), clause)
+            args["from_"] = self.placed(exp.From(this=parse_tables(self)), clause)
             self._filters(args)
         return self.placed(exp.Select(**args), mark)
 
@@ -145,11 +148,11 @@ class QueryParser(TableParser):
         mark = self.index
         if self.take("*"):
             return self.placed(exp.Star(), mark)
-        found = self.expression()
+        item = self.expression()
         self.at(*_AFTER_ITEM)
         if self.take("AS") or self.at_name():
-            return self.placed(exp.Alias(this=found, alias=self.identifier()), mark)
-        return found
+            return self.placed(exp.Alias(this=item, alias=self.identifier()), mark)
+        return item
 
     def _groups(self) -> list[exp.Expr]:
         if self.take_one("DISTINCT", "ALL") == "DISTINCT":
@@ -183,15 +186,15 @@ class QueryParser(TableParser):
         self.need("AS")
         return self.placed(NamedWindow(this=name, expression=self.window()), mark)
 
-    def _order_and_limit(self, found: exp.Expr) -> None:
+    def _order_and_limit(self, query: exp.Expr) -> None:
         mark = self.index
         if self.at("ORDER"):
             order = self.placed(exp.Order(expressions=self.order_items()), mark)
-            self._attach(found, "order", order)
+            self._attach(query, "order", order)
         while self.at("LIMIT", "OFFSET", "FETCH"):
-            self._limit(found)
+            self._limit(query)
 
-    def _limit(self, found: exp.Expr) -> None:
+    def _limit(self, query: exp.Expr) -> None:
         mark, word = self.index, self.advance().key
         if word == "LIMIT" and self.take("ALL"):
             return
@@ -203,19 +206,19 @@ class QueryParser(TableParser):
         number = self.placed(exp.Literal(this=str(self.number()), is_string=False), at)
         if word == "OFFSET":
             self.take_one("ROW", "ROWS")
-            self._attach(found, "offset", self.placed(exp.Offset(expression=number), mark))
+            self._attach(query, "offset", self.placed(exp.Offset(expression=number), mark))
             return
         if word == "FETCH":
             self.need_one("ROW", "ROWS")
             self.need("ONLY")
         elif self.at(","):
             raise self.error("Flink's form is LIMIT count OFFSET start")
-        self._attach(found, "limit", self.placed(exp.Limit(expression=number), mark))
+        self._attach(query, "limit", self.placed(exp.Limit(expression=number), mark))
 
-    def _attach(self, found: exp.Expr, clause: str, node: exp.Expr) -> None:
-        if found.args.get(clause) is not None:
+    def _attach(self, query: exp.Expr, clause: str, node: exp.Expr) -> None:
+        if query.args.get(clause) is not None:
             raise self.error(f"this query has two {clause.upper()} clauses")
-        found.set(clause, node)
+        query.set(clause, node)
 
 
 _AFTER_ROW = frozenset(

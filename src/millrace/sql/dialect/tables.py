@@ -6,7 +6,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from millrace.sql.dialect.match_recognize import MatchParser
+from millrace.sql.dialect.expressions import ExpressionParser
+from millrace.sql.dialect.literals import parse_literal
+from millrace.sql.dialect.match_recognize import parse_match_recognize
 from millrace.sql.dialect.nodes import (
     CollectionTable,
     FunctionCall,
@@ -18,7 +20,7 @@ from millrace.sql.dialect.nodes import (
 )
 from millrace.sql.dialect.tokenizer import END, NUMBER, STRING
 
-__all__ = ["TableParser"]
+__all__ = ["parse_hints", "parse_table_alias", "parse_tables"]
 
 _JOINS = ("JOIN", "NATURAL", "INNER", "LEFT", "RIGHT", "FULL", "CROSS")
 _AFTER_TABLE = (
@@ -27,204 +29,219 @@ _AFTER_TABLE = (
 )
 
 
-class TableParser(MatchParser):
-    """Reads FROM clauses."""
+def parse_tables(parser: ExpressionParser) -> exp.Expr:
+    """Parse ``a, b JOIN c ON ...``: commas bind more weakly than joins."""
+    mark = parser.index
+    joined = _joined_tables(parser)
+    length = 0
+    while parser.take(","):
+        length += 1
+        parser.check_chain(length, "tables")
+        right = _joined_tables(parser)
+        joined = JoinedTables(this=joined, expression=right, kind="COMMA")
+        parser.placed(joined, mark)
+    return joined
 
-    def tables(self) -> exp.Expr:
-        """Parse ``a, b JOIN c ON ...``: commas bind more weakly than joins."""
-        mark = self.index
-        found = self._joined_tables()
-        length = 0
-        while self.take(","):
-            length += 1
-            self.check_chain(length, "tables")
-            right = self._joined_tables()
-            found = JoinedTables(this=found, expression=right, kind="COMMA")
-            self.placed(found, mark)
-        return found
 
-    def _joined_tables(self) -> exp.Expr:
-        mark = self.index
-        found = self.table()
-        length = 0
-        while self.at(*_JOINS):
-            length += 1
-            self.check_chain(length, "joins")
-            found = self._join(mark, found)
-        return found
+def _joined_tables(parser: ExpressionParser) -> exp.Expr:
+    mark = parser.index
+    joined = _single_table(parser)
+    length = 0
+    while parser.at(*_JOINS):
+        length += 1
+        parser.check_chain(length, "joins")
+        joined = _join(parser, mark, joined)
+    return joined
 
-    def _join(self, mark: int, left: exp.Expr) -> exp.Expr:
-        args: dict[str, Any] = {"this": left}
-        if self.take("NATURAL"):
-            args["natural"] = True
-        kind = self.take_one("INNER", "LEFT", "RIGHT", "FULL", "CROSS") or "INNER"
-        if kind in ("LEFT", "RIGHT", "FULL"):
-            self.take("OUTER")
-        self.need("JOIN")
-        args |= {"expression": self.table(), "kind": kind}
-        needs_condition = kind != "CROSS" and "natural" not in args
-        if needs_condition and self.take("USING"):
-            args["using"] = self.bracketed(self.identifier)
-        elif needs_condition and self.take("ON"):
-            args["on"] = self.expression()
-        elif needs_condition:
-            raise self.unexpected()
-        return self.placed(JoinedTables(**args), mark)
 
-    def table(self) -> exp.Expr:
-        """Parse a table without joins, or joins in brackets."""
-        self.enter()
-        found = self._table()
-        self.leave()
-        return found
+def _join(parser: ExpressionParser, mark: int, left: exp.Expr) -> exp.Expr:
+    args: dict[str, Any] = {"this": left}
+    if parser.take("NATURAL"):
+        args["natural"] = True
+    kind = parser.take_one("INNER", "LEFT", "RIGHT", "FULL", "CROSS") or "INNER"
+    if kind in ("LEFT", "RIGHT", "FULL"):
+        parser.take("OUTER")
+    parser.need("JOIN")
+    args |= {"expression": _single_table(parser), "kind": kind}
+    needs_condition = kind != "CROSS" and "natural" not in args
+    if needs_condition and parser.take("USING"):
+        args["using"] = parser.bracketed(parser.identifier)
+    elif needs_condition and parser.take("ON"):
+        args["on"] = parser.expression()
+    elif needs_condition:
+        raise parser.unexpected()
+    return parser.placed(JoinedTables(**args), mark)
 
-    def _table(self) -> exp.Expr:
-        mark = self.index
-        if self.take("LATERAL"):
-            return self._lateral(mark)
-        if self.at("TABLE"):
-            return self._aliased(mark, self._function_table(mark))
-        if self.at("UNNEST") and self.peek().key == "(":
-            return self._aliased(mark, self._unnest(mark))
-        if self.at("("):
-            if not self.at_query():
-                self.need("(")
-                joined = self.tables()
-                self.need(")")
-                return self._matched(mark, joined)
-            subquery = self.placed(exp.Subquery(this=self.bracketed_query()), mark)
-            return self._aliased(mark, self._matched(mark, subquery))
-        name = self.table_name()
-        if self.at("("):
-            path = [name.args[part] for part in ("catalog", "db", "this") if name.args.get(part)]
-            found = TableFunctionCall(this=self.call(mark, path))
-            return self._aliased(mark, self.placed(found, mark))
-        return self._named_table(mark, name)
 
-    def _named_table(self, mark: int, found: exp.Table) -> exp.Expr:
-        if self.at("/*+"):
-            found.set("hints", self.hints())
-        if self.take("FOR", "SYSTEM_TIME"):
-            at = self.index
-            self.need("AS", "OF")
-            found.set("version", self.placed(SystemTime(this=self.operand()), at))
-        self.placed(found, mark)
-        return self._aliased(mark, self._matched(mark, found))
+def _single_table(parser: ExpressionParser) -> exp.Expr:
+    """Parse a table without joins, or joins in brackets."""
+    parser.enter()
+    table = _table(parser)
+    parser.leave()
+    return table
 
-    def _matched(self, mark: int, table: exp.Expr) -> exp.Expr:
-        if not self.at("MATCH_RECOGNIZE"):
-            return table
-        return self._aliased(mark, self.match_recognize(mark, table))
 
-    def _lateral(self, mark: int) -> exp.Expr:
-        if self.at("UNNEST"):
-            return self._aliased(mark, self._unnest(self.index))
-        if not self.at("("):
-            found = self._function_table(mark)
-            found.set("lateral", True)
-            return self._aliased(mark, found)
-        if not self.at_query():
-            raise self.error("after LATERAL stands a query in brackets, or TABLE(function(...))")
-        inner = self.index
-        subquery = self.placed(exp.Subquery(this=self.bracketed_query()), inner)
-        return self._aliased(mark, self.placed(exp.Lateral(this=subquery), mark))
+def _table(parser: ExpressionParser) -> exp.Expr:
+    mark = parser.index
+    if parser.take("LATERAL"):
+        return _lateral(parser, mark)
+    if parser.at("TABLE"):
+        return _aliased(parser, mark, _function_table(parser, mark))
+    if parser.at("UNNEST") and parser.peek().key == "(":
+        return _aliased(parser, mark, _unnest(parser, mark))
+    if parser.at("("):
+        if not parser.at_query():
+            parser.need("(")
+            joined = parse_tables(parser)
+            parser.need(")")
+            return _matched(parser, mark, joined)
+        subquery = parser.placed(exp.Subquery(this=parser.bracketed_query()), mark)
+        return _aliased(parser, mark, _matched(parser, mark, subquery))
+    name = parser.table_name()
+    if parser.at("("):
+        path = [name.args[part] for part in ("catalog", "db", "this") if name.args.get(part)]
+        call = TableFunctionCall(this=parser.call(mark, path))
+        return _aliased(parser, mark, parser.placed(call, mark))
+    return _named_table(parser, mark, name)
 
-    def _function_table(self, mark: int) -> TableFunctionCall:
-        wrapped = self.take("TABLE")
-        if wrapped:
-            self.need("(")
-        call = self.expression() if wrapped else self._plain_call()
-        if not isinstance(call, FunctionCall):
-            raise self.error("TABLE(...) holds the call of a function", mark)
-        args: dict[str, Any] = {"this": call}
-        if wrapped:
-            args["wrapped"] = True
-            self.need(")")
-            if self.take("WITH", "ORDINALITY"):
-                args["ordinality"] = True
-        return self.placed(TableFunctionCall(**args), mark)
 
-    def _plain_call(self) -> exp.Expr:
-        mark = self.index
-        path = [self.identifier("the name of a function")]
-        while self.take("."):
-            path.append(self.identifier("a name after the point"))
-        return self.call(mark, path)
+def _named_table(parser: ExpressionParser, mark: int, table: exp.Table) -> exp.Expr:
+    if parser.at("/*+"):
+        table.set("hints", parse_hints(parser))
+    if parser.take("FOR", "SYSTEM_TIME"):
+        at = parser.index
+        parser.need("AS", "OF")
+        table.set("version", parser.placed(SystemTime(this=parser.operand()), at))
+    parser.placed(table, mark)
+    return _aliased(parser, mark, _matched(parser, mark, table))
 
-    def _unnest(self, mark: int) -> exp.Expr:
-        self.need("UNNEST")
-        args: dict[str, Any] = {"expressions": self.bracketed(self._collection)}
-        if self.take("WITH", "ORDINALITY"):
+
+def _matched(parser: ExpressionParser, mark: int, table: exp.Expr) -> exp.Expr:
+    if not parser.at("MATCH_RECOGNIZE"):
+        return table
+    return _aliased(parser, mark, parse_match_recognize(parser, mark, table))
+
+
+def _lateral(parser: ExpressionParser, mark: int) -> exp.Expr:
+    if parser.at("UNNEST"):
+        return _aliased(parser, mark, _unnest(parser, parser.index))
+    if not parser.at("("):
+        function_table = _function_table(parser, mark)
+        function_table.set("lateral", True)
+        return _aliased(parser, mark, function_table)
+    if not parser.at_query():
+        raise parser.error("after LATERAL stands a query in brackets, or TABLE(function(...))")
+    inner = parser.index
+    subquery = parser.placed(exp.Subquery(this=parser.bracketed_query()), inner)
+    return _aliased(parser, mark, parser.placed(exp.Lateral(this=subquery), mark))
+
+
+def _function_table(parser: ExpressionParser, mark: int) -> TableFunctionCall:
+    wrapped = parser.take("TABLE")
+    if wrapped:
+        parser.need("(")
+    call = parser.expression() if wrapped else _plain_call(parser)
+    if not isinstance(call, FunctionCall):
+        raise parser.error("TABLE(...) holds the call of a function", mark)
+    args: dict[str, Any] = {"this": call}
+    if wrapped:
+        args["wrapped"] = True
+        parser.need(")")
+        if parser.take("WITH", "ORDINALITY"):
             args["ordinality"] = True
-        return self.placed(CollectionTable(**args), mark)
+    return parser.placed(TableFunctionCall(**args), mark)
 
-    def _collection(self) -> exp.Expr:
-        mark = self.index
-        if self.at("SELECT", "WITH", "VALUES"):
-            return self.placed(exp.Subquery(this=self.query()), mark)
-        return self.expression()
 
-    def _aliased(self, mark: int, table: exp.Expr) -> exp.Expr:
-        if table.args.get("alias") is not None or isinstance(table, JoinedTables):
-            return table
-        self.at(*_AFTER_TABLE)
-        if self.take("AS") or self.at_name():
-            table.set("alias", self.table_alias())
-        if self.at("TABLESAMPLE"):
-            raise self.error("Flink has no TABLESAMPLE: filter by RAND() < 0.1")
-        return self.placed(table, mark)
+def _plain_call(parser: ExpressionParser) -> exp.Expr:
+    mark = parser.index
+    path = [parser.identifier("the name of a function")]
+    while parser.take("."):
+        path.append(parser.identifier("a name after the point"))
+    return parser.call(mark, path)
 
-    def table_alias(self) -> exp.Expr:
-        """Parse an alias ``t (a, b)``."""
-        mark = self.index
-        args: dict[str, Any] = {"this": self.identifier("a name for the table")}
-        if self.at("("):
-            args["columns"] = self.bracketed(self.identifier)
-        return self.placed(exp.TableAlias(**args), mark)
 
-    def hints(self) -> list[Hint]:
-        """Parse hints ``/*+ NAME('key'='value'), OTHER(a, b) */``."""
-        self.need("/*+")
-        found = [self._hint()]
-        while not self.at("*/"):
-            self.take(",")
-            found.append(self._hint())
-        self.need("*/")
-        return found
+def _unnest(parser: ExpressionParser, mark: int) -> exp.Expr:
+    parser.need("UNNEST")
+    args: dict[str, Any] = {"expressions": parser.bracketed(lambda: _collection(parser))}
+    if parser.take("WITH", "ORDINALITY"):
+        args["ordinality"] = True
+    return parser.placed(CollectionTable(**args), mark)
 
-    def _hint(self) -> Hint:
-        mark = self.index
-        args: dict[str, Any] = {"this": self.name("the name of a hint").upper()}
-        if self.take("("):
-            if self.peek().key == "=":
-                args["options"] = self.listed(self._hint_option)
-            elif not self.at(")"):
-                args["expressions"] = self.listed(self._hint_item)
-            self.need(")")
-        return self.placed(Hint(**args), mark)
 
-    def _hint_option(self) -> exp.Expr:
-        mark = self.index
-        key = self._hint_text("a key")
-        self.need("=")
-        value = self._hint_text("a value in single quotes")
-        return self.placed(HintOption(this=key, expression=value), mark)
+def _collection(parser: ExpressionParser) -> exp.Expr:
+    mark = parser.index
+    if parser.at("SELECT", "WITH", "VALUES"):
+        return parser.placed(exp.Subquery(this=parser.query()), mark)
+    return parser.expression()
 
-    def _hint_text(self, wanted: str) -> exp.Expr:
-        mark = self.index
-        literal = self.token.kind in (STRING, NUMBER)
-        text = self.advance().value if literal else self.name(wanted)
-        return self.placed(exp.Literal(this=text, is_string=True), mark)
 
-    def _hint_item(self) -> exp.Expr:
-        if self.token.kind in (STRING, NUMBER):
-            found = self.literal()
-            assert found is not None
-            return found
-        if self.token.kind == END:
-            raise self.unexpected("*/")
-        mark = self.index
-        path = [self.identifier("a name or a value")]
-        while self.take("."):
-            path.append(self.identifier("a name after the point"))
-        return path[0] if len(path) == 1 else self._column(mark, path)
+def _aliased(parser: ExpressionParser, mark: int, table: exp.Expr) -> exp.Expr:
+    if table.args.get("alias") is not None or isinstance(table, JoinedTables):
+        return table
+    parser.at(*_AFTER_TABLE)
+    if parser.take("AS") or parser.at_name():
+        table.set("alias", parse_table_alias(parser))
+    if parser.at("TABLESAMPLE"):
+        raise parser.error("Flink has no TABLESAMPLE: filter by RAND() < 0.1")
+    return parser.placed(table, mark)
+
+
+def parse_table_alias(parser: ExpressionParser) -> exp.Expr:
+    """Parse an alias ``t (a, b)``."""
+    mark = parser.index
+    args: dict[str, Any] = {"this": parser.identifier("a name for the table")}
+    if parser.at("("):
+        args["columns"] = parser.bracketed(parser.identifier)
+    return parser.placed(exp.TableAlias(**args), mark)
+
+
+def parse_hints(parser: ExpressionParser) -> list[Hint]:
+    """Parse hints ``/*+ NAME('key'='value'), OTHER(a, b) */``."""
+    parser.need("/*+")
+    hints = [_hint(parser)]
+    while not parser.at("*/"):
+        parser.take(",")
+        hints.append(_hint(parser))
+    parser.need("*/")
+    return hints
+
+
+def _hint(parser: ExpressionParser) -> Hint:
+    mark = parser.index
+    args: dict[str, Any] = {"this": parser.name("the name of a hint").upper()}
+    if parser.take("("):
+        if parser.peek().key == "=":
+            args["options"] = parser.listed(lambda: _hint_option(parser))
+        elif not parser.at(")"):
+            args["expressions"] = parser.listed(lambda: _hint_item(parser))
+        parser.need(")")
+    return parser.placed(Hint(**args), mark)
+
+
+def _hint_option(parser: ExpressionParser) -> exp.Expr:
+    mark = parser.index
+    key = _hint_text(parser, "a key")
+    parser.need("=")
+    value = _hint_text(parser, "a value in single quotes")
+    return parser.placed(HintOption(this=key, expression=value), mark)
+
+
+def _hint_text(parser: ExpressionParser, wanted: str) -> exp.Expr:
+    mark = parser.index
+    literal = parser.token.kind in (STRING, NUMBER)
+    text = parser.advance().value if literal else parser.name(wanted)
+    return parser.placed(exp.Literal(this=text, is_string=True), mark)
+
+
+def _hint_item(parser: ExpressionParser) -> exp.Expr:
+    if parser.token.kind in (STRING, NUMBER):
+        literal = parse_literal(parser)
+        assert literal is not None
+        return literal
+    if parser.token.kind == END:
+        raise parser.unexpected("*/")
+    mark = parser.index
+    path = [parser.identifier("a name or a value")]
+    while parser.take("."):
+        path.append(parser.identifier("a name after the point"))
+    return path[0] if len(path) == 1 else parser.column(mark, path)

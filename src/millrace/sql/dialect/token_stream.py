@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import chain
 from typing import TypeVar
 
@@ -35,6 +36,7 @@ _CLAUSES = frozenset(
 )
 """Words that a user hardly means as a name."""
 _Node = TypeVar("_Node", bound=exp.Expr)
+_Item = TypeVar("_Item")
 
 
 class TokenStream:
@@ -66,6 +68,10 @@ class TokenStream:
     def peek(self, distance: int = 1) -> Token:
         """The token at a distance from the next one."""
         return self._tokens[min(self.index + distance, len(self._tokens) - 1)]
+
+    def token_at(self, mark: int) -> Token:
+        """The token with index ``mark``."""
+        return self._tokens[mark]
 
     def at(self, *keys: str) -> bool:
         """Whether the next token is one of these words or signs."""
@@ -120,10 +126,10 @@ class TokenStream:
 
     def need_one(self, *keys: str) -> str:
         """Consume the next token, which must be one of these, and return its key."""
-        found = self.take_one(*keys)
-        if found is None:
+        key = self.take_one(*keys)
+        if key is None:
             raise self.unexpected()
-        return found
+        return key
 
     def at_name(self) -> bool:
         """Whether the next token is a name: in backticks, or a word that is not reserved."""
@@ -166,6 +172,20 @@ class TokenStream:
         if len(self.token.value) > 18:
             raise self.error("this number is too large here")
         return int(self.advance().value)
+
+    def listed(self, item: Callable[[], _Item]) -> list[_Item]:
+        """Parse one or more items separated by commas."""
+        items = [item()]
+        while self.take(","):
+            items.append(item())
+        return items
+
+    def bracketed(self, item: Callable[[], _Item]) -> list[_Item]:
+        """Parse one or more items in parentheses, separated by commas."""
+        self.need("(")
+        items = self.listed(item)
+        self.need(")")
+        return items
 
     def at_query(self, distance: int = 0) -> bool:
         """Whether a query is next, in brackets or without; ``(SELECT 1) + 1`` is not a query."""
@@ -273,10 +293,10 @@ def _nearest(token: Token, asked: list[tuple[str, ...]]) -> str:
 def _closing(tokens: list[Token]) -> dict[int, int]:
     """Index of the closing bracket for the index of each opening bracket."""
     opened: list[int] = []
-    found: dict[int, int] = {}
+    closing: dict[int, int] = {}
     for index, token in enumerate(tokens):
         if token.key == "(":
             opened.append(index)
         elif token.key == ")" and opened:
-            found[opened.pop()] = index
-    return found
+            closing[opened.pop()] = index
+    return closing
