@@ -15,8 +15,7 @@ from millrace.common.functions.lookup_functions import (
 )
 from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import LookupRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.planner.execution.table_factory import LookupRequest, OptionValues, TableFactory
 
 MODE = ConfigOptions.key("mode").string_type().default_value("sync")
 CALLS: list[list[Key]] = []

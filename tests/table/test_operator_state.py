@@ -30,6 +30,7 @@ from millrace.common.types.inferred_type import NULL, common_type, inferred_type
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.row import UPSERTS, RowKind
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.table_factory import TableFactory
 from millrace.planner.execution.translation import Translator
 from millrace.runtime.operator import Operator
 from millrace.state.checkpoint.snapshot import open_snapshot
@@ -38,7 +39,6 @@ from millrace.state_processor.arrow_columns import FrameColumn, arrow_batches, h
 from millrace.state_processor.state_queries import EntriesQuery
 from millrace.state_processor.state_rows import FIXED, column_names, written_types
 from millrace.table import EnvironmentSettings, TableEnvironment
-from millrace.table.connectors.factory import TableFactory
 from millrace.table.connectors.registry import register_factory
 from millrace.table.expressions import col, row_interval
 from millrace.table.udf import ArgumentTrait, ProcessTableFunction, StateHint, udptf

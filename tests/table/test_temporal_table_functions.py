@@ -15,6 +15,7 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError, MillraceError
 from millrace.common.types.row import UPSERTS, RowKind
+from millrace.planner.execution.table_factory import TableFactory
 from millrace.table import (
     EnvironmentSettings,
     PlanReference,
@@ -22,7 +23,6 @@ from millrace.table import (
     TableEnvironment,
     TemporalTableFunction,
 )
-from millrace.table.connectors.factory import TableFactory
 from millrace.table.connectors.registry import register_factory
 from millrace.table.expressions import call, col
 from millrace.table_runtime.record_batch_source import RecordBatchSource

@@ -15,8 +15,12 @@ from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical.arrow_type import arrow_schema
 from millrace.common.types.row import ALL_ROW_KINDS, UPSERTS, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest, SinkRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.planner.execution.table_factory import (
+    OptionValues,
+    ScanRequest,
+    SinkRequest,
+    TableFactory,
+)
 from millrace.table.connectors.registry import register_factory
 from millrace.table_runtime.record_batch_source import RecordBatchSource
 

@@ -125,7 +125,8 @@ class ResolvedTable:
             when it is created.
         bounded: whether the source is bounded.
         lookup: whether rows can be looked up by key, as the right side of a look-up join.
-        source: an object that the catalog passes to the translation; the planner does not use it.
+        source: the table's `TableFactory`, a function that finds it by the table's options, or
+            the `DataStreamAccess` of a stream; the catalog passes it to the translation.
         option_places: positions of the options in the statements that declare them, by key.
     """
 

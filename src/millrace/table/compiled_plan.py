@@ -21,7 +21,7 @@ from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.serde.plan_json import plan_of, written_plan
 from millrace.table.catalog.object_path import ObjectIdentifier
-from millrace.table.connectors.registry import ConnectorAccess
+from millrace.table.connectors.registry import factory_of
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.plan_reference import FilePlanReference, PlanReference
 from millrace.table.plan_text import explained_plan
@@ -162,7 +162,7 @@ class _SessionObjects:
 
     def contains(self, table: ResolvedTable) -> bool:
         temporary = self._session.catalogs.is_temporary(ObjectIdentifier(*table.path))
-        if isinstance(table.source, ConnectorAccess):
+        if table.source is factory_of:
             return not temporary
         if temporary:
             return False
@@ -177,7 +177,7 @@ class _SessionObjects:
         if not path[-1].startswith(ANONYMOUS):
             found = self._session.reader.resolve_table(path)
         if found is None and definition is not None:
-            return replace(definition, source=ConnectorAccess())
+            return replace(definition, source=factory_of)
         if not isinstance(found, ResolvedTable):
             raise JobDefinitionError(f"the plan needs the table {name}, which does not exist")
         if definition is not None and found.columns != definition.columns:

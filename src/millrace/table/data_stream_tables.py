@@ -17,7 +17,7 @@ from millrace.common.types.row import RowKind
 from millrace.datastream.stream import DataStream
 from millrace.planner.binder.tables import table_rows
 from millrace.planner.catalog_reader import SOURCE_WATERMARK, ColumnKind
-from millrace.planner.execution.table_access import DataStreamAccess
+from millrace.planner.execution.table_factory import DataStreamAccess, TableFactory
 from millrace.planner.relational.rel_node import Project, RelNode
 from millrace.table.calls.temporal import WindowProperty
 from millrace.table.catalog.catalog_objects import CatalogTable
@@ -68,7 +68,7 @@ def declared_rows(
     session: TableSession,
     known: Sequence[tuple[str, LogicalType]],
     declared: Schema,
-    access: Any,
+    access: DataStreamAccess | TableFactory,
     kind: str,
     bounded: bool,
     only_declared: bool = False,

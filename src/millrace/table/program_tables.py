@@ -14,7 +14,7 @@ from millrace.common.types.logical.arrow_type import logical_row_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, RowKind
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest
+from millrace.planner.execution.table_factory import OptionValues, ScanRequest, TableFactory
 from millrace.table.data_stream_tables import declared_rows
 from millrace.table.elements import elements_table
 from millrace.table.expression import Expression
@@ -162,7 +162,7 @@ class ProgramTables:
             return dataframe_source(wanted, directory, repeatable, trigger)
 
         source(row_type.names)  # which refuses options that do not fit
-        access = _SourceAccess(source, INSERT_ONLY, "a DataFrame of Spark")
+        access = _ProgramSource(source, INSERT_ONLY, "a DataFrame of Spark")
         return self._of_columns(row_type, schema or Schema(), access, "dataframe", not streaming)
 
     def _of_expressions(self, rows: list[Expression], schema: Declared) -> Table:
@@ -183,11 +183,11 @@ class ProgramTables:
     def _of_batch(self, row_type: RowType, data: Any, kinds: Any, splits: int = 1) -> Table:
         changes = INSERT_ONLY if kinds is None else ALL_ROW_KINDS
         source = RecordBatchSource(data, kinds, splits)
-        access = _SourceAccess(lambda columns: source, changes, "Python objects")
+        access = _ProgramSource(lambda columns: source, changes, "Python objects")
         return self._of_columns(row_type, Schema(), access, "elements", bounded=True)
 
     def _of_columns(
-        self, row_type: RowType, schema: Schema, access: _SourceAccess, kind: str, bounded: bool
+        self, row_type: RowType, schema: Schema, access: _ProgramSource, kind: str, bounded: bool
     ) -> Table:
         known = [(field.name, field.type) for field in row_type.fields]
         only = any(each.kind is ColumnKind.PHYSICAL for each in schema.columns)
@@ -196,27 +196,29 @@ class ProgramTables:
 
 
 @dataclass(frozen=True)
-class _SourceAccess:
-    """Access to a table with a source, which cannot be written.
+class _ProgramSource(TableFactory):
+    """The source of a table of the program, which has no connector and cannot be written.
 
     Attributes:
         make: makes the source of the columns with the given names; the source may have more
             columns.
-        changes: short names of the kinds of its rows.
-        what: content of the table, for errors.
+        row_kinds: kinds of its rows.
+        content: content of the table, for errors.
     """
 
     make: Callable[[Sequence[str]], Source[Any]]
-    changes: frozenset[RowKind]
-    what: str
+    row_kinds: frozenset[RowKind]
+    content: str
 
-    def create_source(self, request: ScanRequest) -> Source[Any]:
-        """The source."""
+    def options_of(self, table: ResolvedTable, options: Mapping[str, str]) -> OptionValues:
+        """The options as they are: there is no connector that knows any."""
+        return OptionValues(options)
+
+    def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         return self.make(request.columns.names)
 
-    def repeats_writes(self, table: ResolvedTable, options: Mapping[str, str]) -> bool:
-        return False
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return self.row_kinds
 
-    def create_sink(self, request: Any) -> Any:
-        """Not available."""
-        raise JobDefinitionError(f"a table of {self.what} cannot be written")
+    def refused(self, table: ResolvedTable, how: str) -> JobDefinitionError:
+        return JobDefinitionError(f"a table of {self.content} cannot be {how}")

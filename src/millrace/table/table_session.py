@@ -22,7 +22,7 @@ from millrace.plan.transformation import Transformation
 from millrace.planner.binder.query import bind_expression, bind_query
 from millrace.planner.catalog_reader import ResolvedTable, ResolvedView
 from millrace.planner.execution.sink import repeats_writes
-from millrace.planner.execution.table_access import SinkRequest, TableAccess
+from millrace.planner.execution.table_factory import SinkRequest, table_factory
 from millrace.planner.execution.translation import TranslationSettings, Translator
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.planner.inference.refusals import require_supported
@@ -286,11 +286,10 @@ class TableSession:
 def _replacing(sink: LogicalSink) -> Callable[[], None]:
     """Action that removes the rows that an INSERT OVERWRITE replaces, after it has ended."""
     table = sink.table
-    access: TableAccess = table.source
     options = {**table.options, **dict(sink.options)}
-    return access.replacing(
-        SinkRequest(table, table.sink_type, options, True, sink.partition, batch=True)
-    )
+    factory = table_factory(table, options)
+    request = SinkRequest(table, table.sink_type, options, True, sink.partition, batch=True)
+    return factory.replacing(request, factory.options_of(table, options))
 
 
 def inserted(names: Sequence[str], client: EmbeddedJobClient) -> TableResult:

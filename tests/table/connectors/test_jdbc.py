@@ -14,10 +14,10 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.lookup_functions import LookupFunction, ScanningLookupFunction
 from millrace.common.types.logical.logical_type import BigIntType, RowType, VarCharType
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import LookupRequest
+from millrace.planner.execution.table_factory import LookupRequest
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.table import TableEnvironment
-from millrace.table.connectors.registry import ConnectorAccess
+from millrace.table.connectors.registry import factory_of
 
 CREATE = (
     "CREATE TABLE items (id bigint NOT NULL PRIMARY KEY, name varchar(20), price decimal(10, 2), "
@@ -158,7 +158,8 @@ def test_keys_are_looked_up_together(database: Database) -> None:
     columns = RowType.of(("v", BigIntType()), ("name", VarCharType()))
     table = ResolvedTable(("c", "d", "n"), (), options=options)
     request = LookupRequest(table, columns, ("id",), options)
-    function = ConnectorAccess().create_lookup(request)
+    factory = factory_of(options)
+    function = factory.create_lookup(request, factory.options_of(table, options))
     assert isinstance(function, LookupFunction)
     function = pickle.loads(pickle.dumps(function))
     function.open()

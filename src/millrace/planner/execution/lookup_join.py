@@ -12,7 +12,7 @@ from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import lookup_behaviour, lookup_hint
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance
-from millrace.planner.execution.table_access import LookupRequest, TableAccess
+from millrace.planner.execution.table_factory import LookupRequest, table_factory
 from millrace.planner.execution.table_options import errors_of_connector
 from millrace.planner.execution.temporal_join import with_columns
 from millrace.planner.execution.translation import Translator
@@ -60,12 +60,13 @@ def lookup_join(
     width = len(node.left.row_type)
     left, keys = with_columns(node.left, list(equal.values()))
     names = tuple(scan.row_type.names[index] for index in equal)
-    access: TableAccess = table.source
     session = translator.settings.session or SessionSettings()
     with errors_shown_at(node.place):
         hint = lookup_hint(node.hints, (name, table.path[-1]))
     with errors_of_connector(table, dict(scan.options), node.place):
-        function = access.create_lookup(LookupRequest(table, scan.row_type, names, options))
+        factory = table_factory(table, options)
+        request = LookupRequest(table, scan.row_type, names, options)
+        function = factory.create_lookup(request, factory.options_of(table, options))
         settings = lookup_behaviour(path, options, hint, session.time_zone)
     spec = LookupJoinSpec(
         (left.row_type, scan.row_type),

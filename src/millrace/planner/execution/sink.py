@@ -10,11 +10,12 @@ from typing import Any
 from millrace.common.config import table_options
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import Sink
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import RowKind
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import SinkRequest, TableAccess
+from millrace.planner.execution.table_factory import SinkRequest, table_factory
 from millrace.planner.execution.table_options import errors_of_connector
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import RelNode
@@ -32,10 +33,10 @@ def repeats_writes(root: RelNode) -> bool:
     """Whether a root is a sink that writes by key and at least once."""
     if not isinstance(root, LogicalSink):
         return False
-    access: TableAccess = root.table.source
     hints = dict(root.options)
+    options = {**root.table.options, **hints}
     with errors_of_connector(root.table, hints, root.place):
-        return access.repeats_writes(root.table, {**root.table.options, **hints})
+        return table_factory(root.table, options).repeats_writes(root.table, options)
 
 
 @translates(LogicalSink)
@@ -54,9 +55,8 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
         batch=translator.settings.batch,
         ordinal=translator.sink_ordinal(),
     )
-    access: TableAccess = table.source
     with errors_of_connector(table, dict(node.options), node.place):
-        sink = access.create_sink(request)
+        sink = _created(request)
     logged = _writes_ahead(node, translator)
     if logged:
         sink = WriteAheadSink(sink)
@@ -83,6 +83,23 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
         f"{', writeAhead=[true]' if logged else ''})",
     )
     return translator.end(made, ascii(table.path))
+
+
+def _created(request: SinkRequest) -> Sink[Any]:
+    """The sink that the table's connector creates.
+
+    Raises:
+        JobDefinitionError: the connector cannot write the table so.
+    """
+    factory = table_factory(request.table, request.options)
+    if request.overwrite and not factory.overwrite:
+        raise factory.refused(
+            request.table,
+            "overwritten: INSERT OVERWRITE needs a connector that can replace all rows, "
+            "such as 'filesystem' in batch mode; with other connectors use TRUNCATE "
+            "TABLE, then INSERT INTO",
+        )
+    return factory.create_sink(request, factory.options_of(request.table, request.options))
 
 
 def _upsert_key(table: ResolvedTable) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.catalog_reader import SOURCE_WATERMARK, ColumnKind, ResolvedTable
 from millrace.planner.execution.calc import composed
-from millrace.planner.execution.table_access import DataStreamAccess, ScanRequest, TableAccess
+from millrace.planner.execution.table_factory import DataStreamAccess, ScanRequest, table_factory
 from millrace.planner.execution.table_options import errors_of_connector
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Project, TableScan
@@ -67,9 +67,9 @@ def _source(
         node.limit,
         settings.batch,
     )
-    access: TableAccess = table.source
     with errors_of_connector(table, dict(node.options), node.place):
-        source = access.create_source(request)
+        factory = table_factory(table, options)
+        source = factory.create_source(request, factory.options_of(table, options))
     _require_bounded(source, node, settings.batch)
     made = Transformation(
         name=f"{node.path[-1]}[{translator.number()}]",

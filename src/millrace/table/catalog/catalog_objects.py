@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
+from millrace.planner.execution.table_factory import DataStreamAccess, TableFactory
 from millrace.sql.position import OptionPlace
 from millrace.table.schema import Schema
 from millrace.table.table_schema import TableSchema
@@ -259,8 +260,8 @@ class CatalogTable(CatalogBaseTable):
     """A table: its schema, options and partition columns. Flink: ``CatalogTable``.
 
     Attributes:
-        access: `TableAccess` of a table that is not made from a connector's options; None for other
-            tables. A table with its own access is never persisted.
+        access: the stream or the source of a table of the program, which has no connector; None
+            for other tables. A table of the program is never persisted.
         bounded: whether it ends, where its own access is asked for nothing.
         statistics: results of ANALYZE TABLE by partition, such as ``year=2026``; the key "" stands
             for all rows.
@@ -273,7 +274,7 @@ class CatalogTable(CatalogBaseTable):
     options: Mapping[str, str] = field(default_factory=dict)
     partition_keys: tuple[str, ...] = ()
     comment: str | None = None
-    access: Any = None
+    access: DataStreamAccess | TableFactory | None = None
     bounded: bool = False
     statistics: Mapping[str, CatalogTableStatistics] = field(default_factory=dict)
     partitions: tuple[tuple[CatalogPartitionSpec, CatalogPartition], ...] = ()

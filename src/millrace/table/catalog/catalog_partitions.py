@@ -211,16 +211,16 @@ class CatalogPartitions(ABC):
 
 def _found(path: ObjectPath, table: CatalogTable) -> list[CatalogPartitionSpec]:
     """The partitions that the table's connector finds; empty if it cannot list them."""
-    from millrace.table.connectors.registry import ConnectorAccess  # which knows all connectors
+    from millrace.table.connectors.registry import factory_of  # which knows all connectors
 
     asked = ResolvedTable(
         (path.database, path.name), (), partition_keys=table.partition_keys, options=table.options
     )
-    access = table.access or ConnectorAccess()
-    if not hasattr(access, "partitions"):
+    if table.access is not None:
         return []
     try:
-        values = access.partitions(asked)
+        factory = factory_of(table.options)
+        values = factory.partitions(asked, factory.options_of(asked, table.options))
     except JobDefinitionError:
         return []
     return [

@@ -30,6 +30,7 @@ from millrace.planner.catalog_reader import (
     ResolvedView,
     ResolvedWatermark,
 )
+from millrace.planner.execution.table_factory import DataStreamAccess
 from millrace.planner.execution.table_options import OptionError, option_place
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.table.catalog.catalog_manager import CatalogManager
@@ -37,7 +38,7 @@ from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable
 from millrace.table.catalog.errors import CatalogError
 from millrace.table.catalog.imported_functions import function_of
 from millrace.table.catalog.object_path import ObjectIdentifier
-from millrace.table.connectors.registry import ConnectorAccess, factory_of
+from millrace.table.connectors.registry import factory_of
 from millrace.table.schema import Schema, UnresolvedColumn
 
 __all__ = ["SessionCatalog", "resolved_columns", "resolved_table"]
@@ -131,8 +132,10 @@ def resolved_table(
         JobDefinitionError: as `resolved_columns`, or the connector is unknown.
     """
     made = resolved_columns(path, table, bind)
+    if isinstance(table.access, DataStreamAccess):
+        return replace(made, changes=table.access.changes)
     if table.access is not None:
-        return replace(made, changes=getattr(table.access, "changes", made.changes))
+        return replace(made, changes=table.access.changes(made, table.options))
     return _with_connector(made)
 
 
@@ -155,7 +158,7 @@ def resolved_columns(
         table.partition_keys,
         table.options,
         table.comment,
-        source=table.access or ConnectorAccess(),
+        source=table.access or factory_of,
         bounded=table.bounded,
         option_places=table.option_places,
     )

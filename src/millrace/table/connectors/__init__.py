@@ -7,8 +7,13 @@ options.
 from __future__ import annotations
 
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.planner.execution.table_factory import (
+    LookupRequest,
+    OptionValues,
+    ScanRequest,
+    SinkRequest,
+    TableFactory,
+)
 
 __all__ = [
     "LookupRequest",

@@ -10,8 +10,7 @@ from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.row import ALL_ROW_KINDS, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import SinkRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.planner.execution.table_factory import OptionValues, SinkRequest, TableFactory
 
 __all__ = ["BlackHoleFactory"]
 

@@ -15,9 +15,8 @@ from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.connectors.data_generator import DataGeneratorSource
 from millrace.connectors.rate_limiter import RateLimiterStrategy
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest
+from millrace.planner.execution.table_factory import OptionValues, ScanRequest, TableFactory
 from millrace.table.connectors import random_columns as columns
-from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table_runtime.columns import schema_of
 
 __all__ = ["DataGenFactory"]

@@ -15,8 +15,13 @@ from millrace.connectors.delta.changed_rows import change_rows
 from millrace.connectors.delta.table import DeltaOptions
 from millrace.filesystem.registry import resolved
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest, SinkRequest
-from millrace.table.connectors.factory import OptionValues, Rows, TableFactory
+from millrace.planner.execution.table_factory import (
+    OptionValues,
+    Rows,
+    ScanRequest,
+    SinkRequest,
+    TableFactory,
+)
 from millrace.table.connectors.lake_tables import (
     require_physical,
     stored_columns,

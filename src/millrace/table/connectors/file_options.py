@@ -16,7 +16,7 @@ from millrace.connectors.file_sink import BulkFormatBuilder, FileSink
 from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.formats.message_lines import MessageLinesEncoder
-from millrace.table.connectors.factory import OptionValues
+from millrace.planner.execution.table_factory import OptionValues
 from millrace.table.connectors.partition_commit import MarkingFileSink
 
 __all__ = ["bulk_sink", "row_sink"]

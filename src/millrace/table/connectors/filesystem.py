@@ -18,10 +18,14 @@ from millrace.expressions.evaluation import compiled
 from millrace.formats.file_format import FileFormat
 from millrace.formats.message_lines import MessageLinesFormat
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.planner.execution.table_factory import (
+    OptionValues,
+    ScanRequest,
+    SinkRequest,
+    TableFactory,
+)
 from millrace.table.catalog.errors import CatalogError, name_hint
 from millrace.table.connectors import file_options as keys
-from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
 from millrace.table.connectors.replaced_files import (
     partitions_of_files,

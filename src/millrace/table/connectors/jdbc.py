@@ -22,8 +22,14 @@ from millrace.connectors.jdbc.changed_rows import change_rows
 from millrace.connectors.jdbc.lookup import JdbcLookups, LookupSettings
 from millrace.connectors.jdbc.target_table import TargetTable
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
-from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
-from millrace.table.connectors.factory import OptionValues, Rows, TableFactory
+from millrace.planner.execution.table_factory import (
+    LookupRequest,
+    OptionValues,
+    Rows,
+    ScanRequest,
+    SinkRequest,
+    TableFactory,
+)
 from millrace.table.formats.row_type_info import row_type_info
 
 __all__ = ["JdbcFactory"]

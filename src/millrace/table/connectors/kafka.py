@@ -13,9 +13,13 @@ from millrace.common.types.logical.logical_type import RowField, RowType
 from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.formats.registry import SubjectName
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.planner.execution.table_factory import (
+    OptionValues,
+    ScanRequest,
+    SinkRequest,
+    TableFactory,
+)
 from millrace.table.connectors import kafka_options as keys
-from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table.connectors.kafka_records import (
     READABLE_METADATA,
     WRITABLE_METADATA,

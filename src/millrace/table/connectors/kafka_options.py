@@ -19,7 +19,7 @@ from millrace.connectors.kafka import (
 )
 from millrace.connectors.kafka.partitioner import FixedPartitioner, RoundRobinPartitioner
 from millrace.connectors.kafka.source import DISCOVERY_INTERVAL, KafkaSourceBuilder
-from millrace.table.connectors.factory import OptionValues
+from millrace.planner.execution.table_factory import OptionValues
 from millrace.table.formats.format_choice import chosen
 
 __all__ = ["PROPERTIES", "partitioner_of", "source_builder", "topic_sink"]

@@ -19,8 +19,7 @@ from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import ALL_ROW_KINDS, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import SinkRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.planner.execution.table_factory import OptionValues, SinkRequest, TableFactory
 from millrace.table.values import row_text
 
 __all__ = ["PrintFactory", "PrintSink"]

@@ -11,8 +11,12 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest, SinkRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.planner.execution.table_factory import (
+    OptionValues,
+    ScanRequest,
+    SinkRequest,
+    TableFactory,
+)
 
 __all__ = ["PythonFactory"]
 

@@ -11,8 +11,7 @@ from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowType
 from millrace.connectors.spark import dataframe_source
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.planner.execution.table_factory import OptionValues, ScanRequest, TableFactory
 from millrace.table.connectors.lake_tables import require_physical
 
 __all__ = ["SparkFactory"]

@@ -12,9 +12,13 @@ from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.row import INSERT_ONLY, UPSERTS, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.planner.execution.table_factory import (
+    OptionValues,
+    ScanRequest,
+    SinkRequest,
+    TableFactory,
+)
 from millrace.table.connectors import kafka_options as keys
-from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table.connectors.kafka import TopicFormats
 from millrace.table.connectors.kafka_records import READABLE_METADATA
 from millrace.table.formats.format_choice import MESSAGE_FORMATS, format_options

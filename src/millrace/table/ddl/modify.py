@@ -9,7 +9,7 @@ from sqlglot import exp
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import quoted
 from millrace.planner.catalog_reader import ResolvedTable
-from millrace.planner.execution.table_access import TableAccess
+from millrace.planner.execution.table_factory import OptionValues, TableFactory, table_factory
 from millrace.sql.parser import parse_query
 from millrace.sql.statements import Delete, TruncateTable, Update
 from millrace.table.catalog.errors import CatalogError, not_found
@@ -24,7 +24,8 @@ def truncate_table(session: TableSession, statement: TruncateTable) -> TableResu
     """TRUNCATE TABLE: deletes every row."""
     table = _changed_table(session, statement.path, "TRUNCATE TABLE")
     try:
-        _access(table).truncate(table)
+        factory, options = _factory(table)
+        factory.truncate(table, options)
     except CatalogError:
         raise
     except JobDefinitionError as error:
@@ -36,14 +37,15 @@ def delete(session: TableSession, statement: Delete) -> TableResult:
     """DELETE: a query finds the rows that satisfy a condition, and they are deleted by primary
     key."""
     table = _changed_table(session, statement.path, "DELETE")
+    factory, options = _factory(table)
     if statement.where is None:
-        _access(table).delete_rows(table, None)
+        factory.delete_rows(table, options, None)
         return TableResult.ok()
     _require_key(table, "DELETE with WHERE")
     query = _selected(statement, table.primary_key)
-    read = _access(table).version(table)
+    read = factory.version(table, options)
     rows = session.collect(session.bind_query(query, statement.text)).collect()
-    _access(table).delete_rows(table, [tuple(row) for row in rows], read)
+    factory.delete_rows(table, options, [tuple(row) for row in rows], read)
     return TableResult.ok()
 
 
@@ -66,9 +68,10 @@ def update(session: TableSession, statement: Update) -> TableResult:
             assignment.value, name, quoted=True, copy=False
         )
     node = arranged(session.bind_query(query, statement.text), table, (), {})
-    read = _access(table).version(table)
+    factory, options = _factory(table)
+    read = factory.version(table, options)
     rows = [tuple(row) for row in session.collect(node).collect()]
-    _access(table).update_rows(table, rows, read)
+    factory.update_rows(table, options, rows, read)
     return TableResult.ok()
 
 
@@ -83,9 +86,9 @@ def _changed_table(session: TableSession, path: tuple[str, ...], what: str) -> R
 
 def _require_key(table: ResolvedTable, what: str) -> None:
     # asked first: a connector without such changes is not helped by a key
-    access = _access(table)
-    change = access.update_rows if what == "UPDATE" else access.delete_rows
-    change(table, [])
+    factory, options = _factory(table)
+    change = factory.update_rows if what == "UPDATE" else factory.delete_rows
+    change(table, options, [])
     if not table.primary_key:
         raise JobDefinitionError(
             f"{what} finds rows by their primary key, but {'.'.join(table.path)} has none: "
@@ -105,6 +108,7 @@ def _selected(statement: Delete | Update, names: tuple[str, ...]) -> Any:
     return query
 
 
-def _access(table: ResolvedTable) -> TableAccess:
-    access: TableAccess = table.source
-    return access
+def _factory(table: ResolvedTable) -> tuple[TableFactory, OptionValues]:
+    """The factory of a table, and the table's checked options."""
+    factory = table_factory(table, table.options)
+    return factory, factory.options_of(table, table.options)

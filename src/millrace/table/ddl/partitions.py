@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import RowType, VarCharType
-from millrace.planner.execution.table_access import TableAccess
+from millrace.planner.execution.table_factory import table_factory
 from millrace.sql.statements import AddPartitions, DropPartitions, Show
 from millrace.sql.statements.modify import PartitionSpec
 from millrace.table.catalog.catalog_objects import (
@@ -35,12 +35,14 @@ def show_partitions(session: TableSession, statement: Show) -> TableResult:
         if name not in keys:
             raise not_found("partition column", name, keys)
     wanted = {name: literal_text(value) for name, value in statement.partition.items() if value}
-    access: TableAccess = table.source
+    factory = table_factory(table, table.options)
     declared = session.catalogs.table(session.catalogs.qualified(statement.path or ()))
     added = declared.partitions if isinstance(declared, CatalogTable) else ()
     known = {tuple(spec.partition_spec[key] for key in keys) for spec, _ in added}
     names = []
-    for values in sorted(known.union(access.partitions(table))):
+    for values in sorted(
+        known.union(factory.partitions(table, factory.options_of(table, table.options)))
+    ):
         found = dict(zip(keys, values, strict=True))
         if wanted.items() <= found.items():
             names.append("/".join(f"{key}={value}" for key, value in found.items()))

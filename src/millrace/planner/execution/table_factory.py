@@ -1,12 +1,14 @@
-"""`TableFactory`: creates sources and sinks of a connector from a table's options.
+"""`TableFactory`: creates a connector's sources, look-ups and sinks from a table's options.
 
-Flink: ``DynamicTableSourceFactory`` and ``DynamicTableSinkFactory``, with ``FactoryUtil``, whose
-checks of options are `checked_options`.
+The translation of a query asks the factory of a table (`table_factory`). Flink:
+``DynamicTableSourceFactory`` and ``DynamicTableSinkFactory``, with ``FactoryUtil``, whose checks of
+options are `checked_options`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
@@ -15,13 +17,26 @@ from millrace.common.functions.lookup_functions import AsyncLookupFunction, Look
 from millrace.common.similar_names import did_you_mean, nearest_name
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import INSERT_ONLY, RowKind
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.plan.transformation import Input
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import LOOKUP_OPTIONS
-from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
 from millrace.planner.execution.table_options import OptionError, UnknownOptionError
 
-__all__ = ["COMMON_OPTIONS", "OptionValues", "Rows", "TableFactory", "checked_options"]
+__all__ = [
+    "COMMON_OPTIONS",
+    "DataStreamAccess",
+    "LookupRequest",
+    "OptionValues",
+    "Rows",
+    "ScanRequest",
+    "SinkRequest",
+    "TableFactory",
+    "checked_options",
+    "table_factory",
+]
 
 Rows = Sequence[tuple[Any, ...]]
 
@@ -33,6 +48,80 @@ COMMON_OPTIONS: tuple[ConfigOption[Any], ...] = (
     ConfigOptions.key("property-version").int_type().no_default_value(),
 )
 """Options of every table."""
+
+
+@dataclass(frozen=True)
+class ScanRequest:
+    """Requirements for a table's source.
+
+    Attributes:
+        columns: names and types of the columns to read, a part of the table's ``scan_type``.
+        metadata: the connector's name for each metadata column to read.
+        options: the table's options, overridden by hints.
+        filter: condition over ``columns``; the source may leave out rows that do not satisfy it.
+        limit: number of rows that the query needs; None if there is no limit.
+        batch: whether the query runs over bounded input for final results.
+    """
+
+    table: ResolvedTable
+    columns: RowType
+    metadata: Mapping[str, str]
+    options: Mapping[str, str]
+    filter: ResolvedExpression | None = None
+    limit: int | None = None
+    batch: bool = False
+
+
+@dataclass(frozen=True)
+class LookupRequest:
+    """Requirements for a table that is looked up by key.
+
+    Attributes:
+        columns: names and types of the columns to read, a part of the table's ``scan_type``.
+        keys: names of the columns that keys have a value of; they need not be a primary key.
+        options: the table's options, overridden by hints; the connector does not handle the cache.
+    """
+
+    table: ResolvedTable
+    columns: RowType
+    keys: tuple[str, ...]
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SinkRequest:
+    """Requirements for a table's sink.
+
+    Attributes:
+        columns: columns of the written rows (``sink_type``).
+        insert_only: whether there are no updates and deletes among the rows.
+        upsert_key: names of the columns by which the query's rows are unique; empty if there are
+            none.
+        ordinal: number of the sink in its job, from 0.
+    """
+
+    table: ResolvedTable
+    columns: RowType
+    options: Mapping[str, str]
+    overwrite: bool = False
+    partition: tuple[tuple[str, str], ...] = ()
+    insert_only: bool = True
+    upsert_key: tuple[str, ...] = ()
+    batch: bool = False
+    ordinal: int = 0
+
+
+@dataclass(frozen=True)
+class DataStreamAccess:
+    """A stream of the program that is used as a table: it has no source of its own.
+
+    Attributes:
+        inputs: inputs that provide the records.
+        changes: the kinds of its rows.
+    """
+
+    inputs: tuple[Input, ...]
+    changes: frozenset[RowKind]
 
 
 class OptionValues:
@@ -101,33 +190,61 @@ class TableFactory:
         return ()
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
-        """See `TableAccess.create_source`; by default a table cannot be read."""
+        """A source of column batches, rows, dicts or tuples. Their fields match the columns by name
+        or by position. By default a table cannot be read.
+
+        Raises:
+            JobDefinitionError: the table cannot be read, or an option is wrong.
+        """
         raise self.refused(request.table, "read: it can only be written")
 
     def create_lookup(
         self, request: LookupRequest, options: OptionValues
     ) -> LookupFunction | AsyncLookupFunction:
-        """See `TableAccess.create_lookup`; by default rows cannot be looked up by key."""
+        """A function that looks up rows by key; called only if `lookup` is set.
+
+        Raises:
+            JobDefinitionError: an option is wrong.
+        """
         raise self.refused(request.table, "looked up by key")
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
-        """See `TableAccess.create_sink`; by default a table cannot be written."""
+        """A sink of column batches, or of rows with their `RowKind`. By default a table cannot be
+        written.
+
+        Raises:
+            JobDefinitionError: the table cannot be written so, or an option is wrong.
+        """
         raise self.refused(request.table, "written: it can only be read")
 
     def replacing(self, request: SinkRequest, options: OptionValues) -> Callable[[], None]:
-        """See `TableAccess.replacing`; by default the sink itself replaces the rows."""
+        """Prepare an INSERT OVERWRITE before its job runs; the returned function is to be called
+        when the job has ended.
+
+        It removes the rows that were there before, as far as the job has replaced them. By default
+        the sink itself replaces the rows.
+        """
         return lambda: None
 
     def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
-        """See `TableAccess.partitions`; by default a connector cannot list them."""
+        """Partitions that contain data now, as texts of the partition columns' values.
+
+        Raises:
+            JobDefinitionError: the connector cannot tell, as by default.
+        """
         raise self.refused(table, "asked for its partitions")
 
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
-        """See `TableAccess.truncate`; by default a table cannot be emptied."""
+        """Delete all rows.
+
+        Raises:
+            JobDefinitionError: the table cannot be emptied, as by default.
+        """
         raise self.refused(table, "emptied by TRUNCATE TABLE")
 
     def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
-        """See `TableAccess.version`; by default a table has none."""
+        """Current version of the table, with which `delete_rows` and `update_rows` detect
+        changes by others; None if the table has no versions, as by default."""
         return None
 
     def delete_rows(
@@ -137,13 +254,29 @@ class TableFactory:
         keys: Rows | None,
         read: int | None = None,
     ) -> None:
-        """See `TableAccess.delete_rows`; by default rows cannot be deleted."""
+        """Delete the rows with these primary keys, all or none of them; with None, every row.
+
+        Args:
+            read: the `version` that the keys were found in, or one before it.
+
+        Raises:
+            JobDefinitionError: the table's rows cannot be deleted, as by default.
+            JobExecutionError: somebody else has changed them since.
+        """
         raise self.refused(table, "changed by DELETE")
 
     def update_rows(
         self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
     ) -> None:
-        """See `TableAccess.update_rows`; by default rows cannot be updated."""
+        """Replace the rows that have the primary keys of the given rows, all or none of them.
+
+        Args:
+            read: the `version` that the rows were made from, or one before it.
+
+        Raises:
+            JobDefinitionError: the table's rows cannot be updated, as by default.
+            JobExecutionError: somebody else has changed them since.
+        """
         raise self.refused(table, "changed by UPDATE")
 
     def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
@@ -155,7 +288,8 @@ class TableFactory:
         return frozenset()
 
     def repeats_writes(self, table: ResolvedTable, options: Mapping[str, str]) -> bool:
-        """See `TableAccess.repeats_writes`; by default a sink does not."""
+        """Whether the sink writes by key and at least once, so that rows of a lost epoch stay in
+        the table until something is written to their keys."""
         return False
 
     def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
@@ -168,6 +302,20 @@ class TableFactory:
         return JobDefinitionError(
             f"table {name} ('connector' = '{self.identifier}') cannot be {how}"
         )
+
+
+def table_factory(table: ResolvedTable, options: Mapping[str, str]) -> TableFactory:
+    """The factory of a table.
+
+    Args:
+        options: the table's options, overridden by hints.
+
+    Raises:
+        JobDefinitionError: there is no such connector.
+    """
+    source = table.source
+    factory: TableFactory = source if isinstance(source, TableFactory) else source(options)
+    return factory
 
 
 def checked_options(
