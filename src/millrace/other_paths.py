@@ -1,4 +1,4 @@
-"""Names that PyFlink's programs import from a module which only uses them.
+"""Names that programs import from a module which only uses them, or had them before.
 
 A module of PyFlink has the names of its own imports, too, and programs import them from there. Most
 such modules here import these names. Those that cannot, because what they would import
@@ -14,6 +14,7 @@ from typing import Any
 __all__ = ["LATE_NAMES", "late_names"]
 
 LATE_NAMES: Mapping[str, Mapping[str, str]] = {
+    "millrace.connectors": {"StateChangesSource": "millrace.state_processor"},
     "millrace.table.table": {
         "UserDefinedAggregateFunctionWrapper": "millrace.table.udf",
         "UserDefinedScalarFunctionWrapper": "millrace.table.udf",

@@ -9,7 +9,6 @@ import pytest
 
 from millrace.common import Configuration
 from millrace.common.errors import JobDefinitionError
-from millrace.connectors.spark import SparkSink
 from millrace.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from millrace.datastream.job_place import (
     choice_without_slots,
@@ -19,6 +18,7 @@ from millrace.datastream.job_place import (
 from millrace.engine.archived_job import read_archive
 from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind
 from millrace.plan.job_graph import JobGraph
+from millrace.spark.connector import SparkSink
 from millrace.testing import run_local
 from millrace.testing.local_executor import LocalExecutor
 from millrace.testing.resident_tasks import local_resident_executor

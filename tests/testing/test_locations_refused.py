@@ -16,15 +16,15 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.connectors.file_sink import FileSink
 from millrace.connectors.file_source import FileSource
 from millrace.connectors.orphans import sweep_orphans
-from millrace.connectors.spark import CopiedDataFrameSource
-from millrace.connectors.state_changes import StateChangesSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.job_config import JobConfig
 from millrace.formats.stream_format import StreamFormat
+from millrace.spark.connector import CopiedDataFrameSource
 from millrace.state.checkpoint.savepoints import dispose_savepoint, find_savepoints
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state_processor import SavepointWriter
+from millrace.state_processor.state_changes_source import StateChangesSource
 from millrace.testing import run_local
 
 URI = "ftp://host/dir"

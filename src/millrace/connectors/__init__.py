@@ -27,7 +27,7 @@ from millrace.connectors.output_file_config import OutputFileConfig
 from millrace.connectors.rate_limiter import RateLimiterStrategy
 from millrace.connectors.rolling_policy import PartFileInfo, RollingPolicy
 from millrace.connectors.socket import SocketTextSource
-from millrace.connectors.state_changes import StateChangesSource
+from millrace.other_paths import late_names
 
 __all__ = [
     "BucketAssigner",
@@ -55,8 +55,9 @@ __all__ = [
     "SocketSourceError",
     "SocketTextSource",
     "SourceFileError",
-    "StateChangesSource",
     "StreamingFileSink",
     "sweep_orphans",
     "work_files_in_use",
 ]
+
+__getattr__ = late_names(__name__)

@@ -403,7 +403,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
             ticks = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
             env.from_spark(ticks).map(lambda row: row.value % 10).print()
         """
-        from millrace.connectors.spark import dataframe_source
+        from millrace.spark.connector import dataframe_source
 
         directory = self._configuration.get(options.CHECKPOINTING_DIR)
         source = dataframe_source(dataframe, directory, repeatable, trigger, record_type)
@@ -429,8 +429,9 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         first ones are all there is: a table as a stream. See `StateChangesSource` for the
         arguments. The copy of the state that this needs is keyed state of this job.
         """
-        from millrace.connectors.state_changelog import COPIES, StateChangelog, key_of_update
-        from millrace.connectors.state_changes import CopyComplete, StateChangesSource, StateUpdate
+        from millrace.connectors.state_changes import CopyComplete, StateUpdate
+        from millrace.state_processor.state_changelog import COPIES, StateChangelog, key_of_update
+        from millrace.state_processor.state_changes_source import StateChangesSource
 
         source = StateChangesSource(
             directory,

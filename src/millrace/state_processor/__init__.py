@@ -1,5 +1,5 @@
-"""State as tables: checkpoints and savepoints as Spark DataFrames, and new savepoints from
-DataFrames (Flink docs, "State Processor API").
+"""State as tables: checkpoints and savepoints as Spark DataFrames, new savepoints from DataFrames
+(Flink docs, "State Processor API"), and the changes of a job's state as a stream.
 
 Example:
     >>> from millrace.state_processor import SavepointReader
@@ -18,6 +18,7 @@ from millrace.state_processor.functions import (
 )
 from millrace.state_processor.savepoint_reader import SavepointReader
 from millrace.state_processor.savepoint_writer import SavepointWriter
+from millrace.state_processor.state_changes_source import StateChangesSource
 from millrace.state_processor.transformations import (
     OperatorTransformation,
     StateBootstrapTransformation,
@@ -31,8 +32,9 @@ __all__ = [
     "OperatorTransformation",
     "SavepointReader",
     "SavepointWriter",
-    "StateBootstrapTransformation",
     "StateBootstrapFunction",
+    "StateBootstrapTransformation",
+    "StateChangesSource",
     "WindowReaderFunction",
     "WindowSavepointReader",
 ]

@@ -150,7 +150,7 @@ class ProgramTables:
             )
             t_env.from_spark(ticks, schema).where(col("value") > 10).execute().print()
         """
-        from millrace.connectors.spark import dataframe_source
+        from millrace.spark.connector import dataframe_source
         from millrace.spark.feeds import arrow_schema
 
         row_type = logical_row_type(arrow_schema(dataframe))

@@ -12,10 +12,10 @@ import pytest
 from millrace.common import Configuration, Types, WatermarkStrategy
 from millrace.common.errors import JobExecutionError
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
-from millrace.connectors.spark import SparkCheckpoint, SparkSink
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_details import JobDetails
+from millrace.spark.connector import SparkCheckpoint, SparkSink
 from millrace.testing import CollectingSink
 
 pytestmark = pytest.mark.spark

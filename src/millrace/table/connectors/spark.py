@@ -9,9 +9,9 @@ from millrace.common.config.config_options import ConfigOptions
 from millrace.common.errors import JobDefinitionError
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowType
-from millrace.connectors.spark import dataframe_source
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.execution.table_factory import OptionValues, ScanRequest, TableFactory
+from millrace.spark.connector import dataframe_source
 from millrace.table.connectors.lake_tables import require_physical
 
 __all__ = ["SparkFactory"]

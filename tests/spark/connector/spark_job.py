@@ -9,9 +9,9 @@ from deltalake.exceptions import TableNotFoundError
 from pyspark.sql import SparkSession
 
 from millrace.common import Configuration, Types
-from millrace.connectors.spark import SparkCheckpoint, SparkSink
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.filesystem.crash_points import crash_point
+from millrace.spark.connector import SparkCheckpoint, SparkSink
 
 ROWS = 100
 """Rows of a micro-batch."""

@@ -15,8 +15,8 @@ from millrace.common.source import (
     Lane,
     ReaderContext,
 )
-from millrace.connectors.spark.delivered_reader import DeliveredReader
-from millrace.connectors.spark.repeatable_dataframe import DataFrameEnumerator
+from millrace.spark.connector.delivered_reader import DeliveredReader
+from millrace.spark.connector.repeatable_dataframe import DataFrameEnumerator
 
 SCHEMA = pa.schema([("n", pa.int64())])
 

@@ -8,10 +8,10 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.common.source import Source
 from millrace.common.types.row import Row
-from millrace.connectors.spark.copied_dataframe import CopiedDataFrameSource
-from millrace.connectors.spark.repeatable_dataframe import DataFrameSource
-from millrace.connectors.spark.spark_sink import SparkCheckpoint, SparkSink
-from millrace.connectors.spark.streaming_dataframe import StreamingDataFrameSource
+from millrace.spark.connector.copied_dataframe import CopiedDataFrameSource
+from millrace.spark.connector.repeatable_dataframe import DataFrameSource
+from millrace.spark.connector.spark_sink import SparkCheckpoint, SparkSink
+from millrace.spark.connector.streaming_dataframe import StreamingDataFrameSource
 
 __all__ = [
     "CopiedDataFrameSource",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from millrace.common.errors import CheckpointError
 from millrace.common.source import BatchDelivery, Lane, ReaderContext, Source
 from millrace.common.types.row import Row
-from millrace.connectors.spark.delivered_reader import DeliveredReader
-from millrace.connectors.spark.lanes import LaneEnumerator
 from millrace.formats.records import require_record_type
+from millrace.spark.connector.delivered_reader import DeliveredReader
+from millrace.spark.connector.lanes import LaneEnumerator
 
 if TYPE_CHECKING:
     from millrace.spark.feeds import Feed

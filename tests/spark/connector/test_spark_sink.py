@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from millrace.common import Types
 from millrace.common.sink import WriterContext, WriterEpoch
 from millrace.common.types.batch import ColumnBatch, RowBatch
-from millrace.connectors.spark.spark_sink import SparkSink
+from millrace.spark.connector.spark_sink import SparkSink
 
 
 def test_an_epoch_of_empty_batches_leaves_no_file_to_the_next(tmp_path: Path) -> None:

@@ -21,13 +21,7 @@ from millrace.common.errors import (
 )
 from millrace.common.source import Boundedness, ReaderContext
 from millrace.common.types import Row, RowKind
-from millrace.connectors.state_changes import (
-    CopyComplete,
-    StateChangesReader,
-    StateChangesSource,
-    StatePosition,
-    StateUpdate,
-)
+from millrace.connectors.state_changes import CopyComplete, StatePosition, StateUpdate
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from millrace.engine.job_identity import job_id_of
@@ -35,6 +29,7 @@ from millrace.state.checkpoint.directory import complete_checkpoints, remove_che
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import EVENT_TIMER_QUEUE
+from millrace.state_processor.state_changes_source import StateChangesReader, StateChangesSource
 from millrace.testing import CollectingSink, MiniJob, run_local
 from millrace.testing.faults import Faults
 

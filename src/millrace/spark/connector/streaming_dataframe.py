@@ -9,9 +9,9 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.similar_names import did_you_mean
 from millrace.common.source import BatchDelivery, Boundedness, Lane, ReaderContext, Source
 from millrace.common.types.row import Row
-from millrace.connectors.spark.delivered_reader import DeliveredReader
-from millrace.connectors.spark.lanes import LaneEnumerator
-from millrace.connectors.spark.repeatable_dataframe import form_of
+from millrace.spark.connector.delivered_reader import DeliveredReader
+from millrace.spark.connector.lanes import LaneEnumerator
+from millrace.spark.connector.repeatable_dataframe import form_of
 
 if TYPE_CHECKING:
     from millrace.spark.streaming_feed import StreamingFeed

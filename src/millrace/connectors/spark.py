@@ -1,0 +1,7 @@
+"""The sink that runs Spark jobs, whose home is `millrace.spark.connector`."""
+
+from __future__ import annotations
+
+from millrace.spark.connector import SparkCheckpoint, SparkSink
+
+__all__ = ["SparkCheckpoint", "SparkSink"]
