@@ -82,7 +82,7 @@ def questions() -> list[Question]:
     from connector_pages import expanded
     from search_entries import name_of
 
-    from millrace.common.config.options import OPTIONS
+    from millrace.common.config.known_options import OPTIONS
     from millrace.expressions.registry import functions
 
     wanted: dict[str, set[str]] = {}

@@ -12,11 +12,11 @@ from pathlib import Path
 from millrace.common.config import options
 from millrace.common.config.config_file import settings_for
 from millrace.common.config.configuration import (
-    FREE_PREFIXES,
     OPTIONS,
     Configuration,
     unknown_key,
 )
+from millrace.common.config.known_options import is_checked_elsewhere
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.config.settings_variable import (
     DEFAULTS_VARIABLE,
@@ -33,6 +33,7 @@ from millrace.common.errors import (
 from millrace.common.similar_names import nearest_name
 from millrace.filesystem import registry
 from millrace.filesystem.location import local_location
+from millrace.server.server_options import job_settings_in
 from millrace.spark.connect.remote import SETTING, Remote, remote_in
 
 
@@ -396,7 +397,7 @@ def run_defaults(args: argparse.Namespace, settings: Configuration) -> Configura
             defaults.validate()
             defaults = defaults.marked(SettingOrigin.FILE)
         else:
-            defaults = settings_for(args.config).for_jobs()
+            defaults = job_settings_in(settings_for(args.config))
         if any(settings.contains_key(key) for key in _PLACES):
             for key in _PLACES:
                 defaults.remove_config(key)
@@ -416,6 +417,6 @@ def require_known(key: str) -> None:
         UsageError: the key is neither millrace's nor Spark's.
     """
     # A configuration made in a program may carry foreign keys; on a command line nobody reads them.
-    if key in OPTIONS or key.startswith(FREE_PREFIXES):
+    if key in OPTIONS or is_checked_elsewhere(key):
         return
     raise UsageError(str(unknown_key(key, OPTIONS)))

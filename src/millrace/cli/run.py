@@ -24,10 +24,11 @@ from millrace.cli.run_log import open_run_log, prints_in_log
 from millrace.cli.signals import INTERRUPTED, TERMINATED, Terminated
 from millrace.cli.state_directory import CHECKPOINTS, SAVEPOINTS, state_directory
 from millrace.cli.terminal import Terminal, sharing_stdout
-from millrace.common.config import logging_options, options
+from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import JobCancelledError
+from millrace.runtime.logs import logging_options
 from millrace.runtime.logs.log_settings import FAILURE_REPORT
 from millrace.state.backend.scratch_directory import scratch_directory
 

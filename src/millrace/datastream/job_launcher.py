@@ -15,7 +15,7 @@ from functools import partial
 from itertools import count
 from typing import Any, ClassVar
 
-from millrace.common.config import flink_options, metric_options, options
+from millrace.common.config import flink_options, options
 from millrace.common.config.checkpoint_config import CheckpointConfig
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import (
@@ -55,6 +55,7 @@ from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
 from millrace.filesystem.registry import resolved
 from millrace.filesystem.settings import FileSystemSettings, use_settings
+from millrace.metrics import metric_options
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation

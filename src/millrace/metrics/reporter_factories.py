@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from millrace.common.config import metric_options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
+from millrace.metrics import metric_options
 from millrace.metrics.metric_reporter import MetricReporter
 from millrace.metrics.reporter_settings import ReporterSettings
 

@@ -7,10 +7,10 @@ from typing import TypeVar
 
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
-from millrace.common.config.metric_options import REPORTER_PREFIX
 from millrace.common.errors import ConfigurationError
 from millrace.common.time.amounts import Duration
 from millrace.metrics.metric_filter import MetricFilter
+from millrace.metrics.metric_options import REPORTER_PREFIX
 from millrace.metrics.scope_formats import ScopeFormats
 
 __all__ = ["ReporterSettings"]

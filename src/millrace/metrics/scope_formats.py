@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from millrace.common.config import metric_options
 from millrace.common.config.configuration import Configuration
+from millrace.metrics import metric_options
 from millrace.metrics.measurement import Measurement, MetricScope
 
 __all__ = ["ScopeFormats"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-from millrace.common.config import high_availability_options as options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
+from millrace.server import high_availability_options as options
 from millrace.server.leadership import Leadership, ServerIdentity
 from millrace.server.lease_leadership import LeaseLeadership
 from millrace.server.lock_leadership import LockLeadership, SoleLeadership

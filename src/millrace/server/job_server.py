@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from millrace.common.config.configuration import Configuration
-from millrace.common.config.server_options import SERVER_HISTORY
 from millrace.common.errors import StateError
 from millrace.engine.clock import Clock, SystemClock
 from millrace.metrics.process_metrics import ProcessMetrics
@@ -26,6 +25,7 @@ from millrace.server.operation_triggers import OperationTriggers
 from millrace.server.program_store import ProgramStore
 from millrace.server.registry import RegisteredJob, Registry
 from millrace.server.savepoint_catalog import SavepointCatalog
+from millrace.server.server_options import SERVER_HISTORY
 from millrace.server.supervisor import Supervisor
 
 __all__ = ["JobServer", "ServerSettings", "checked_id"]

@@ -12,8 +12,6 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from millrace.common.config.configuration import Configuration
-from millrace.common.config.high_availability_options import HA_STORAGE_DIR
-from millrace.common.config.server_options import JOB_STORE_CAPACITY, JOB_STORE_EXPIRATION
 from millrace.common.errors import (
     ConfigurationError,
     MillraceError,
@@ -27,10 +25,12 @@ from millrace.rest.http_server import HttpServer, TlsFiles
 from millrace.server.access_tokens import AccessTokens, token_in
 from millrace.server.application import create_application
 from millrace.server.high_availability import create_leadership
+from millrace.server.high_availability_options import HA_STORAGE_DIR
 from millrace.server.job_server import JobServer, ServerSettings
 from millrace.server.kept_answers import KEPT_SECONDS
 from millrace.server.lock_leadership import RegistryTakenError
 from millrace.server.server_address import ServerAddress
+from millrace.server.server_options import JOB_STORE_CAPACITY, JOB_STORE_EXPIRATION
 from millrace.server.sql_registry import SqlRegistry, shown_url
 from millrace.server.standby import Standby
 from millrace.server.supervisor import Supervisor

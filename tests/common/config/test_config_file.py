@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from millrace.common.config.config_file import (
 )
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import ConfigurationError
+from millrace.server.server_options import job_settings_in, server_settings_in
 
 
 def read(directory: Path, text: str) -> ConfigFile:
@@ -53,7 +56,7 @@ state.backend:
         "pipeline.global-job-parameters": {"team": "shop"},
         "spark.executor.memory": "2g",
     }
-    jobs = file.for_jobs()
+    jobs = job_settings_in(file)
     assert jobs.get(options.PARALLELISM) == 4
     assert jobs.get(options.GLOBAL_JOB_PARAMETERS) == {"team": "shop"}
     assert jobs.origin("spark.executor.memory") is SettingOrigin.FILE
@@ -71,12 +74,33 @@ def test_the_server_has_its_own_part(tmp_path: Path) -> None:
         "rest.port: 8082\njobstore.max-capacity: 10\nparallelism.default: 2\n"
         "millrace.alerts: {lag: 1 min, webhook.ops.url: http://localhost/}\n",
     )
-    assert file.for_server().to_dict() == {
+    assert server_settings_in(file).to_dict() == {
         "rest.port": "8082",
         "jobstore.max-capacity": "10",
         "millrace.alerts.webhook.ops.url": "http://localhost/",
     }
-    assert file.for_jobs().to_dict() == {"parallelism.default": "2", "millrace.alerts.lag": "1 min"}
+    assert job_settings_in(file).to_dict() == {
+        "parallelism.default": "2",
+        "millrace.alerts.lag": "1 min",
+    }
+
+
+def test_options_of_tables_are_known_without_the_table_room(tmp_path: Path) -> None:
+    """A key is known whatever this process has imported."""
+    (tmp_path / "config.yaml").write_text("table.exec.state.ttl: 1 d\n")
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from millrace.common.config.config_file import read_config_file\n"
+        "print(read_config_file(Path(sys.argv[1])).values, 'millrace.table' in sys.modules)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "config.yaml")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.strip() == "{'table.exec.state.ttl': '1 d'} False"
 
 
 def test_keys_of_flink_without_effect_are_told_apart(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from millrace.common.config.options import OPTIONS
+from millrace.common.config.known_options import OPTIONS
 from millrace.common.config.options_page import options_as_markdown
 
 

@@ -14,11 +14,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from millrace.common.config.configuration import OPTIONS
-from millrace.common.config.server_options import is_of_server
 from millrace.server import request_body
 from millrace.server.application import create_application
 from millrace.server.harmless_settings import beyond_program
 from millrace.server.job_server import JobServer
+from millrace.server.server_options import is_of_server
 
 COUNT = (
     '"""Counts.\n\nSlowly."""\n'

@@ -18,15 +18,15 @@ from millrace.cli.arguments import (
     require_known,
 )
 from millrace.cli.commands.grammar import Commands
-from millrace.common.config import server_options
 from millrace.common.config.config_file import settings_for
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
-from millrace.common.config.high_availability_options import HA_TYPE
 from millrace.common.config.options import REST_BIND_ADDRESS, REST_PORT, SAVEPOINT_DIR
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import ConfigurationError, MillraceError
 from millrace.common.installation import missing_package
+from millrace.server import server_options
+from millrace.server.high_availability_options import HA_TYPE
 
 if TYPE_CHECKING:
     from millrace.server.server_address import ServerAddress
@@ -151,7 +151,7 @@ def options_of(args: argparse.Namespace, registry: str | None = None) -> ServerO
         file = settings_for(args.config)
     except ConfigurationError as error:
         raise UsageError(str(error)) from None
-    chosen = file.for_server()
+    chosen = server_options.server_settings_in(file)
     if registry:
         own = Configuration({server_options.SERVER_REGISTRY.key: registry})
         chosen.add_all(own.marked(SettingOrigin.ENVIRONMENT))
@@ -167,11 +167,11 @@ def options_of(args: argparse.Namespace, registry: str | None = None) -> ServerO
     port_given = chosen.contains_key(REST_PORT.key)
     return ServerOptions(
         configuration=chosen,
-        job_defaults=file.for_jobs(),
+        job_defaults=server_options.job_settings_in(file),
         config_file=file.path,
         advertised=chosen.get(server_options.SERVER_ADVERTISED),
         directory=directory.absolute(),
-        savepoints=_savepoints(args, file.for_jobs()).absolute(),
+        savepoints=_savepoints(args, server_options.job_settings_in(file)).absolute(),
         host=chosen.get_string(REST_BIND_ADDRESS.key) or DEFAULT_HOST,
         port=chosen.get(REST_PORT) if port_given else DEFAULT_PORT,
         registry=chosen.get(server_options.SERVER_REGISTRY),

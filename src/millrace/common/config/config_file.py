@@ -7,20 +7,19 @@ Keys may be nested, dotted, or both, as in Flink's standard YAML.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from millrace.common.config.configuration import (
-    FREE_PREFIXES,
     OPTIONS,
     Configuration,
     named_here,
     unknown_key,
 )
 from millrace.common.config.flink_options import OTHER_NAMES, is_without_effect
-from millrace.common.config.server_options import WEBHOOK_PREFIX, is_of_server
+from millrace.common.config.known_options import is_checked_elsewhere
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import ConfigurationError
 from millrace.common.installation import missing_package
@@ -54,15 +53,10 @@ class ConfigFile:
     ignored: tuple[str, ...] = ()
     """Keys of Flink that have no effect here."""
 
-    def for_jobs(self) -> Configuration:
-        """The defaults of jobs."""
-        own = {key: value for key, value in self.values.items() if not is_of_server(key)}
-        return Configuration(own).marked(SettingOrigin.FILE)
-
-    def for_server(self) -> Configuration:
-        """The settings of the job server."""
-        own = {key: value for key, value in self.values.items() if is_of_server(key)}
-        return Configuration(own).marked(SettingOrigin.FILE)
+    def settings(self, wanted: Callable[[str], bool]) -> Configuration:
+        """The settings with the wanted keys: those of jobs or those of the job server."""
+        chosen = {key: value for key, value in self.values.items() if wanted(key)}
+        return Configuration(chosen).marked(SettingOrigin.FILE)
 
 
 def find_config_file(named: Path | None, environment: Mapping[str, str]) -> Path | None:
@@ -186,7 +180,7 @@ def _check(where: str, key: str, value: Any) -> bool:
         except ConfigurationError as error:
             raise ConfigurationError(f"{where}: {error}") from None
         return True
-    if key.startswith((*FREE_PREFIXES, WEBHOOK_PREFIX)):
+    if is_checked_elsewhere(key, in_file=True):
         return True
     names = [*OPTIONS, *OTHER_NAMES]
     # Flink's wildcards would hide misspelt keys

@@ -6,12 +6,6 @@ import builtins
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-# all declare their options
-from millrace.common.config import (  # noqa: F401
-    high_availability_options,
-    logging_options,
-    server_options,
-)
 from millrace.common.config.config_options import (
     ConfigOption,
     ConfigOptions,
@@ -19,8 +13,7 @@ from millrace.common.config.config_options import (
     read_list,
 )
 from millrace.common.config.flink_options import OTHER_NAMES, WITHOUT_EFFECT, is_without_effect
-from millrace.common.config.metric_options import REPORTER_PREFIX
-from millrace.common.config.options import OPTIONS
+from millrace.common.config.known_options import OPTIONS, is_checked_elsewhere
 from millrace.common.config.setting_origin import SettingOrigin
 from millrace.common.errors import ConfigurationError
 from millrace.common.similar_names import did_you_mean, nearest_name
@@ -33,9 +26,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-
-FREE_PREFIXES = ("spark.", "user.", "pipeline.global-job-parameters.", REPORTER_PREFIX)
-"""Keys that nobody checks here: Spark's, the user's own, those of reporters (they do)."""
 
 
 class Configuration:
@@ -249,7 +239,7 @@ def refuse_unknown(key: str, value: Any) -> None:
     """Raise ConfigurationError for an unknown key that resembles one of millrace's keys; other
     programs' keys are accepted.
     """
-    if key.startswith(FREE_PREFIXES):
+    if is_checked_elsewhere(key):
         return
     ours = key.partition(".")[0] in {known.partition(".")[0] for known in OPTIONS}
     # A foreign key is refused only if it is very probably a misspelt one of ours.

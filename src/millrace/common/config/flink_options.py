@@ -7,7 +7,7 @@ taken along as it is. Names and defaults: Flink docs, "Configuration".
 from __future__ import annotations
 
 from millrace.common.config.config_options import ConfigOptions
-from millrace.common.config.options import known
+from millrace.common.config.known_options import known
 from millrace.common.time.amounts import Duration
 
 BUFFER_TIMEOUT = known(

@@ -1,30 +1,16 @@
-"""Every configuration key of millrace, with its type, default and description.
+"""Configuration keys of jobs, with their types, defaults and descriptions.
 
 Keys have Flink's names where Flink has them (Flink docs, "Configuration"); those that begin with
-``millrace.`` are our own. The documentation's table is made from this registry.
+``millrace.`` are our own. Metrics, logs and the job server have modules of their own
+(`millrace.common.config.known_options`).
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
-
-from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.config.known_options import known
 from millrace.common.config.memory_size import MemorySize
 from millrace.common.time.amounts import Duration
-
-__all__ = ["OPTIONS", "known"]
-
-T = TypeVar("T")
-
-OPTIONS: dict[str, ConfigOption[Any]] = {}
-
-
-def known(option: ConfigOption[T], description: str) -> ConfigOption[T]:
-    """Add an option to the registry."""
-    described = option.with_description(description)
-    OPTIONS[option.key] = described
-    return described
-
 
 PARALLELISM = known(
     ConfigOptions.key("parallelism.default").int_type().default_value(1).at_least(1),

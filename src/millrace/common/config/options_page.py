@@ -6,7 +6,7 @@ from typing import Any
 
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.flink_options import OTHER_NAMES, WITHOUT_EFFECT
-from millrace.common.config.options import OPTIONS
+from millrace.common.config.known_options import OPTIONS
 
 __all__ = ["options_as_markdown"]
 

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millrace.common.config import logging_options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
+from millrace.runtime.logs import logging_options
 
 __all__ = ["FAILURE_REPORT", "RUN_LOG", "LogSettings"]
 

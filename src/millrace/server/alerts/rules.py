@@ -10,17 +10,17 @@ from collections import deque
 from collections.abc import Iterator
 
 from millrace.common.config.configuration import Configuration
-from millrace.common.config.server_options import (
+from millrace.common.config.shown_settings import shown_value
+from millrace.engine.job_details import CheckpointStats
+from millrace.server.alerts.alert import AlertCondition, AlertKind
+from millrace.server.observed_job import ObservedJob
+from millrace.server.server_options import (
     ALERT_CHECKPOINT_AGE,
     ALERT_FAILED,
     ALERT_LAG,
     ALERT_RESTARTS,
     ALERT_RESTARTS_WINDOW,
 )
-from millrace.common.config.shown_settings import shown_value
-from millrace.engine.job_details import CheckpointStats
-from millrace.server.alerts.alert import AlertCondition, AlertKind
-from millrace.server.observed_job import ObservedJob
 
 __all__ = ["JobRules", "failure_of"]
 

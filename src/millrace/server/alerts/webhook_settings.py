@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.config.configuration import Configuration
-from millrace.common.config.server_options import WEBHOOK_PREFIX
 from millrace.common.errors import ConfigurationError
 from millrace.common.similar_names import did_you_mean
 from millrace.common.time.amounts import Duration
 from millrace.server.alerts.alert import AlertKind
+from millrace.server.server_options import WEBHOOK_PREFIX
 
 __all__ = ["WebhookSettings", "webhooks_in"]
 

@@ -14,18 +14,18 @@ from millrace.common.config import options
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import OPTIONS, Configuration, as_text
 from millrace.common.config.options import SAVEPOINT_DIR
-from millrace.common.config.server_options import (
+from millrace.common.config.setting_origin import SettingOrigin
+from millrace.common.config.shown_settings import shown_settings
+from millrace.server.api_route import ApiRequest, ApiRoute
+from millrace.server.job_server import JobServer, ServerSettings
+from millrace.server.observed_job import ObservedJob
+from millrace.server.server_options import (
     SERVER_DIRECTORY,
     SERVER_PROGRAMS,
     SERVER_REGISTRY,
     WEB_SUBMIT,
     is_of_server,
 )
-from millrace.common.config.setting_origin import SettingOrigin
-from millrace.common.config.shown_settings import shown_settings
-from millrace.server.api_route import ApiRequest, ApiRoute
-from millrace.server.job_server import JobServer, ServerSettings
-from millrace.server.observed_job import ObservedJob
 
 __all__ = ["ROUTES", "job_config", "server_settings"]
 

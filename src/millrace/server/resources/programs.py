@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
+from millrace.common.config.configuration import OPTIONS, Configuration
+from millrace.common.config.known_options import is_checked_elsewhere
 from millrace.common.config.options import START_FROM
 from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobID
@@ -171,7 +172,7 @@ def _require_own_functions(main: Path, arguments: Sequence[str]) -> None:
 
 def _check_settings(settings: dict[str, str]) -> None:
     for key in settings:
-        if "=" in key or (key not in OPTIONS and not key.startswith(FREE_PREFIXES)):
+        if "=" in key or (key not in OPTIONS and not is_checked_elsewhere(key)):
             hint = did_you_mean(key, OPTIONS)
             raise ApiError(400, f"unknown configuration key {key[:200]!r}{hint}")
     try:

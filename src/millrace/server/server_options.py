@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from millrace.common.config.config_file import ConfigFile
 from millrace.common.config.config_options import ConfigOptions
-from millrace.common.config.options import REST_BIND_ADDRESS, REST_PORT, known
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.known_options import free_prefix, known
+from millrace.common.config.options import REST_BIND_ADDRESS, REST_PORT
 from millrace.common.time.amounts import Duration
 
-WEBHOOK_PREFIX = "millrace.alerts.webhook."
+WEBHOOK_PREFIX = free_prefix("millrace.alerts.webhook.", only_in_file=True)
 """Prefix of the settings of one webhook: ``millrace.alerts.webhook.<name>.<parameter>``."""
 _PREFIXES = ("high-availability.", "jobstore.", "millrace.server.", "web.", WEBHOOK_PREFIX)
 _OF_SERVER = frozenset({REST_BIND_ADDRESS.key, REST_PORT.key})
@@ -99,6 +102,16 @@ ALERT_CHECKPOINT_AGE = known(
     .at_least(1),
     "Age of the job's newest completed checkpoint above which an alert is sent. Unset: never.",
 )
+
+
+def server_settings_in(file: ConfigFile) -> Configuration:
+    """The settings of the job server in ``config.yaml``."""
+    return file.settings(is_of_server)
+
+
+def job_settings_in(file: ConfigFile) -> Configuration:
+    """The defaults of jobs in ``config.yaml``."""
+    return file.settings(lambda key: not is_of_server(key))
 
 
 def is_of_server(key: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.common.config.config_options import ConfigOptions
-from millrace.common.config.options import known
+from millrace.common.config.known_options import known
 
 FORMAT = known(
     ConfigOptions.key("millrace.logging.format")

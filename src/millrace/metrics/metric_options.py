@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
-from millrace.common.config.options import known
+from millrace.common.config.known_options import free_prefix, known
 
 __all__ = ["REPORTER_PREFIX", "SCOPE_FORMATS"]
 
-REPORTER_PREFIX = "metrics.reporter."
+REPORTER_PREFIX = free_prefix("metrics.reporter.")
 """Prefix of the options of one reporter: ``metrics.reporter.<name>.<parameter>``."""
 
 REPORTERS = known(

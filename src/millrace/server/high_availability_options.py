@@ -7,7 +7,7 @@ Flink has for Kubernetes.
 from __future__ import annotations
 
 from millrace.common.config.config_options import ConfigOptions
-from millrace.common.config.options import known
+from millrace.common.config.known_options import known
 from millrace.common.time.amounts import Duration
 
 HA_TYPE = known(
