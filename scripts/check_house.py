@@ -42,12 +42,8 @@ CIRCLES = (
 """Modules that import each other because the API of Flink does: each set counts as one module."""
 TO_UNTIE = frozenset(
     {
-        ("millrace.cli.arguments", "millrace.cli.commands.savepoint_paths"),
         ("millrace.common.types.type_information", "millrace.common.types.plain_data"),
         ("millrace.common.types.type_information", "millrace.common.types.type_check"),
-        ("millrace.state.canonical.stored_table", "millrace.state.canonical.opaque_parts"),
-        ("millrace.state.kinds.table_kind", "millrace.state.table_kinds"),
-        ("millrace.state.serialization.payload", "millrace.state.serialization.tagged_values"),
     }
 )
 """Imports inside functions that close a circle and are still to be untied: which module imports

@@ -20,7 +20,8 @@ from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.program import Edge, Exchange
 from millrace.state.key_groups import key_group_of, subtask_of
-from millrace.state.serialization.payload import decode, dump_code
+from millrace.state.serialization.payload import decode
+from millrace.state.serialization.pickles import dump_code
 
 KINDS = list(Exchange)
 MIN = -(2**63)

@@ -18,7 +18,7 @@ from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.program import Edge, Exchange
-from millrace.state.serialization.payload import dump_code
+from millrace.state.serialization.pickles import dump_code
 
 KEYS = {
     "name": "key",

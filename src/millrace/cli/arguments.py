@@ -299,7 +299,7 @@ def _start(word: str | None) -> str | None:
     """Path of the savepoint to restore. A missing one is an error before Spark starts."""
     if word is None:
         return None
-    from millrace.cli.commands.savepoint_paths import resolved
+    from millrace.cli.savepoint_names import resolved
     from millrace.state.checkpoint.snapshot import snapshot_metadata
 
     try:

@@ -16,7 +16,7 @@ from millrace.runtime.operator_state_declaration import (
 )
 from millrace.runtime.program import Edge, Exchange, LoopEnds, Node, Program, Route, Stage
 from millrace.state.key_groups import MAX_KEY_GROUPS
-from millrace.state.serialization.payload import dump_code
+from millrace.state.serialization.pickles import dump_code
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any
 
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.state.frozen import IMMUTABLE, is_immutable
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 
 def detached(value: Any) -> Any:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from millrace.common.errors import SerializationError
-from millrace.state.serialization.payload import dump_code
+from millrace.state.serialization.pickles import dump_code
 
 __all__ = ["install_main_classes", "main_classes"]
 

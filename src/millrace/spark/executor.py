@@ -37,7 +37,7 @@ from millrace.spark.worker_death import worker_death
 from millrace.spark.worker_environment import WorkerEnvironment
 from millrace.spark.worker_log_settings import worker_log
 from millrace.spark.worker_start import start_failure
-from millrace.state.serialization.payload import dump_code
+from millrace.state.serialization.pickles import dump_code
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from millrace.runtime.epoch import EpochPlan, SubtaskPlan
 from millrace.state.checkpoint.directory import SHARED
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 _INLINE = 64 * 1024
 """Largest size in bytes of a plan that travels with every task of its epoch; a larger plan goes to

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from millrace.common.errors import SerializationError
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 __all__ = ["alike", "encoded"]
 

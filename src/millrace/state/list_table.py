@@ -7,7 +7,7 @@ from typing import Any
 
 from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, is_immutable, thaw
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 from millrace.state.table import KeyFilter, MemoryTable, TableDelta, before
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from millrace.state.budget import Budget, in_parts
 from millrace.state.frozen import IMMUTABLE, MISSING, Frozen, freeze, is_immutable
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 from millrace.state.table import KeyFilter, MemoryTable, TableDelta, differs, restore
 
 SPLIT_BELOW = 10_000

@@ -6,7 +6,9 @@ followers, redistribution, display) uses the `TableKind`.
 
 from __future__ import annotations
 
+import copyreg
 from dataclasses import replace
+from typing import Any
 
 from millrace.common.errors import CheckpointError
 from millrace.state.kinds import shown_entries
@@ -187,3 +189,11 @@ def kind_named(name: str) -> TableKind:
     if kind is None:
         raise CheckpointError(f"the checkpoint has state of an unknown kind '{name}'")
     return kind
+
+
+def _reduced(kind: TableKind) -> tuple[Any, ...]:
+    return kind_named, (kind.name,)
+
+
+copyreg.pickle(TableKind, _reduced)
+"""A kind is pickled by its name."""

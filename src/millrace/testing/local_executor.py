@@ -22,7 +22,7 @@ from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Element, Worker
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
-from millrace.state.serialization.payload import dump_code
+from millrace.state.serialization.pickles import dump_code
 from millrace.state.state_delta import StateDelta
 from millrace.testing.faults import Dice, Faults
 from millrace.testing.paused_collector import paused_collector

@@ -7,7 +7,7 @@ import pickle
 from millrace.cep import Pattern, Rule
 from millrace.cep.rules import field_condition, rule_from_json
 from millrace.runtime.cep.pattern_rule import PatternRule as PlainRule
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 from millrace.testing import match, trace
 
 SMALL = field_condition({"field": "amount", "op": "<", "value": 10})

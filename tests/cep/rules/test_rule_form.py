@@ -23,7 +23,7 @@ from millrace.cep.rules import (
 )
 from millrace.cep.rules.rule_form import read_rule
 from millrace.common.errors import JobDefinitionError, MalformedPatternError
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 SMALL = {"field": "amount", "op": "<", "value": 10}
 ENDS = {"field": "amount", "op": "==", "value": 0}

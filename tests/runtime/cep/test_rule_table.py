@@ -18,7 +18,7 @@ from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.pattern_rule import RuleAction
 from millrace.runtime.cep.rule_table import RuleTable
 from millrace.runtime.operator import OperatorContext
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 from millrace.state.store import SubtaskState
 
 SMALL = field_condition({"field": "amount", "op": "<", "value": 10})

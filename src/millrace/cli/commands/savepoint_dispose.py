@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command
-from millrace.cli.commands.savepoint_paths import resolved
+from millrace.cli.savepoint_names import resolved
 
 
 def register(commands: Commands) -> None:

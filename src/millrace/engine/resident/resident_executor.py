@@ -41,7 +41,8 @@ from millrace.runtime.resident.control import (
     require_sendable,
 )
 from millrace.runtime.resident.frames import FrameKind, TransportError
-from millrace.state.serialization.payload import decode, dump_code
+from millrace.state.serialization.payload import decode
+from millrace.state.serialization.pickles import dump_code
 
 __all__ = ["ResidentExecutor"]
 

@@ -19,7 +19,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.graph.kernels.segments import entries
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import Array, GraphPartition
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 __all__ = ["Inbox", "ObjectMessages"]
 

@@ -17,7 +17,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program
 from millrace.runtime.resident.frames import MOST_PAYLOAD
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 __all__ = [
     "HeldSubtask",

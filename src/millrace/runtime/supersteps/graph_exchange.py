@@ -16,7 +16,7 @@ import numpy as np
 from millrace.runtime.supersteps.graph_partition import Array, Combine, GraphPartition, combining
 from millrace.runtime.supersteps.packed_columns import array_bytes, pack_columns, unpack_columns
 from millrace.runtime.supersteps.task_transport import TaskTransport
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 __all__ = ["GraphExchange", "TaskExchange"]
 

@@ -33,7 +33,7 @@ from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.packed_columns import array_bytes
 from millrace.runtime.supersteps.task_transport import PeerLostError
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 __all__ = ["CheckpointPolicy", "SuperstepCheckpoints", "claim_checkpoints", "delete_checkpoints"]
 

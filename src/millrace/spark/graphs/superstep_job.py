@@ -46,7 +46,7 @@ from millrace.spark.graphs.frames import (
 from millrace.spark.partition_ids import by_partition_id
 from millrace.spark.resident.free_slots import DYNAMIC_ALLOCATION, all_slots, busy_slots, is_dynamic
 from millrace.spark.worker_death import worker_death
-from millrace.state.serialization.payload import dump_code
+from millrace.state.serialization.pickles import dump_code
 from millrace.state.serialization.script_classes import track_script_classes
 
 __all__ = ["SuperstepSettings", "edges_in_direction", "run_supersteps_on_spark"]

@@ -24,7 +24,8 @@ from typing import Any
 from millrace.common.errors import KeyTypeError
 from millrace.common.types.row import Row
 from millrace.state.key_groups import canonical
-from millrace.state.serialization.payload import dump_pickle, is_plain
+from millrace.state.serialization.payload import is_plain
+from millrace.state.serialization.pickles import dump_pickle
 
 _LEAN = 2
 """marshal without references: faster for small values."""

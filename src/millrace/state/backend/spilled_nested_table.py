@@ -38,7 +38,7 @@ from millrace.state.backend.spilled_table import (
 )
 from millrace.state.frozen import MISSING, Frozen, is_immutable, thaw
 from millrace.state.nested_table import NestedTable
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 from millrace.state.table import KeyFilter, Scan, TableDelta
 
 _LENGTH = struct.Struct(">I")

@@ -9,13 +9,10 @@ values (see
 
 from __future__ import annotations
 
-import dataclasses
-
-from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.serialization.payload import TAGGED, decode, encode
 from millrace.state.serialization.tagged_values import dump_tagged, load_tagged
 
-__all__ = ["native", "tagged", "with_native_parts", "with_tagged_parts"]
+__all__ = ["native", "tagged"]
 
 
 def tagged(data: bytes) -> bytes:
@@ -33,19 +30,3 @@ def native(data: bytes, pickle_allowed: bool) -> bytes:
     if type(data) is not bytes or data[:1] != TAGGED:
         raise ValueError("a canonical savepoint has a part in a native encoding")
     return encode(load_tagged(data[1:], pickle_allowed))
-
-
-def with_tagged_parts(manifest: Manifest) -> Manifest:
-    """The manifest of a native snapshot with its source positions as tagged values."""
-    sources = {uid: tagged(data) for uid, data in manifest.sources.items()}
-    return dataclasses.replace(manifest, sources=sources)
-
-
-def with_native_parts(manifest: Manifest) -> Manifest:
-    """The manifest of a canonical savepoint with its source positions in native encoding.
-
-    Only for a trusted savepoint. In any other, positions stay tagged: they may contain a pickle,
-    which must not be decoded.
-    """
-    sources = {uid: native(data, True) for uid, data in manifest.sources.items()}
-    return dataclasses.replace(manifest, sources=sources)

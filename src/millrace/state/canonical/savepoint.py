@@ -12,7 +12,7 @@ from typing import Any
 
 from millrace.common.types.type_information import TypeInformation
 from millrace.filesystem.crash_points import crash_point
-from millrace.state.canonical.opaque_parts import with_tagged_parts
+from millrace.state.canonical.opaque_parts import tagged
 from millrace.state.checkpoint.delta_file import SubtaskKey
 from millrace.state.checkpoint.manifest import CANONICAL, Manifest
 from millrace.state.checkpoint.savepoint import complete_savepoint, new_savepoint_directory
@@ -61,7 +61,7 @@ def write_canonical_savepoint(
         states = write_states(path, directory, deltas, manifest.max_parallelism, key_types)
         crash_point("during-savepoint")
         written = dataclasses.replace(
-            with_tagged_parts(manifest),
+            _with_tagged_parts(manifest),
             kind=SAVEPOINT,
             format_type=CANONICAL,
             snapshot_id=snapshot_id or os.path.basename(path),
@@ -71,3 +71,9 @@ def write_canonical_savepoint(
         )
         complete_savepoint(path, written)
     return written
+
+
+def _with_tagged_parts(manifest: Manifest) -> Manifest:
+    """The manifest of a native snapshot with its source positions as tagged values."""
+    sources = {uid: tagged(data) for uid, data in manifest.sources.items()}
+    return dataclasses.replace(manifest, sources=sources)

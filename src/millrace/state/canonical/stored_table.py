@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.errors import CheckpointCorruptError
+from millrace.state.canonical.opaque_parts import native
 from millrace.state.canonical.stored_state import StoredState, SubtaskFiles
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.kinds.entry_columns import VALUE
@@ -32,7 +33,6 @@ class StoredTable:
             CheckpointCorruptError: a file is missing or damaged.
             SerializationError: a value has to be unpickled, and that is not allowed.
         """
-        from millrace.state.canonical.opaque_parts import native
         from millrace.state.canonical.state_file import read_rows
         from millrace.state.canonical.table_rows import table_delta_of
 

@@ -16,7 +16,7 @@ from typing import Final
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.filesystem.registry import exists, file_system_of, resolved
-from millrace.state.canonical.opaque_parts import with_native_parts
+from millrace.state.canonical.opaque_parts import native
 from millrace.state.canonical.stored_state import STATES, StateFile, StoredState, SubtaskFiles
 from millrace.state.checkpoint.delta_file import DeltaFile, DeltaFileRef, SubtaskKey
 from millrace.state.checkpoint.delta_set import DeltaSet, check_segments, read_deltas_of
@@ -158,7 +158,7 @@ def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
     manifest = found.manifest
     if found.is_canonical:
         if trusted:
-            manifest = with_native_parts(manifest)
+            manifest = _with_native_parts(manifest)
         deltas = _stored_deltas(found.directory, manifest, trusted)
     else:
         deltas = read_deltas_of(found.directory, manifest, os.path.join(found.path, METADATA))
@@ -197,3 +197,13 @@ def _by_subtask(states: Iterable[StoredState]) -> dict[SubtaskKey, list[StoredSt
             own = dataclasses.replace(state, files=tuple(its))
             found.setdefault((state.stage, subtask), []).append(own)
     return found
+
+
+def _with_native_parts(manifest: Manifest) -> Manifest:
+    """The manifest of a canonical savepoint with its source positions in native encoding.
+
+    Only for a trusted savepoint. In any other, positions stay tagged: they may contain a pickle,
+    which must not be decoded.
+    """
+    sources = {uid: native(data, True) for uid, data in manifest.sources.items()}
+    return dataclasses.replace(manifest, sources=sources)

@@ -70,11 +70,6 @@ class TableKind:
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", self.columns.key)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        from millrace.state.table_kinds import kind_named
-
-        return kind_named, (self.name,)
-
     def __repr__(self) -> str:
         return f"<kind {self.name}>"
 

@@ -33,7 +33,7 @@ import msgspec
 
 from millrace.common.errors import SerializationError
 from millrace.common.types.row import Row, named_row
-from millrace.state.serialization.payload import dump_pickle
+from millrace.state.serialization.pickles import dump_pickle
 
 __all__ = ["PickleRefusedError", "dump_tagged", "json_of_tagged", "load_tagged", "tagged_of_json"]
 
