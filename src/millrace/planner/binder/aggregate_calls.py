@@ -4,17 +4,20 @@ later replaces."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final
 
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import (
     BigIntType,
+    BooleanType,
     DateType,
     LocalZonedTimestampType,
     LogicalType,
+    NullType,
     TimestampType,
     TimeType,
 )
@@ -23,7 +26,7 @@ from millrace.expressions.call_options import CallOptions, NullTreatment
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.registry import resolve_aggregate, with_nested_json
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
-from millrace.planner.binder.calls import called_function, function_kind
+from millrace.planner.binder.calls import called_function, function_kind, split_arguments
 from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.placeholders import (
@@ -35,7 +38,7 @@ from millrace.planner.binder.placeholders import (
 from millrace.sql.dialect import nodes
 
 __all__ = [
-    "CallBinder",
+    "Clause",
     "bind_aggregate",
     "bind_grouping",
     "bind_order",
@@ -65,22 +68,35 @@ Frame = tuple[bool, int | None, int | None]
 """Whether it is of rows, and how far it reaches back and on; None: to the partition's end."""
 
 
-class CallBinder(Protocol):
-    """Interface of the expression binder, as far as calls of aggregates need it."""
+@dataclass
+class Clause:
+    """A clause of a query.
+
+    Attributes:
+        name: name for errors.
+        bind: binds an expression of the clause.
+        aggregates: whether aggregate functions may stand here.
+        windows: named windows of the SELECT; None if OVER is not allowed here.
+        in_aggregate: whether the arguments of an aggregate function are being bound.
+    """
 
     context: BindingContext
-    clause: str
-    aggregates: bool
-    in_aggregate: bool
-    windows: Mapping[str, nodes.WindowSpecification] | None
+    name: str
+    bind: Callable[[exp.Expr], ResolvedExpression]
+    aggregates: bool = False
+    windows: Mapping[str, nodes.WindowSpecification] | None = None
+    in_aggregate: bool = False
 
-    def bind(self, node: exp.Expr) -> ResolvedExpression: ...
-
-    def condition(self, node: exp.Expr) -> ResolvedExpression: ...
-
-    def arguments(
-        self, given: Sequence[exp.Expr]
-    ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]: ...
+    def condition(self, node: exp.Expr) -> ResolvedExpression:
+        """The resolved condition, whose type must be BOOLEAN."""
+        bound = self.bind(node)
+        kind = bound.output_type
+        if isinstance(kind, NullType):
+            return ValueLiteral(None, BooleanType())
+        if not isinstance(kind, BooleanType):
+            reason = f"{self.name} needs a condition of type BOOLEAN, this is {kind}"
+            raise self.context.refusal(node, reason)
+        return bound
 
 
 def bind_order(
@@ -100,49 +116,49 @@ def bind_order(
     return tuple(made)
 
 
-def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
+def bind_aggregate(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpression:
     """Placeholder for an aggregate such as ``SUM(DISTINCT x) FILTER (WHERE y)`` over the rows of
     FROM."""
-    function = called_function(binder.context, node)
+    function = called_function(clause.context, node)
     if function in WHOLE_PARTITION:
-        raise binder.context.refusal(
+        raise clause.context.refusal(
             node,
             f"{function} is of a row among others: it needs OVER (PARTITION BY ... ORDER BY ...) "
             "behind it",
         )
-    if not binder.aggregates:
-        where = "another aggregate" if binder.in_aggregate else binder.clause
-        raise binder.context.refusal(
+    if not clause.aggregates:
+        where = "another aggregate" if clause.in_aggregate else clause.name
+        raise clause.context.refusal(
             node, f"the aggregate function {node.name} cannot stand in {where}"
         )
-    binder.aggregates, binder.in_aggregate = False, True
+    clause.aggregates, clause.in_aggregate = False, True
     try:
-        arguments, options, kind = _resolved(binder, node, function)
+        arguments, options, kind = _resolved(clause, node, function)
         condition = node.args.get("filter")
         return AggregatePlaceholder(
             function,
             arguments,
             kind,
             bool(node.args.get("distinct")),
-            None if condition is None else binder.condition(condition),
+            None if condition is None else clause.condition(condition),
             options,
-            binder.context.place(node),
+            clause.context.place(node),
         )
     finally:
-        binder.aggregates, binder.in_aggregate = True, False
+        clause.aggregates, clause.in_aggregate = True, False
 
 
 def _resolved(
-    binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
+    clause: Clause, node: nodes.FunctionCall, function: FunctionDefinition
 ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None, LogicalType]:
-    arguments, options = binder.arguments(node.arguments)
+    arguments, options = split_arguments(node.arguments, clause.bind)
     if function in (built_in.JSON_ARRAYAGG, built_in.JSON_OBJECTAGG):
         options = with_nested_json(arguments, options)
-    treatment = _null_treatment(binder, node, function)
+    treatment = _null_treatment(clause, node, function)
     if function is built_in.ARRAY_AGG:
         options = NullTreatment.IGNORE if treatment == "IGNORE" else None  # RESPECT is no option
-    _refuse_order(binder, node, function)
-    _refuse_arguments(binder, node, function, arguments)
+    _refuse_order(clause, node, function)
+    _refuse_arguments(clause, node, function, arguments)
     types = tuple(argument.output_type for argument in arguments)
     distinct = bool(node.args.get("distinct"))
     try:
@@ -151,11 +167,11 @@ def _resolved(
             return tuple(map(cast_to, arguments, wanted)), None, kind
         return arguments, options, resolve_aggregate(function, types, distinct, options)
     except JobDefinitionError as error:
-        raise binder.context.refusal(node, str(error)) from None
+        raise clause.context.refusal(node, str(error)) from None
 
 
 def _null_treatment(
-    binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
+    clause: Clause, node: nodes.FunctionCall, function: FunctionDefinition
 ) -> str | None:
     """The null treatment of the call, IGNORE or RESPECT, or None; refused if the function does
     not support it."""
@@ -165,13 +181,13 @@ def _null_treatment(
     able = ", ".join(
         f"{known} {words} NULLS" for known, each in _NULL_TREATMENTS.items() for words in each
     )
-    raise binder.context.refusal(
+    raise clause.context.refusal(
         node, f"{function} does not take {given} NULLS; supported are {able}"
     )
 
 
 def _refuse_arguments(
-    binder: CallBinder,
+    clause: Clause,
     node: nodes.FunctionCall,
     function: FunctionDefinition,
     arguments: tuple[ResolvedExpression, ...],
@@ -182,7 +198,7 @@ def _refuse_arguments(
     # what is never NULL does not decide whether a row counts
     counted = [i for i, each in enumerate(arguments) if distinct or each.output_type.is_nullable]
     if function is built_in.COUNT and len(counted) > 1:
-        raise binder.context.refusal(
+        raise clause.context.refusal(
             node.arguments[counted[1]],
             "We now only support the count of one field: write COUNT(DISTINCT ROW(a, b)) in place "
             "of COUNT(DISTINCT a, b), and COUNT(*) FILTER (WHERE a IS NOT NULL AND b IS NOT NULL) "
@@ -191,46 +207,44 @@ def _refuse_arguments(
     if function is built_in.LISTAGG and len(arguments) == 2:
         separator = arguments[1]
         if not isinstance(separator, ValueLiteral) or separator.value is None:
-            raise binder.context.refusal(
+            raise clause.context.refusal(
                 node.arguments[1],
                 "the separator of LISTAGG is a literal, one for all rows, such as LISTAGG(x, '; ')",
             )
 
 
-def _refuse_order(
-    binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
-) -> None:
+def _refuse_order(clause: Clause, node: nodes.FunctionCall, function: FunctionDefinition) -> None:
     """Refuse an ORDER BY in the call, as Flink does: rows are aggregated in the order of
     arrival."""
     if order := node.args.get("order"):
-        raise binder.context.refusal(
+        raise clause.context.refusal(
             order[0],
             f"{function} takes no ORDER BY, nor WITHIN GROUP: rows are aggregated in the order in "
             "which they come",
         )
 
 
-def bind_grouping(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
+def bind_grouping(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpression:
     """Placeholder for ``GROUPING(a, b)``."""
-    if not binder.aggregates:
-        raise binder.context.refusal(node, f"GROUPING cannot stand in {binder.clause}")
-    columns = tuple(binder.bind(argument) for argument in node.arguments)
+    if not clause.aggregates:
+        raise clause.context.refusal(node, f"GROUPING cannot stand in {clause.name}")
+    columns = tuple(clause.bind(argument) for argument in node.arguments)
     return GroupingPlaceholder(columns, BigIntType(nullable=False))
 
 
-def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
+def bind_over(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpression:
     """Placeholder for ``SUM(x) OVER w``."""
-    if binder.windows is None:
-        raise binder.context.refusal(node, f"OVER cannot stand in {binder.clause}")
-    if function_kind(binder.context, node) is not FunctionKind.AGGREGATE:
-        raise binder.context.refusal(node, f"{node.name} is no function for OVER")
-    function = called_function(binder.context, node)
-    arguments, options, kind = _resolved(binder, node, function)
+    if clause.windows is None:
+        raise clause.context.refusal(node, f"OVER cannot stand in {clause.name}")
+    if function_kind(clause.context, node) is not FunctionKind.AGGREGATE:
+        raise clause.context.refusal(node, f"{node.name} is no function for OVER")
+    function = called_function(clause.context, node)
+    arguments, options, kind = _resolved(clause, node, function)
     partition, orders, (rows, preceding, following) = bind_specification(
-        binder, node.args["over"], binder.windows
+        clause, node.args["over"], clause.windows
     )
     if not orders and function in WHOLE_PARTITION:
-        raise binder.context.refusal(node, f"{function} needs an ORDER BY in its OVER clause")
+        raise clause.context.refusal(node, f"{function} needs an ORDER BY in its OVER clause")
     if function in WHOLE_PARTITION:
         rows, preceding, following = True, None, 0
     condition = node.args.get("filter")
@@ -244,24 +258,24 @@ def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpressio
         preceding,
         following,
         bool(node.args.get("distinct")),
-        None if condition is None else binder.condition(condition),
+        None if condition is None else clause.condition(condition),
         options,
-        binder.context.place(node),
+        clause.context.place(node),
     )
 
 
 def bind_specification(
-    binder: CallBinder, given: exp.Expr, named: Mapping[str, nodes.WindowSpecification]
+    clause: Clause, given: exp.Expr, named: Mapping[str, nodes.WindowSpecification]
 ) -> tuple[tuple[ResolvedExpression, ...], tuple[OrderItem, ...], Frame]:
     """PARTITION BY, ORDER BY and the frame of a window."""
-    partition, order, frame = _specification(binder, given, named)
-    orders = bind_order(binder.context, order, binder.bind)
-    bounds = _frame(binder, frame, orders)
-    return tuple(binder.bind(each) for each in partition), orders, bounds
+    partition, order, frame = _specification(clause, given, named)
+    orders = bind_order(clause.context, order, clause.bind)
+    bounds = _frame(clause, frame, orders)
+    return tuple(clause.bind(each) for each in partition), orders, bounds
 
 
 def _specification(
-    binder: CallBinder, given: exp.Expr, named: Mapping[str, nodes.WindowSpecification]
+    clause: Clause, given: exp.Expr, named: Mapping[str, nodes.WindowSpecification]
 ) -> tuple[list[exp.Expr], list[exp.Expr], exp.Expr | None]:
     """PARTITION BY, ORDER BY and frame of a window, including those of the window it extends."""
     reference = given if isinstance(given, exp.Identifier) else given.this
@@ -271,8 +285,8 @@ def _specification(
     if reference is not None:
         base = named.get(reference.name)
         if base is None:
-            raise binder.context.refusal(given, f"there is no window called {reference.name!r}")
-        partition, order, frame = _specification(binder, base, named)
+            raise clause.context.refusal(given, f"there is no window called {reference.name!r}")
+        partition, order, frame = _specification(clause, base, named)
     if isinstance(given, exp.Identifier):
         return partition, order, frame
     return (
@@ -282,20 +296,20 @@ def _specification(
     )
 
 
-def _frame(binder: CallBinder, frame: exp.Expr | None, orders: tuple[OrderItem, ...]) -> Frame:
+def _frame(clause: Clause, frame: exp.Expr | None, orders: tuple[OrderItem, ...]) -> Frame:
     """Kind (ROWS or RANGE) and bounds of a frame; by default the frame ends at the current row
     if there is an order, as in SQL."""
     if frame is None:
         return False, None, 0 if orders else None
     rows = str(frame.args["unit"]).upper() == "ROWS"
     ordered = None if rows or not orders else orders[0].expression.output_type
-    start = _bound(binder, frame.args["start"], ordered)
+    start = _bound(clause, frame.args["start"], ordered)
     given = frame.args.get("end")
-    end = 0 if given is None else _bound(binder, given, ordered)
+    end = 0 if given is None else _bound(clause, given, ordered)
     return rows, None if start is None else -start, end
 
 
-def _bound(binder: CallBinder, bound: exp.Expr, ordered: LogicalType | None) -> int | None:
+def _bound(clause: Clause, bound: exp.Expr, ordered: LogicalType | None) -> int | None:
     """Bound of a frame as rows or milliseconds after the current row; None if it is unbounded.
 
     Args:
@@ -306,15 +320,15 @@ def _bound(binder: CallBinder, bound: exp.Expr, ordered: LogicalType | None) -> 
         return 0
     if bound.this is None:
         return None
-    value = binder.bind(bound.this)
+    value = clause.bind(bound.this)
     if not isinstance(value, ValueLiteral) or not isinstance(value.value, int | timedelta):
-        raise binder.context.refusal(bound, "a bound of OVER is a constant number or an INTERVAL")
+        raise clause.context.refusal(bound, "a bound of OVER is a constant number or an INTERVAL")
     by_time = isinstance(value.value, timedelta)
     if by_time and ordered is None:
-        raise binder.context.refusal(bound, "a bound of ROWS is a number of rows, no INTERVAL")
+        raise clause.context.refusal(bound, "a bound of ROWS is a number of rows, no INTERVAL")
     if ordered is not None and by_time != isinstance(ordered, _TIMES):
         wanted = "a number" if by_time else "an INTERVAL"
-        raise binder.context.refusal(
+        raise clause.context.refusal(
             bound,
             "Data Type mismatch between ORDER BY and RANGE clause: it is ordered by "
             f"{ordered}, so the bound is {wanted}",
@@ -325,5 +339,5 @@ def _bound(binder: CallBinder, bound: exp.Expr, ordered: LogicalType | None) -> 
         else value.value
     )
     if amount < 0 and ordered is None:
-        raise binder.context.refusal(bound, "a bound of ROWS cannot be negative")
+        raise clause.context.refusal(bound, "a bound of ROWS cannot be negative")
     return -amount if kind == "PRECEDING" else amount

@@ -3,7 +3,7 @@ a scope."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 from typing import Any, ClassVar, Final
@@ -15,12 +15,12 @@ from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import CharType, RowType, VarCharType
 from millrace.expressions import built_in
-from millrace.expressions.call_options import CallOptions, FieldPosition, JsonKind, TemporalUnit
+from millrace.expressions.call_options import FieldPosition, JsonKind, TemporalUnit
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.parameters import INTERVALS
 from millrace.expressions.registry import resolve_cast
 from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
-from millrace.planner.binder.aggregate_calls import bind_aggregate, bind_grouping, bind_over
+from millrace.planner.binder.aggregate_calls import Clause, bind_aggregate, bind_grouping, bind_over
 from millrace.planner.binder.calls import (
     called_function,
     function_kind,
@@ -106,10 +106,7 @@ class ExpressionBinder:
         self.context = context
         self.scope = scope
         self.common = common
-        self.clause = clause
-        self.aggregates = aggregates
-        self.in_aggregate = False
-        self.windows = windows
+        self.clause = Clause(context, clause, self.bind, aggregates, windows)
         self._special = special
 
     def bind(self, node: exp.Expr) -> ResolvedExpression:
@@ -124,7 +121,9 @@ class ExpressionBinder:
             method = self._METHODS.get(kind)
             if method is not None:
                 return self._placed(node, method(self, node))
-        raise self.context.refusal(node, f"{type(node).__name__} cannot stand in {self.clause}")
+        raise self.context.refusal(
+            node, f"{type(node).__name__} cannot stand in {self.clause.name}"
+        )
 
     def _placed(self, node: exp.Expr, bound: ResolvedExpression) -> ResolvedExpression:
         """The expression with its position in the statement, which errors at run time show."""
@@ -135,14 +134,7 @@ class ExpressionBinder:
 
     def condition(self, node: exp.Expr) -> ResolvedExpression:
         """The resolved condition, whose type must be BOOLEAN."""
-        bound = self.bind(node)
-        kind = bound.output_type
-        if isinstance(kind, logical.NullType):
-            return ValueLiteral(None, logical.BooleanType())
-        if not isinstance(kind, logical.BooleanType):
-            reason = f"{self.clause} needs a condition of type BOOLEAN, this is {kind}"
-            raise self.context.refusal(node, reason)
-        return bound
+        return self.clause.condition(node)
 
     def call(
         self, node: exp.Expr, function: FunctionDefinition, *arguments: ResolvedExpression
@@ -182,7 +174,7 @@ class ExpressionBinder:
                 reason = f"column {shown!r}: there is no table {names[0]!r} in FROM{hint}"
                 raise self.context.refusal(node, reason)
             hint = did_you_mean(names[-1], known)
-            if not known and self.clause == "SELECT":
+            if not known and self.clause.name == "SELECT":
                 hint = ": the query has no FROM"
             raise self.context.refusal(node, f"column {shown!r} is not in any table{hint}")
         return reduce(lambda row, name: self.field(node, row, name), found.fields, found.expression)
@@ -443,20 +435,20 @@ class ExpressionBinder:
         assert isinstance(node, nodes.FunctionCall)
         name = node.name.upper()
         if name in GROUPING_FUNCTIONS:
-            return bind_grouping(self, node)
+            return bind_grouping(self.clause, node)
         if node.args.get("over") is not None:
-            return bind_over(self, node)
+            return bind_over(self.clause, node)
         if name == "CURRENT_DATABASE" and not node.arguments:
             database = self.context.catalog.current_database
             return ValueLiteral(database, logical.VarCharType(nullable=False))
         kind = function_kind(self.context, node)
         if kind is FunctionKind.AGGREGATE:
-            return bind_aggregate(self, node)
+            return bind_aggregate(self.clause, node)
         if kind is FunctionKind.TABLE:
             raise self.context.refusal(
                 node, f"{node.name} gives a table: write LATERAL TABLE({node.name}(...)) in FROM"
             )
-        arguments, options = self.arguments(node.arguments)
+        arguments, options = split_arguments(node.arguments, self.bind)
         definition = called_function(self.context, node)
         if definition is built_in.JSON:
             self._require_json_constructor(node)
@@ -474,12 +466,6 @@ class ExpressionBinder:
                 "The JSON() function is currently only supported inside JSON_OBJECT() or "
                 "JSON_ARRAY() as value; the text itself is JSON already, IS JSON tests it",
             )
-
-    def arguments(
-        self, given: Sequence[exp.Expr]
-    ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]:
-        """The bound arguments of a call, and its options."""
-        return split_arguments(list(given), self.bind)
 
     def _scalar_query(self, node: exp.Expr) -> ResolvedExpression:
         """A scalar query such as ``(SELECT MAX(a) FROM t)``: one column, at most one row."""

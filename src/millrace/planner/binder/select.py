@@ -15,7 +15,7 @@ from millrace.expressions.resolved import (
     SortKey,
     ValueLiteral,
 )
-from millrace.planner.binder.aggregate_calls import CallBinder, bind_order, bind_specification
+from millrace.planner.binder.aggregate_calls import Clause, bind_order, bind_specification
 from millrace.planner.binder.aggregation import Aggregation, UngroupedError
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.expression import ExpressionBinder
@@ -102,7 +102,7 @@ class _Select:
     def bind(self) -> RelNode:
         self._from()
         keys = self._group_keys()
-        _check_windows(self._expressions("WINDOW", over=False), self.windows)
+        _check_windows(self._expressions("WINDOW", over=False).clause, self.windows)
         items = [item for each in self.node.expressions for item in self._items(each)]
         having = self.node.args.get("having")
         condition = None
@@ -371,7 +371,7 @@ def _named_windows(
     return found
 
 
-def _check_windows(binder: CallBinder, windows: dict[str, nodes.WindowSpecification]) -> None:
+def _check_windows(clause: Clause, windows: dict[str, nodes.WindowSpecification]) -> None:
     """Bind each window of a WINDOW clause; a window may extend earlier ones.
 
     Raises:
@@ -379,5 +379,5 @@ def _check_windows(binder: CallBinder, windows: dict[str, nodes.WindowSpecificat
     """
     before: dict[str, nodes.WindowSpecification] = {}
     for name, window in windows.items():
-        bind_specification(binder, window, before)
+        bind_specification(clause, window, before)
         before[name] = window

@@ -15,7 +15,7 @@ from millrace.common.types.logical.logical_type import LogicalType, RowField, Ro
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.registry import find, known_names
 from millrace.expressions.resolved import OuterReference, ResolvedExpression, ValueLiteral
-from millrace.planner.binder.calls import definition_of, resolved_call
+from millrace.planner.binder.calls import definition_of, resolved_call, split_arguments
 from millrace.planner.binder.changelog_functions import (
     CHANGELOG_FUNCTIONS,
     bind_changelog_function,
@@ -68,7 +68,7 @@ def bind_function_table(
     expressions = binder.expressions(Scope(parent=left or binder.outer), "LATERAL TABLE")
     if name == "UNNEST":
         return _unnest(binder, call, [expressions.bind(a) for a in call.arguments], False), ()
-    arguments, options = expressions.arguments(call.arguments)
+    arguments, options = split_arguments(call.arguments, expressions.bind)
     definition = user_defined or find(name)
     if definition is not None and definition.kind is not FunctionKind.TABLE:
         raise binder.context.refusal(call, f"{call.name} is no table function: it gives one value")
