@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobCancelledError
-from millrace.plan.transformation import Transformation
 
 if TYPE_CHECKING:
     from millrace.engine.embedded_job_client import EmbeddedJobClient
@@ -96,36 +94,3 @@ class CloseableIterator(Generic[T]):
 
     def __exit__(self, *exception: object) -> None:
         self.close()
-
-
-class JobBuilder(Protocol):
-    """The part of an environment that collecting needs: result handlers, sinks and clients."""
-
-    def add_result_handler(
-        self, transformation: Transformation, handler: Callable[[list[Any], int, int], None]
-    ) -> None: ...
-    def add_sink_transformation(self, transformation: Transformation) -> object: ...
-    def build_client(
-        self, job_name: str | None, settings: Configuration | None = None
-    ) -> EmbeddedJobClient: ...
-
-
-def collect(
-    env: JobBuilder,
-    transformation: Transformation,
-    name: str | None,
-    settings: Configuration | None = None,
-) -> CloseableIterator[Any]:
-    """Run the job, with ``transformation`` as an additional sink, and iterate over the records
-    of this sink.
-
-    Args:
-        settings: settings of this job only, which have precedence over the environment's.
-    """
-    iterator: CloseableIterator[Any] = CloseableIterator()
-    env.add_result_handler(transformation, iterator)
-    env.add_sink_transformation(transformation)
-    client = env.build_client(name, settings)
-    iterator.attach(client)
-    client.start()
-    return iterator

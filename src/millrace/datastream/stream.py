@@ -439,14 +439,12 @@ class DataStream(OperatorSettings, Generic[T]):
         A record is seen once its epoch has been committed. Close the iterator (it is a context
         manager) to cancel the job before its end.
         """
-        from millrace.datastream.collected import collect
-
         collecting = self._collecting("Collect")
         # no exchange in between: each subtask's order stays
         widest = max((i.transformation for i in self._inputs), key=lambda t: t.parallelism)
         collecting.parallelism = widest.parallelism
         collecting.fixed_parallelism = widest.fixed_parallelism
-        iterator: CloseableIterator[T] = collect(self._env, collecting, job_execution_name)
+        iterator: CloseableIterator[T] = self._env.collect_records(collecting, job_execution_name)
         return iterator if limit is None else iterator.take(limit)
 
     def _collecting(self, name: str) -> Transformation:

@@ -26,6 +26,7 @@ from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import TypeInformation, Types  # noqa: F401  (PyFlink has it here)
 from millrace.datastream import unexecuted
 from millrace.datastream.checks import built_or_not
+from millrace.datastream.collected import CloseableIterator
 from millrace.datastream.connect_place import connect_server
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_dependencies import JobDependencies
@@ -551,3 +552,23 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
     def add_result_handler(self, transformation: Transformation, handler: ResultHandler) -> None:
         """Pass the records of a collecting transformation to ``handler``."""
         self._handlers[transformation] = handler
+
+    def collect_records(
+        self,
+        transformation: Transformation,
+        job_name: str | None,
+        settings: Configuration | None = None,
+    ) -> CloseableIterator[Any]:
+        """Run the job, with ``transformation`` as an additional sink, and iterate over the records
+        of this sink.
+
+        Args:
+            settings: settings of this job only, which have precedence over the environment's.
+        """
+        iterator: CloseableIterator[Any] = CloseableIterator()
+        self.add_result_handler(transformation, iterator)
+        self.add_sink_transformation(transformation)
+        client = self.build_client(job_name, settings)
+        iterator.attach(client)
+        client.start()
+        return iterator

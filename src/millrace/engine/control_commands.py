@@ -9,13 +9,11 @@ import os
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobControlError
-from millrace.common.job import JobExecutionResult
 from millrace.common.savepoint_format_type import SavepointFormatType
-from millrace.engine.command_bus import CommandBus
 from millrace.engine.job_details import EpochAttempt, JobDetails
 from millrace.engine.job_requests import (
     After,
@@ -28,7 +26,10 @@ from millrace.engine.job_requests import (
 )
 from millrace.engine.running_epoch import describe_epoch, is_long
 
-__all__ = ["COMMANDS", "CommandResult", "ControlledJob", "execute", "status_fields", "waits_for"]
+if TYPE_CHECKING:
+    from millrace.engine.job_manager import JobManager
+
+__all__ = ["COMMANDS", "CommandResult", "execute", "status_fields", "waits_for"]
 
 CommandResult = Future[dict[str, Any]]
 MOST_STACKS = 6
@@ -36,29 +37,18 @@ MOST_STACKS = 6
 STACK_LENGTH = 6_000
 
 
-class ControlledJob(Protocol):
-    """Part of a job that commands use; `millrace.engine.job_manager.JobManager` implements it."""
-
-    @property
-    def bus(self) -> CommandBus: ...
-    @property
-    def result(self) -> CompletableFuture[JobExecutionResult]: ...
-    def details(self) -> JobDetails: ...
-    def stack(self) -> str: ...
-
-
-def _checkpoint(job: ControlledJob) -> CommandResult:
+def _checkpoint(job: JobManager) -> CommandResult:
     return _mapped(job.bus.submit(CheckpointRequest()), lambda number: {"checkpoint": number})
 
 
-def _savepoint(job: ControlledJob, directory: str | None, format: str) -> CommandResult:
+def _savepoint(job: JobManager, directory: str | None, format: str) -> CommandResult:
     return _savepoint_path(
         job, SavepointRequest(_checked(directory), After.GO_ON, _format_type(format))
     )
 
 
 def _stop(
-    job: ControlledJob, savepoint: bool, directory: str | None, drain: bool, format: str
+    job: JobManager, savepoint: bool, directory: str | None, drain: bool, format: str
 ) -> CommandResult:
     if savepoint:
         after = After.DRAIN if drain else After.STOP
@@ -87,26 +77,26 @@ def _format_type(name: str) -> SavepointFormatType:
         raise JobControlError(f"a savepoint is canonical or native, not {name!r}") from None
 
 
-def _cancel(job: ControlledJob) -> CommandResult:
+def _cancel(job: JobManager) -> CommandResult:
     job.bus.submit(CancelRequest())
     return _end_of(job)
 
 
-def _rescale(job: ControlledJob, parallelism: int) -> CommandResult:
+def _rescale(job: JobManager, parallelism: int) -> CommandResult:
     request = RescaleRequest(parallelism)
     return _mapped(job.bus.submit(request), lambda _: {"parallelism": parallelism})
 
 
-def _message(job: ControlledJob, operator: str, message: str) -> CommandResult:
+def _message(job: JobManager, operator: str, message: str) -> CommandResult:
     request = MessageRequest(operator, message.encode())
     return _mapped(job.bus.submit(request), lambda number: {"checkpoint": number})
 
 
-def _status(job: ControlledJob) -> CommandResult:
+def _status(job: JobManager) -> CommandResult:
     return CompletableFuture.completed(status_fields(job.details()))
 
 
-def _stacks(job: ControlledJob) -> CommandResult:
+def _stacks(job: JobManager) -> CommandResult:
     details = job.details()
     running = details.running
     subtasks = [] if running is None else [busy._asdict() for busy in running.busy[:MOST_STACKS]]
@@ -172,7 +162,7 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ..
 """Commands that a job accepts, with their arguments, all of which are required."""
 
 
-def execute(job: ControlledJob, command: str, given: Mapping[str, Any]) -> CommandResult:
+def execute(job: JobManager, command: str, given: Mapping[str, Any]) -> CommandResult:
     """Execute a command in a job; the result becomes available when the job has carried it out.
 
     Raises:
@@ -192,11 +182,11 @@ def execute(job: ControlledJob, command: str, given: Mapping[str, Any]) -> Comma
     return operation(job, **given)
 
 
-def _savepoint_path(job: ControlledJob, request: SavepointRequest) -> CommandResult:
+def _savepoint_path(job: JobManager, request: SavepointRequest) -> CommandResult:
     return _mapped(job.bus.submit(request), lambda path: {"savepoint": path})
 
 
-def _end_of(job: ControlledJob) -> CommandResult:
+def _end_of(job: JobManager) -> CommandResult:
     """Result that becomes available at the end of the job, successful or not."""
     end: CommandResult = Future()
     job.result.add_done_callback(lambda _: end.set_result({"status": job.details().status.name}))

@@ -12,8 +12,9 @@ from contextlib import ExitStack
 from threading import Event, Lock, Thread
 
 from millrace.common.errors import CheckpointError, JobControlError, MillraceError
-from millrace.engine.control_commands import CommandResult, ControlledJob, execute, waits_for
+from millrace.engine.control_commands import CommandResult, execute, waits_for
 from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, MailboxRequest, RunNote
+from millrace.engine.job_manager import JobManager
 from millrace.engine.job_observer import JobObserver
 from millrace.state.canonical.savepoint import prepare_to_write
 from millrace.state.checkpoint.files import StrPath
@@ -45,7 +46,7 @@ class ControlService:
 
     def __init__(
         self,
-        job: ControlledJob,
+        job: JobManager,
         job_name: str,
         job_id: str,
         job_dir: StrPath,
@@ -185,7 +186,7 @@ class ControlService:
 class Operable(JobObserver):
     """Lets other processes operate a job, from the moment it has its lease until its end."""
 
-    def __init__(self, job: ControlledJob, job_name: str, job_id: str, run_id: str) -> None:
+    def __init__(self, job: JobManager, job_name: str, job_id: str, run_id: str) -> None:
         self._job = job
         self._names = (job_name, job_id)
         self._run_id = run_id

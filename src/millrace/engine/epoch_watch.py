@@ -9,26 +9,22 @@ from __future__ import annotations
 import logging
 import time
 from threading import Event, Thread
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from millrace.engine.job_details import EpochAttempt, JobDetails
+from millrace.engine.job_details import EpochAttempt
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.running_epoch import describe_epoch, duration_text, stacks_text
 from millrace.runtime.watchdog import clear_reports
 
-__all__ = ["EpochWatch", "WatchedJob"]
+if TYPE_CHECKING:
+    from millrace.engine.job_manager import JobManager
+
+__all__ = ["EpochWatch"]
 
 log = logging.getLogger(__name__)
 
 POLL = 1.0
 """Seconds between two checks."""
-
-
-class WatchedJob(Protocol):
-    """Part of a job that the watch uses; `millrace.engine.job_manager.JobManager` implements it."""
-
-    def details(self) -> JobDetails: ...
-    def fail_epoch(self, running: EpochAttempt, reason: str) -> None: ...
 
 
 class EpochWatch(JobObserver):
@@ -43,7 +39,7 @@ class EpochWatch(JobObserver):
 
     def __init__(
         self,
-        job: WatchedJob,
+        job: JobManager,
         report_after: int,
         timeout: int | None = None,
         level: int = logging.WARNING,

@@ -13,8 +13,8 @@ import msgspec
 from millrace.common.errors import CheckpointError
 from millrace.common.job import JobStatus
 from millrace.engine.archived_job import ARCHIVE, ArchivedJob
-from millrace.engine.control_commands import ControlledJob
 from millrace.engine.job_details import JobDetails
+from millrace.engine.job_manager import JobManager
 from millrace.engine.job_observer import JobObserver
 from millrace.state.checkpoint.files import write_file
 
@@ -35,7 +35,7 @@ class JobArchive(JobObserver):
         period: seconds between two writes.
     """
 
-    def __init__(self, job: ControlledJob, known: ArchivedJob, period: float = PERIOD) -> None:
+    def __init__(self, job: JobManager, known: ArchivedJob, period: float = PERIOD) -> None:
         self._job = job
         self._known = known
         self._period = period

@@ -12,7 +12,7 @@ from threading import Event, Lock, Thread
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import MillraceError
 from millrace.common.job import JobStatus
-from millrace.engine.control_commands import ControlledJob
+from millrace.engine.job_manager import JobManager
 from millrace.engine.job_observer import JobObserver
 from millrace.metrics.job_metrics import JobMetrics
 from millrace.metrics.measurement import Measurement
@@ -40,7 +40,7 @@ class JobReporting(JobObserver):
 
     def __init__(
         self,
-        job: ControlledJob,
+        job: JobManager,
         job_id: str,
         reporters: Iterable[MetricReporter],
         patience: float = PATIENCE,
@@ -92,7 +92,7 @@ class JobReporting(JobObserver):
         return measure
 
 
-def job_reporting(job: ControlledJob, job_id: str, configuration: Configuration) -> JobReporting:
+def job_reporting(job: JobManager, job_id: str, configuration: Configuration) -> JobReporting:
     """The reporters that a job's configuration names.
 
     Raises:

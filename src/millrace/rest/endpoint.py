@@ -16,7 +16,7 @@ from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
 from millrace.common.installation import missing_package
-from millrace.engine.control_commands import ControlledJob
+from millrace.engine.job_manager import JobManager
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.queryable_view import QueryableView
 from millrace.plan.job_graph import JobGraph
@@ -38,7 +38,7 @@ PACKAGES = ("starlette", "uvicorn")
 """Packages that the extra ``rest`` installs."""
 
 
-def endpoint_of(job: ControlledJob, graph: JobGraph, configuration: Configuration) -> RestEndpoint:
+def endpoint_of(job: JobManager, graph: JobGraph, configuration: Configuration) -> RestEndpoint:
     """The endpoint of a job that has not started yet.
 
     Raises:
@@ -59,7 +59,7 @@ class RestEndpoint(JobObserver):
     """
 
     def __init__(
-        self, job: ControlledJob, name: str, operators: dict[str, str], configuration: Configuration
+        self, job: JobManager, name: str, operators: dict[str, str], configuration: Configuration
     ) -> None:
         self.view = QueryableView(text=key_text)
         self._router = Router(JobView(job, name, operators, self.view))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from millrace.common.job import JobID
-from millrace.engine.control_commands import ControlledJob
+from millrace.engine.job_manager import JobManager
 from millrace.engine.queryable_view import QueryableView
 
 __all__ = ["JobView"]
@@ -23,7 +23,7 @@ class JobView:
     """
 
     def __init__(
-        self, job: ControlledJob, name: str, operators: Mapping[str, str], view: QueryableView
+        self, job: JobManager, name: str, operators: Mapping[str, str], view: QueryableView
     ) -> None:
         self._job = job
         self._id = str(JobID.from_name(name))

@@ -23,9 +23,10 @@ from millrace.server.leadership import Leadership
 from millrace.server.observed_job import ObservedJob, ObservedJobs, ObservedVertex
 from millrace.server.operation_triggers import OperationTriggers
 from millrace.server.program_store import ProgramStore
-from millrace.server.registry import RegisteredJob, Registry
+from millrace.server.registry import RegisteredJob
 from millrace.server.savepoint_catalog import SavepointCatalog
 from millrace.server.server_options import SERVER_HISTORY
+from millrace.server.sql_registry import SqlRegistry
 from millrace.server.supervisor import Supervisor
 
 __all__ = ["JobServer", "ServerSettings", "checked_id"]
@@ -85,7 +86,7 @@ class JobServer:
     def __init__(
         self,
         settings: ServerSettings,
-        registry: Registry,
+        registry: SqlRegistry,
         supervisor: Supervisor,
         clock: Clock | None = None,
     ) -> None:

@@ -13,7 +13,7 @@ from millrace.common.errors import StateError
 from millrace.filesystem.file_system import FileLock
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.leadership import ServerIdentity
-from millrace.server.registry import Registry
+from millrace.server.sql_registry import SqlRegistry
 
 __all__ = ["LockLeadership", "RegistryTakenError", "SoleLeadership"]
 
@@ -103,7 +103,7 @@ class SoleLeadership:
     """Leadership of a server without other servers (Flink: ``NONE``): the start fails if another
     server has the registry."""
 
-    def __init__(self, registry: Registry, identity: ServerIdentity) -> None:
+    def __init__(self, registry: SqlRegistry, identity: ServerIdentity) -> None:
         self._registry = registry
         self._identity = identity
         self._token: int | None = None

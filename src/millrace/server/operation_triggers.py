@@ -18,7 +18,8 @@ from millrace.common.errors import JobControlError, MillraceError
 from millrace.common.job import JobID
 from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, RunNote
 from millrace.server.job_process import JobProcess
-from millrace.server.registry import Registry, TriggeredOperation
+from millrace.server.registry import TriggeredOperation
+from millrace.server.sql_registry import SqlRegistry
 
 __all__ = ["STOP", "JobCommand", "OperationTriggers", "TriggerTakenError"]
 
@@ -59,7 +60,7 @@ class OperationTriggers:
 
     def __init__(
         self,
-        registry: Registry,
+        registry: SqlRegistry,
         process: Callable[[str], JobProcess],
         now: Callable[[], int],
     ) -> None:

@@ -1,4 +1,4 @@
-"""The job server's memory: jobs, their attempts and their triggers.
+"""Records in the job server's memory (`SqlRegistry`): jobs, their attempts and their triggers.
 
 Flink: ``JobGraphStore`` and ``JobResultStore``.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
 
 from millrace.common.errors import StateError
 from millrace.common.job import JobStatus
@@ -17,7 +16,6 @@ __all__ = [
     "LeadershipLostError",
     "ProcessAttempt",
     "RegisteredJob",
-    "Registry",
     "Submission",
     "TriggeredOperation",
 ]
@@ -111,89 +109,3 @@ class TriggeredOperation:
     def is_done(self) -> bool:
         """Whether the request is answered."""
         return self.result is not None or self.error is not None
-
-
-class Registry(Protocol):
-    """Storage of jobs, attempts and triggers; each call is durable when it returns.
-
-    For several threads, and read by several servers. It is written under the fencing token of the
-    server that leads, told by `enter`: once a server has entered with a greater one, whatever a
-    server with a lesser one wants to write is refused with LeadershipLostError.
-    """
-
-    changes: int
-    """Number of durable changes made through this object."""
-
-    def claim(self) -> bool:
-        """Claim the registry for this server alone, and enter it; False if another process has
-        claimed it."""
-
-    def last_token(self) -> int:
-        """The greatest fencing token of any server; 0 if there was none."""
-
-    def enter(self, token: int) -> None:
-        """Begin to write under a fencing token.
-
-        Raises:
-            LeadershipLostError: a server has entered with a greater one.
-        """
-
-    def leave(self) -> None:
-        """Stop writing."""
-
-    def close(self) -> None:
-        """Release the registry."""
-
-    def jobs(self) -> list[RegisteredJob]:
-        """All jobs, the oldest first."""
-
-    def unfinished_jobs(self) -> list[RegisteredJob]:
-        """Jobs that have not ended, the oldest first."""
-
-    def job(self, id: str) -> RegisteredJob | None:
-        """The job with an id; None if there is none."""
-
-    def put_job(self, job: RegisteredJob) -> None:
-        """Store a new job or a job's new state."""
-
-    def forget_jobs(self, keep: int, before: int | None = None) -> list[str]:
-        """Delete all ended jobs but the last ``keep``, with their attempts and triggers; return the
-        ids. Jobs with an open trigger stay.
-
-        Args:
-            keep: number of ended jobs that are kept.
-            before: jobs that ended before this time (ms since the Unix epoch) are deleted, too.
-        """
-
-    def attempts(self, job: str) -> list[ProcessAttempt]:
-        """The processes of a job, in order of their start."""
-
-    def restarts(self, job: str | None = None) -> dict[str, int]:
-        """Number of restarts after the death of a process, per job; jobs without one are left out.
-
-        Args:
-            job: id of the only job to count for; None for all jobs.
-        """
-
-    def put_attempt(self, attempt: ProcessAttempt) -> None:
-        """Store a new attempt or an attempt's new state."""
-
-    def trigger(self, id: str) -> TriggeredOperation | None:
-        """The trigger with an id; None if there is none."""
-
-    def open_triggers(self) -> list[TriggeredOperation]:
-        """Triggers without an answer."""
-
-    def succeeded_triggers(self, job: str | None = None) -> list[TriggeredOperation]:
-        """Triggers of one job, or of all jobs, that have a result; the oldest first."""
-
-    def put_trigger(self, trigger: TriggeredOperation) -> None:
-        """Store a new trigger or its answer."""
-
-    def forget_triggers(self, job: str, keep: int) -> None:
-        """Delete the answered triggers of a job, except the newest ``keep``.
-
-        Args:
-            job: its id; empty: those that belong to no job.
-            keep: number of answered triggers that are kept.
-        """

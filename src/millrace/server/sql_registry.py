@@ -73,7 +73,12 @@ POOL_TIMEOUT = 5.0
 
 
 class SqlRegistry:
-    """Job server's memory in a database.
+    """Job server's memory in a database: jobs, attempts and triggers. Each call is durable when it
+    returns. Flink: ``JobGraphStore`` and ``JobResultStore``.
+
+    For several threads, and read by several servers. It is written under the fencing token of the
+    server that leads, told by `enter`: once a server has entered with a greater one, whatever a
+    server with a lesser one wants to write is refused with LeadershipLostError.
 
     Args:
         url: SQLAlchemy's URL: ``sqlite:///path`` or ``postgresql+psycopg://host/database``.
@@ -88,6 +93,7 @@ class SqlRegistry:
         """SQLAlchemy's engine, also for other tables in this database."""
         self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self.changes = 0
+        """Number of durable changes made through this object."""
         self._counted = count(1)
         self._token: int | None = None
         self._claim: FileLock | Connection | None = None
@@ -101,6 +107,8 @@ class SqlRegistry:
             self.engine.dispose()  # what was made for the migration, which may take its time
 
     def claim(self) -> bool:
+        """Claim the registry for this server alone, and enter it; False if another process has
+        claimed it."""
         path = self.engine.url.database
         if self.engine.dialect.name == "sqlite" and path is not None:
             self._claim = LocalFileSystem().lock(f"{path}.lock")
@@ -120,10 +128,16 @@ class SqlRegistry:
         return connection
 
     def last_token(self) -> int:
+        """The greatest fencing token of any server; 0 if there was none."""
         with self.engine.connect() as connection:
             return connection.execute(select(FENCE.c.token)).scalar() or 0
 
     def enter(self, token: int) -> None:
+        """Begin to write under a fencing token.
+
+        Raises:
+            LeadershipLostError: a server has entered with a greater one.
+        """
         raised = FENCE.update().where(FENCE.c.token <= token).values(token=token)
         with self._at_once.connect() as connection:
             entered = connection.execute(raised).rowcount
@@ -137,9 +151,11 @@ class SqlRegistry:
         self._token = token
 
     def leave(self) -> None:
+        """Stop writing."""
         self._token = None
 
     def close(self) -> None:
+        """Release the registry."""
         if isinstance(self._claim, Connection):
             # the database notices later that a connection is closed, and until then nobody leads
             with suppress(SQLAlchemyError):
@@ -150,21 +166,25 @@ class SqlRegistry:
         self.engine.dispose()
 
     def jobs(self) -> list[RegisteredJob]:
+        """All jobs, the oldest first."""
         with self.engine.connect() as connection:
             rows = connection.execute(select(JOBS).order_by(JOBS.c.created, JOBS.c.id))
             return [_job(row) for row in rows.mappings()]
 
     def unfinished_jobs(self) -> list[RegisteredJob]:
+        """Jobs that have not ended, the oldest first."""
         with self.engine.connect() as connection:
             query = select(JOBS).where(JOBS.c.ended.is_(None)).order_by(JOBS.c.created, JOBS.c.id)
             return [_job(row) for row in connection.execute(query).mappings()]
 
     def job(self, id: str) -> RegisteredJob | None:
+        """The job with an id; None if there is none."""
         with self.engine.connect() as connection:
             row = connection.execute(select(JOBS).where(JOBS.c.id == id)).mappings().first()
             return None if row is None else _job(row)
 
     def put_job(self, job: RegisteredJob) -> None:
+        """Store a new job or a job's new state."""
         values = {
             "id": job.id,
             "submission": msgspec.json.encode(job.submission).decode(),
@@ -177,6 +197,13 @@ class SqlRegistry:
         self._put(JOBS, values)
 
     def forget_jobs(self, keep: int, before: int | None = None) -> list[str]:
+        """Delete all ended jobs but the last ``keep``, with their attempts and triggers; return the
+        ids. Jobs with an open trigger stay.
+
+        Args:
+            keep: number of ended jobs that are kept.
+            before: jobs that ended before this time (ms since the Unix epoch) are deleted, too.
+        """
         is_open = TRIGGERS.c.result.is_(None) & TRIGGERS.c.error.is_(None)
         query = (
             select(JOBS.c.id)
@@ -198,11 +225,17 @@ class SqlRegistry:
         return ids
 
     def attempts(self, job: str) -> list[ProcessAttempt]:
+        """The processes of a job, in order of their start."""
         with self.engine.connect() as connection:
             query = select(ATTEMPTS).where(ATTEMPTS.c.job == job).order_by(ATTEMPTS.c.number)
             return [ProcessAttempt(**row) for row in connection.execute(query).mappings()]
 
     def restarts(self, job: str | None = None) -> dict[str, int]:
+        """Number of restarts after the death of a process, per job; jobs without one are left out.
+
+        Args:
+            job: id of the only job to count for; None for all jobs.
+        """
         later = ATTEMPTS.alias()
         same_job, follows = later.c.job == ATTEMPTS.c.job, later.c.number > ATTEMPTS.c.number
         query = (
@@ -216,20 +249,24 @@ class SqlRegistry:
             return {row[0]: row[1] for row in connection.execute(query)}
 
     def put_attempt(self, attempt: ProcessAttempt) -> None:
+        """Store a new attempt or an attempt's new state."""
         self._put(ATTEMPTS, asdict(attempt))
 
     def trigger(self, id: str) -> TriggeredOperation | None:
+        """The trigger with an id; None if there is none."""
         with self.engine.connect() as connection:
             query = select(TRIGGERS).where(TRIGGERS.c.id == id)
             row = connection.execute(query).mappings().first()
             return None if row is None else TriggeredOperation(**row)
 
     def open_triggers(self) -> list[TriggeredOperation]:
+        """Triggers without an answer."""
         with self.engine.connect() as connection:
             query = select(TRIGGERS).where(TRIGGERS.c.result.is_(None), TRIGGERS.c.error.is_(None))
             return [TriggeredOperation(**row) for row in connection.execute(query).mappings()]
 
     def succeeded_triggers(self, job: str | None = None) -> list[TriggeredOperation]:
+        """Triggers of one job, or of all jobs, that have a result; the oldest first."""
         wanted = TRIGGERS.c.job != "" if job is None else TRIGGERS.c.job == job
         with self.engine.connect() as connection:
             query = select(TRIGGERS).where(TRIGGERS.c.result.is_not(None), wanted)
@@ -237,9 +274,16 @@ class SqlRegistry:
             return [TriggeredOperation(**row) for row in rows.mappings()]
 
     def put_trigger(self, trigger: TriggeredOperation) -> None:
+        """Store a new trigger or its answer."""
         self._put(TRIGGERS, asdict(trigger))
 
     def forget_triggers(self, job: str, keep: int) -> None:
+        """Delete the answered triggers of a job, except the newest ``keep``.
+
+        Args:
+            job: its id; empty: those that belong to no job.
+            keep: number of answered triggers that are kept.
+        """
         is_done = TRIGGERS.c.result.is_not(None) | TRIGGERS.c.error.is_not(None)
         query = (
             select(TRIGGERS.c.id)

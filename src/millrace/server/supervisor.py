@@ -24,10 +24,10 @@ from millrace.server.registry import (
     LeadershipLostError,
     ProcessAttempt,
     RegisteredJob,
-    Registry,
     Submission,
 )
 from millrace.server.restarts import CRASHED, next_start, strategy_in, strategy_of
+from millrace.server.sql_registry import SqlRegistry
 
 __all__ = ["Supervisor"]
 
@@ -71,7 +71,7 @@ class Supervisor:
 
     def __init__(
         self,
-        registry: Registry,
+        registry: SqlRegistry,
         directory: Path,
         command: Sequence[str] = COMMAND,
         clock: Clock | None = None,

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import partial
 from threading import Event, Thread
-from typing import Protocol
 
 from millrace.common.errors import StateError
+from millrace.server.job_server import JobServer
 from millrace.server.leadership import Leadership
-from millrace.server.registry import Registry
+from millrace.server.sql_registry import SqlRegistry
 
-__all__ = ["Duties", "TermOfOffice"]
+__all__ = ["TermOfOffice"]
 
 log = logging.getLogger(__name__)
 
 PERIOD = 0.1
 """Seconds between two checks of the leadership."""
-
-
-class Duties(Protocol):
-    """Work that a server does only while it leads."""
-
-    def lead(self, token: int, leads: Callable[[], bool]) -> None:
-        """Begin the work. ``token``, ``leads``: as `Supervisor.lead`."""
-
-    def stand_by(self) -> None:
-        """Stop the work at once."""
-
-    def end_processes(self) -> None:
-        """Kill the processes of jobs that run on this machine."""
 
 
 class TermOfOffice:
@@ -41,10 +27,10 @@ class TermOfOffice:
     more whether another one does.
     """
 
-    def __init__(self, leadership: Leadership, registry: Registry, duties: Duties) -> None:
+    def __init__(self, leadership: Leadership, registry: SqlRegistry, server: JobServer) -> None:
         self._leadership = leadership
         self._registry = registry
-        self._duties = duties
+        self._server = server
         self._token: int | None = None
         self._left = False
         """Whether this server has lost the leadership, and processes of its jobs may still run."""
@@ -66,7 +52,7 @@ class TermOfOffice:
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._duties.stand_by()
+        self._server.stand_by()
         self._registry.leave()
         self._leadership.close()
 
@@ -75,7 +61,7 @@ class TermOfOffice:
         token = self._leadership.token()
         if self._token is not None and token != self._token:
             log.warning("this server no longer leads")
-            self._duties.stand_by()
+            self._server.stand_by()
             self._registry.leave()
             self._token, self._left = None, True
         if token is not None and self._token is None:
@@ -86,7 +72,7 @@ class TermOfOffice:
     def _begin(self, token: int) -> None:
         self._registry.enter(token)
         self._token, self._left = token, False
-        self._duties.lead(token, partial(self._still_leads, token))
+        self._server.lead(token, partial(self._still_leads, token))
 
     def _still_leads(self, token: int) -> bool:
         return self._leadership.token() == token
@@ -103,7 +89,7 @@ class TermOfOffice:
             if leader.is_on_this_machine:
                 return
         self._left = False
-        self._duties.end_processes()
+        self._server.end_processes()
 
     def _run(self) -> None:
         while not self._closed.wait(PERIOD):

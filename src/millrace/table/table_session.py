@@ -13,7 +13,6 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.config.execution_mode import RuntimeExecutionMode
 from millrace.common.errors import ConfigurationError
 from millrace.common.types.logical.logical_type import RowType
-from millrace.datastream.collected import collect
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.expressions.resolved import ResolvedExpression
@@ -156,7 +155,7 @@ class TableSession:
     def collect(self, node: RelNode) -> TableResult:
         """Run a query whose rows go to the client."""
         [end] = self.transformations([CollectSink(node, node.row_type)])
-        job = collect(self.env, end, self._job_name("collect"), self._job_settings())
+        job = self.env.collect_records(end, self._job_name("collect"), self._job_settings())
         if job.client is not None:
             self.jobs.add(job.client)
         return TableResult(

@@ -15,8 +15,8 @@ from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import Array, GraphPartition
 from millrace.runtime.supersteps.local_transport import LocalTransport
 from millrace.runtime.supersteps.partition_builder import PartitionBuilder
+from millrace.runtime.supersteps.superstep_checkpoints import SuperstepCheckpoints
 from millrace.runtime.supersteps.superstep_loop import (
-    Checkpoints,
     result_table,
     run_supersteps,
 )
@@ -31,7 +31,7 @@ def run_local(
     vertices: Any,
     edges: Any,
     parallelism: int = 1,
-    checkpoints: Callable[[int], Checkpoints] | None = None,
+    checkpoints: Callable[[int], SuperstepCheckpoints] | None = None,
 ) -> Any:
     """The result of a program, as a `pyarrow.Table`: the rows of task 0, then those of task 1...
 

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
+from millrace.runtime.supersteps.superstep_checkpoints import SuperstepCheckpoints
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
-__all__ = ["Checkpoints", "result_table", "run_supersteps"]
-
-
-class Checkpoints(Protocol):
-    """Storage of snapshots between supersteps."""
-
-    def is_due(self, number: int) -> bool:
-        """Whether this task wants a checkpoint after the superstep."""
-
-    def write(self, number: int, snapshot: Mapping[str, Any], exchange: GraphExchange) -> None:
-        """Write a checkpoint. All tasks call this at the same time."""
-
-    def newest(self, exchange: GraphExchange) -> tuple[int, Mapping[str, Any]] | None:
-        """Number of the superstep after which the newest checkpoint was made, and this task's
-        snapshot; None if there is none. All tasks call this at the same time."""
+__all__ = ["result_table", "run_supersteps"]
 
 
 def run_supersteps(
     program: SuperstepProgram,
     partition: GraphPartition,
     exchange: GraphExchange,
-    checkpoints: Checkpoints | None = None,
+    checkpoints: SuperstepCheckpoints | None = None,
 ) -> int:
     """Run a program to its end. Returns the number of supersteps.
 
