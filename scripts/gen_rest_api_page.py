@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from millrace.server.api_route import AccessRole
-from millrace.server.routes import ROUTES
+from millrace.server.application import ROUTES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations" / "rest-api.md"
 BEGIN, END = "<!-- routes -->\n", "<!-- end of routes -->\n"

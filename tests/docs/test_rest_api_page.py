@@ -6,7 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
-from millrace.server.routes import ROUTES
+from millrace.server.application import ROUTES
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "gen_rest_api_page.py"
 FLINKS = Path(__file__).parent / "flink_routes.txt"

@@ -14,10 +14,10 @@ from millrace.common.errors import JobExecutionError, KeyTypeError
 from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.runtime.buffer import Buffer, BufferKind
-from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.program import Edge, Exchange
+from millrace.runtime.subtask import ChannelReader
 from millrace.state.serialization.pickles import dump_code
 
 KEYS = {

@@ -17,10 +17,9 @@ from starlette.testclient import TestClient
 from millrace.server import misspelt_names
 from millrace.server.access_tokens import AccessTokens
 from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
-from millrace.server.application import create_application
+from millrace.server.application import ROUTES, create_application
 from millrace.server.job_server import JobServer
 from millrace.server.registry import LeadershipLostError
-from millrace.server.routes import ROUTES
 
 TOKENS = AccessTokens(read="r" * 20, operate="o" * 20)
 WRONG = {

@@ -39,7 +39,7 @@ from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import EpochAttempt, JobDetails, Listener, RestoredCheckpoint
 from millrace.engine.job_history import JobHistory
 from millrace.engine.job_observer import JobObserver
-from millrace.engine.job_outcome import discards_checkpoints, outcome
+from millrace.engine.job_outcome import RunEnd, discards_checkpoints, outcome
 from millrace.engine.job_requests import (
     After,
     CancelRequest,
@@ -56,7 +56,6 @@ from millrace.engine.pacing import Pacer
 from millrace.engine.request_handler import RequestHandler
 from millrace.engine.rescaling import Replan, Rescaling, files_of, parts_in
 from millrace.engine.restart import create_decider
-from millrace.engine.run_end import RunEnd
 from millrace.engine.running_epoch import is_long, observed
 from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.filesystem.crash_points import crash_point

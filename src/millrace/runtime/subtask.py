@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain as chain_of
+from typing import TYPE_CHECKING
 
 from millrace.common.errors import CheckpointError
 from millrace.common.functions.accumulators import Accumulators, merge_all
-from millrace.common.types.batch import Batch
-from millrace.runtime.buffer import MAX_WATERMARK, Buffer
+from millrace.common.types.batch import Batch, ImmutableRows, RowBatch
+from millrace.runtime.buffer import MAX_WATERMARK, Buffer, BufferKind
 from millrace.runtime.chain import OperatorChain
-from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.epoch import (
     Ack,
     AssignedStart,
@@ -42,10 +42,13 @@ from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValv
 from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.delta_payload import Loader
 from millrace.state.division import Division
-from millrace.state.serialization.payload import Chunk
+from millrace.state.serialization.payload import COLUMNS, Chunk, decode
 from millrace.state.state_delta import FileRef, StateDelta, StatePart
 from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import VALVE, TableId
+
+if TYPE_CHECKING:
+    from millrace.runtime.column_stream import ColumnStreamReader
 
 SegmentWriter = Callable[[str, Iterable[Chunk]], FileRef]
 """Function that writes the pieces of a big delta to a file of their own, under a name that no other
@@ -506,3 +509,26 @@ def _add_up(totals: Accumulators, added: Accumulators) -> None:
     merge_all(totals, added)
     for accumulator in added.values():
         accumulator.reset_local()
+
+
+class ChannelReader:
+    """Decodes buffers to batches, and remembers the schema of columns."""
+
+    def __init__(self) -> None:
+        self._columns: ColumnStreamReader | None = None
+
+    def read(self, buffer: Buffer) -> Batch:
+        """Batch of a buffer."""
+        if buffer.kind == BufferKind.RECORDS:
+            # a column has plain values, or tuples of such
+            kind = ImmutableRows if buffer.payload[:1] == COLUMNS else RowBatch
+            return kind(*decode(buffer.payload))
+        if buffer.batch is not None:
+            return buffer.batch
+        if buffer.kind == BufferKind.COLUMNS_BEGIN:
+            # jobs without columns do without pyarrow, which takes time to import
+            from millrace.runtime.column_stream import ColumnStreamReader
+
+            self._columns = ColumnStreamReader()
+        assert self._columns is not None
+        return self._columns.read(buffer.payload)

@@ -6,16 +6,22 @@ Routes answer in threads: what they read from disk and registry keeps nobody els
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from millrace.common.errors import MillraceError
 from millrace.server.access_tokens import AccessTokens
@@ -34,15 +40,83 @@ from millrace.server.misspelt_names import refuse_misspelt
 from millrace.server.openapi import openapi_document
 from millrace.server.registry import LeadershipLostError
 from millrace.server.request_body import parsed_body, uploaded_file
-from millrace.server.response_headers import ResponseHeaders
-from millrace.server.routes import ROUTES
+from millrace.server.resources import (
+    accumulators,
+    checkpoints,
+    cluster,
+    configuration,
+    exceptions,
+    flame_graphs,
+    function_states,
+    functions,
+    job_history,
+    job_plan,
+    jobs,
+    logs,
+    metrics,
+    operations,
+    previews,
+    programs,
+    prometheus,
+    queryable_state,
+    reruns,
+    rescales,
+    resource_requirements,
+    savepoints,
+    stacks,
+    taskmanagers,
+    thread_dumps,
+    timelines,
+    vertices,
+    worker_logs,
+    worker_metrics,
+)
 from millrace.server.sql_registry import registry_is_away
-from millrace.server.web_files import WebFiles
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["VERSIONS", "create_application"]
+__all__ = ["ROUTES", "VERSIONS", "create_application"]
+
+
+def _kept(routes: Iterable[ApiRoute]) -> tuple[ApiRoute, ...]:
+    """Routes whose answers to GET are cached for a moment. They show jobs, which report once a
+    second, while pages and scrapers send requests all the time."""
+    return tuple(replace(route, is_kept=route.method == "GET") for route in routes)
+
+
+ROUTES: tuple[ApiRoute, ...] = (
+    *cluster.ROUTES,
+    *_kept(jobs.ROUTES),
+    *_kept(job_plan.ROUTES),
+    *configuration.ROUTES,
+    *_kept(metrics.ROUTES),
+    *_kept(prometheus.ROUTES),
+    *_kept(functions.ROUTES),
+    *function_states.ROUTES,
+    *_kept(vertices.ROUTES),
+    *_kept(accumulators.ROUTES),
+    *_kept(checkpoints.ROUTES),
+    *_kept(exceptions.ROUTES),
+    *_kept(rescales.ROUTES),
+    *operations.ROUTES,
+    *reruns.ROUTES,
+    *resource_requirements.ROUTES,
+    *programs.ROUTES,
+    *_kept(job_history.ROUTES),
+    *_kept(timelines.ROUTES),
+    *stacks.ROUTES,
+    *flame_graphs.ROUTES,
+    *previews.ROUTES,
+    *savepoints.ROUTES,
+    *queryable_state.ROUTES,
+    *logs.ROUTES,
+    *_kept(taskmanagers.ROUTES),
+    *_kept(worker_metrics.ROUTES),
+    *worker_logs.ROUTES,
+    *thread_dumps.ROUTES,
+)
+
 
 log = logging.getLogger(__name__)
 
@@ -242,3 +316,73 @@ def failure(status: int, message: str, headers: Mapping[str, str] | None = None)
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return failure(error.status_code, error.detail, error.headers)
+
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "worker-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class ResponseHeaders:
+    """Adds headers to each response; headers that the response sets itself stay."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+WEB = Path(__file__).parent / "web"
+_NAMED_BY_CONTENT = re.compile(r"/assets/.*[-.][A-Za-z0-9_-]{8,}\.\w+")
+"""Paths of files that get a new name with every new content, so that browsers may cache them."""
+
+
+class WebFiles:
+    """Serves a directory; ``/`` is its ``index.html``."""
+
+    def __init__(self, directory: Path = WEB) -> None:
+        self._app = GZipMiddleware(StaticFiles(directory=directory, html=True), minimum_size=1_400)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        lasting = _NAMED_BY_CONTENT.fullmatch(scope.get("path", "")) is not None
+        caching = "public, max-age=31536000, immutable" if lasting else "no-cache"
+
+        async def send_with_caching(message: Any) -> None:
+            if message["type"] == "http.response.start" and message["status"] in (200, 304):
+                MutableHeaders(scope=message)["Cache-Control"] = caching
+            await send(message)
+
+        await self._app(scope, receive, send_with_caching)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
-from millrace.common.types.logical.logical_type import quoted
-from millrace.expressions.resolved import ResolvedExpression
+from millrace.common.types.logical.logical_type import RowField, RowType, quoted
+from millrace.expressions import built_in
+from millrace.expressions.call_options import FieldPosition
+from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.other_paths import late_names
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.relational.outer_references import from_inside
@@ -25,7 +27,6 @@ from millrace.table.inserts import sink_to
 from millrace.table.operation_tree_builder import OperationTreeBuilder
 from millrace.table.plan_text import explained_plan
 from millrace.table.process_calls import PartitionedTable, called_rows, table_argument
-from millrace.table.row_argument import row_argument
 from millrace.table.table_descriptor import TableDescriptor
 from millrace.table.table_frames import TableFrames
 from millrace.table.table_picture import TablePicture, ends
@@ -529,3 +530,34 @@ class OverWindowedTable:
 
 
 __getattr__ = late_names(__name__)
+
+
+def row_argument(
+    kind: RowType, columns: Sequence[ResolvedExpression], flat: bool = False
+) -> Expression:
+    """All columns as one row.
+
+    Args:
+        kind: names and types of the columns.
+        flat: whether the fields of columns that are rows stand in their places, as in a DataFrame,
+            which has no columns in its columns.
+    """
+    named = zip(kind.names, columns, strict=True)
+    parts = list(_flat(named) if flat else named)
+    fields = tuple(RowField(name, column.output_type) for name, column in parts)
+    row = RowType(fields, nullable=False)
+    made = Call(built_in.ROW, tuple(column for _, column in parts), row)
+    return Expression(nodes.Bound(this=made))
+
+
+def _flat(
+    named: Iterator[tuple[str, ResolvedExpression]],
+) -> Iterator[tuple[str, ResolvedExpression]]:
+    for name, column in named:
+        kind = column.output_type
+        if not isinstance(kind, RowType):
+            yield name, column
+            continue
+        for position, field in enumerate(kind.fields):
+            inner = field.type.with_nullable(field.type.is_nullable or kind.is_nullable)
+            yield field.name, Call(built_in.GET, (column,), inner, FieldPosition(position))

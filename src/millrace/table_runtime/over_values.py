@@ -5,7 +5,7 @@ Any frame and every function of OVER.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,15 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millrace.common.errors import JobExecutionError
 from millrace.common.types.logical.logical_type import BooleanType, RowField, RowType
 from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import AggregateCall, SortKey
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.slot_table import SlotTable
 from millrace.table_runtime.group_accumulators import GroupAccumulators
 from millrace.table_runtime.over_frames import FrameBounds, OverFrames
-from millrace.table_runtime.over_functions import NUMBERING, shifted
 from millrace.table_runtime.ranking import Numbers, ranks_of, sorted_positions
 
 __all__ = ["OverSpec", "once", "over_values"]
@@ -227,3 +228,76 @@ def _first_of_values(
 def _flags(column: pa.Array) -> npt.NDArray[np.bool_]:
     found: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
     return found
+
+
+Arguments = list[pa.Array]
+
+
+def _row_number(frames: OverFrames, _: Arguments) -> Numbers:
+    numbers: Numbers = np.arange(frames.starts.size) - frames.starts + 1
+    return numbers
+
+
+def _rank(frames: OverFrames, _: Arguments) -> Numbers:
+    return frames.peers[0] - frames.starts + 1
+
+
+def _dense_rank(frames: OverFrames, _: Arguments) -> Numbers:
+    places = np.arange(frames.starts.size)
+    groups: Numbers = np.cumsum(frames.peers[0] == places)
+    return groups - groups.take(frames.starts) + 1
+
+
+def _percent_rank(frames: OverFrames, _: Arguments) -> Numbers:
+    others = frames.ends - frames.starts - 1
+    found: Numbers = (frames.peers[0] - frames.starts) / np.maximum(others, 1)
+    return found
+
+
+def _cume_dist(frames: OverFrames, _: Arguments) -> Numbers:
+    return (frames.peers[1] - frames.starts + 1) / (frames.ends - frames.starts)
+
+
+def _ntile(frames: OverFrames, arguments: Arguments) -> Numbers:
+    """Buckets whose sizes differ by at most one. The larger ones come first."""
+    buckets = arguments[0].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    if (buckets <= 0).any():
+        raise JobExecutionError("NTILE takes a number of buckets above 0")
+    places = np.arange(frames.starts.size) - frames.starts
+    small, larger = np.divmod(frames.ends - frames.starts, buckets)
+    in_larger = larger * (small + 1)
+    found: Numbers = np.where(
+        places < in_larger,
+        places // (small + 1),
+        larger + (places - in_larger) // np.maximum(small, 1),
+    )
+    return found + 1
+
+
+NUMBERING: dict[FunctionDefinition, Callable[[OverFrames, Arguments], Numbers]] = {
+    built_in.ROW_NUMBER: _row_number,
+    built_in.RANK: _rank,
+    built_in.DENSE_RANK: _dense_rank,
+    built_in.PERCENT_RANK: _percent_rank,
+    built_in.CUME_DIST: _cume_dist,
+    built_in.NTILE: _ntile,
+}
+"""Functions that number the rows of a partition."""
+
+
+def shifted(frames: OverFrames, arguments: Arguments, behind: bool) -> pa.Array:
+    """LAG, or LEAD with ``behind``: the value a number of rows away, or the default.
+
+    Args:
+        arguments: the value, the number of rows (1 if omitted), and the default (null if omitted).
+    """
+    values = arguments[0]
+    by: Numbers = np.ones(len(values), np.int64)
+    if len(arguments) > 1:
+        by = arguments[1].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    places = np.arange(len(values)) + (by if behind else -by)
+    outside = (places < frames.starts) | (places >= frames.ends)
+    found = values.take(pa.array(places, mask=outside))
+    if len(arguments) < 3 or not outside.any():
+        return found
+    return pa.compute.if_else(pa.array(outside), arguments[2].cast(values.type), found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.connectors.postgres_cdc.database_snapshot import DatabaseSnapshot
+from millrace.connectors.postgres_cdc.snapshot_filter import DatabaseSnapshot
 
 CYCLE = 1 << 32
 

@@ -26,7 +26,7 @@ from millrace.formats.registry import (
     ConfluentRegistryProtobufSerializationSchema,
     SchemaRegistryError,
 )
-from millrace.formats.registry.message_index import content_of, index_bytes, indexes_of
+from millrace.formats.registry.registry_protobuf import content_of, index_bytes, indexes_of
 
 INT64, MESSAGE = 3, 11
 

@@ -25,8 +25,7 @@ from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.rules.optimizer import optimized
 from millrace.planner.rules.subplan_reuse import with_reused_subplans
 from millrace.planner.serde import plan_json
-from millrace.planner.serde.plan_json import plan_of, written_plan
-from millrace.planner.serde.value_json import value_of, written_value
+from millrace.planner.serde.plan_json import plan_of, value_of, written_plan, written_value
 
 VALUES = (
     st.none() | st.booleans() | st.integers() | st.text() | st.binary() | st.floats(allow_nan=False)

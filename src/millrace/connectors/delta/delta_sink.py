@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import (
@@ -20,18 +20,20 @@ from millrace.common.types.batch import BatchForm
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical.logical_type import RowType
 from millrace.connectors.committed_runs import CommittedRun, by_run, require_files
-from millrace.connectors.delta.merge import merge_rows
 from millrace.connectors.delta.table import (
     DeltaOptions,
     require_no_conditions,
     require_plain_columns,
 )
-from millrace.connectors.last_rows import require_columns
+from millrace.connectors.last_rows import DELETES, KIND, last_rows, require_columns
 from millrace.connectors.staged_file import delete_staged
 from millrace.connectors.table_writer import TableWriter
 from millrace.filesystem.crash_points import crash_point
 from millrace.filesystem.registry import file_system_of, resolved
 from millrace.formats.arrow_types import arrow_schema
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
 
 __all__ = ["DeltaSink"]
 
@@ -170,3 +172,20 @@ def _properties(run: CommittedRun) -> Any:
     from deltalake.transaction import CommitProperties, Transaction
 
     return CommitProperties(app_transactions=[Transaction(run.application_id, run.number)])
+
+
+def merge_rows(
+    table: DeltaTable, keys: Sequence[str], files: Sequence[Any], properties: Any
+) -> None:
+    """Merge the rows of staged files, using the last row of each key, in one version of the
+    table."""
+    rows = last_rows(files, keys)
+    names = [name for name in rows.schema.names if name != KIND]
+    values = {f"`{name}`": f"s.`{name}`" for name in names}
+    deleted = " OR ".join(f"s.`{KIND}` = {number}" for number in DELETES)
+    same = " AND ".join(f"t.`{key}` = s.`{key}`" for key in keys)
+    merging = table.merge(
+        rows, same, source_alias="s", target_alias="t", commit_properties=properties
+    )
+    merging = merging.when_matched_delete(deleted).when_matched_update(values)
+    merging.when_not_matched_insert(values, f"NOT ({deleted})").execute()

@@ -23,10 +23,10 @@ from millrace.filesystem.file_system import (
     require_written,
 )
 from millrace.filesystem.hdfs.hdfs_pending_file import HdfsPendingFile
-from millrace.filesystem.hdfs.hdfs_reader import HdfsReader
 from millrace.filesystem.hdfs.name_service import NameService, normal
 from millrace.filesystem.hdfs.replacement import LOCK_SUFFIX, remove_abandoned, replace_if
 from millrace.filesystem.local_pending_file import is_temporary, named_for
+from millrace.filesystem.positioned_reader import PositionedReader
 
 __all__ = ["HdfsFileSystem"]
 
@@ -237,3 +237,33 @@ def _is_lock(entry: Any) -> bool:
 def _version(data: bytes) -> Version:
     """Version of a small file: two files with the same content have the same version."""
     return hashlib.sha256(data).hexdigest()
+
+
+class HdfsReader(PositionedReader):
+    """A file, opened with the list of its blocks.
+
+    Raises:
+        FileNotFoundError: (when made) there is no such file.
+    """
+
+    def __init__(self, names: NameService, path: str) -> None:
+        self._reader = names.reader(path)
+        super().__init__(len(self._reader))
+        self._names, self._path = names, path
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self.block(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def readall(self) -> bytes:
+        return self.block(max(0, self._size - self._position))
+
+    def block(self, length: int) -> bytes:
+        """The next bytes; fewer only at the end of the file."""
+        length = min(length, self._size - self._position)
+        if length <= 0:
+            return b""
+        data = self._names.read_range(self._path, self._reader, self._position, length)
+        self._position += len(data)
+        return data

@@ -12,9 +12,10 @@ from millrace.common.types.batch import Batch
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.type_information import TypeInformation
+from millrace.formats.avro.container import varint
+from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.protobuf.message_type import MessageType
 from millrace.formats.protobuf.protobuf_row import MessageEncoder, ProtobufRowDeserializationSchema
-from millrace.formats.registry.message_index import content_of, index_bytes, indexes_of
 from millrace.formats.registry.registry_avro import required_subject
 from millrace.formats.registry.registry_client import (
     RegisteredSchema,
@@ -22,11 +23,14 @@ from millrace.formats.registry.registry_client import (
     SchemaRegistryClient,
 )
 from millrace.formats.registry.registry_config import RegistryConfig
-from millrace.formats.registry.wire_format import prefix, schema_ids_of
+from millrace.formats.registry.wire_format import PREFIX_BYTES, prefix, schema_ids_of
 
 __all__ = [
     "ConfluentRegistryProtobufDeserializationSchema",
     "ConfluentRegistryProtobufSerializationSchema",
+    "content_of",
+    "index_bytes",
+    "indexes_of",
 ]
 
 Properties = Mapping[str, str]
@@ -173,3 +177,57 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         given = (self._subject, self._message_type, self._config, self._auto_register)
         return ConfluentRegistryProtobufSerializationSchema, given
+
+
+_MAX_INDEXES = 100
+
+
+def indexes_of(descriptor: Any) -> list[int]:
+    """Position of a type in its file: the index of its outermost type, then of each nested type."""
+    from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
+
+    # descriptors list types by name; only their messages have the order of the file
+    outer = descriptor.containing_type
+    if outer is None:
+        file = FileDescriptorProto()
+        descriptor.file.CopyToProto(file)
+        return [[kind.name for kind in file.message_type].index(descriptor.name)]
+    around = DescriptorProto()
+    outer.CopyToProto(around)
+    names = [kind.name for kind in around.nested_type]
+    return [*indexes_of(outer), names.index(descriptor.name)]
+
+
+def index_bytes(indexes: Sequence[int]) -> bytes:
+    """Encoded indexes, as in a message.
+
+    >>> index_bytes([0]), index_bytes([1, 0])
+    (b'\\x00', b'\\x04\\x02\\x00')
+    """
+    if list(indexes) == [0]:
+        return b"\0"
+    return varint(len(indexes)) + b"".join(map(varint, indexes))
+
+
+def content_of(message: bytes) -> bytes:
+    """Content of a message, after its frame and message indexes.
+
+    Raises:
+        MalformedRecordError: the indexes are cut off, or invalid.
+    """
+    count, at = _number(message, PREFIX_BYTES)
+    if not 0 <= count <= _MAX_INDEXES:
+        raise MalformedRecordError(f"a message of {count} message indexes", bytes(message))
+    for _ in range(count):
+        _, at = _number(message, at)
+    return message[at:]
+
+
+def _number(message: bytes, at: int) -> tuple[int, int]:
+    """A zigzag-encoded number, and the position after it."""
+    found = 0
+    for place, byte in enumerate(message[at : at + 5]):
+        found |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            return (found >> 1) ^ -(found & 1), at + place + 1
+    raise MalformedRecordError("the message's indexes are cut", bytes(message))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from millrace.common.similar_names import did_you_mean
 from millrace.common.types.logical.logical_type import BooleanType, RowField, RowType
+from millrace.expressions.function_definition import FunctionKind
 from millrace.expressions.resolved import (
+    AggregateCall,
     FieldReference,
     ResolvedExpression,
     SortKey,
@@ -17,6 +20,7 @@ from millrace.expressions.resolved import (
 )
 from millrace.planner.binder.aggregate_calls import Clause, bind_order, bind_specification
 from millrace.planner.binder.aggregation import Aggregation, UngroupedError
+from millrace.planner.binder.calls import function_kind
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.expression import ExpressionBinder
 from millrace.planner.binder.from_clause import FromBinder
@@ -28,17 +32,17 @@ from millrace.planner.binder.grouping import (
 )
 from millrace.planner.binder.hints import query_hints, require_tables
 from millrace.planner.binder.names import unique_names
-from millrace.planner.binder.over_clause import over_aggregate
 from millrace.planner.binder.placeholders import (
     AggregatePlaceholder,
     GroupingPlaceholder,
     OrderItem,
+    OverPlaceholder,
     has,
 )
-from millrace.planner.binder.qualify_clause import QualifyNames
 from millrace.planner.binder.scope import Scope
 from millrace.planner.binder.state_ttl import StateTtlHint, state_ttl_hint
 from millrace.planner.relational.rel_node import Aggregate, Filter, Project, RelNode, Sort, Values
+from millrace.planner.relational.stream_rel_nodes import OverAggregate, OverGroup
 from millrace.sql.dialect import nodes
 from millrace.sql.dialect.nodes import names_of
 
@@ -381,3 +385,134 @@ def _check_windows(clause: Clause, windows: dict[str, nodes.WindowSpecification]
     for name, window in windows.items():
         bind_specification(clause, window, before)
         before[name] = window
+
+
+_Position = Callable[[ResolvedExpression], int]
+Frame = tuple[tuple[ResolvedExpression, ...], tuple[object, ...], bool, int | None, int | None]
+
+
+def over_aggregate(
+    rows: RelNode, expressions: Sequence[ResolvedExpression]
+) -> tuple[RelNode, tuple[ResolvedExpression, ...]]:
+    """The rows with a column per windowed aggregate, and the expressions that read those
+    columns."""
+    frames: dict[Frame, list[OverPlaceholder]] = {}
+    for expression in expressions:
+        for each in _placeholders(expression):
+            calls = frames.setdefault(_frame(each), [])
+            if each not in calls:
+                calls.append(each)
+    if not frames:
+        return rows, tuple(expressions)
+    fields: list[ResolvedExpression] = [rows.field(i) for i in range(len(rows.row_type))]
+    names: list[str | None] = list(rows.row_type.names)
+
+    def position(expression: ResolvedExpression) -> int:
+        if isinstance(expression, FieldReference):
+            return expression.index
+        if expression not in fields:
+            fields.append(expression)
+            names.append(f"$f{len(names)}")
+        return fields.index(expression)
+
+    groups = [
+        OverGroup(
+            tuple(position(key) for key in calls[0].partition),
+            tuple(
+                SortKey(position(item.expression), item.ascending, item.nulls_first, item.place)
+                for item in calls[0].order
+            ),
+            calls[0].rows,
+            calls[0].preceding,
+            calls[0].following,
+            tuple(_call(each, position, f"w{i}$o{k}") for k, each in enumerate(calls)),
+        )
+        for i, calls in enumerate(frames.values())
+    ]
+    base = rows
+    if len(fields) > len(rows.row_type):
+        base = Project(rows, tuple(fields), unique_names(names))
+    over = OverAggregate(base, tuple(groups), place=groups[0].calls[0].place)
+    ordered = [each for calls in frames.values() for each in calls]
+    first = len(base.row_type)
+
+    def replaced(expression: ResolvedExpression) -> ResolvedExpression:
+        if isinstance(expression, OverPlaceholder):
+            return over.field(first + ordered.index(expression))
+        children = expression.children()
+        return expression.with_children(tuple(map(replaced, children))) if children else expression
+
+    return over, tuple(map(replaced, expressions))
+
+
+def _placeholders(expression: ResolvedExpression) -> list[OverPlaceholder]:
+    if isinstance(expression, OverPlaceholder):
+        return [expression]
+    return [each for child in expression.children() for each in _placeholders(child)]
+
+
+def _frame(each: OverPlaceholder) -> Frame:
+    return each.partition, each.order, each.rows, each.preceding, each.following
+
+
+def _call(each: OverPlaceholder, position: _Position, name: str) -> AggregateCall:
+    return AggregateCall(
+        each.function,
+        tuple(position(argument) for argument in each.arguments),
+        each.type,
+        each.distinct,
+        None if each.filter is None else position(each.filter),
+        options=each.options,
+        name=name,
+        place=each.place,
+    )
+
+
+class QualifyNames:
+    """Finds the column of SELECT that a name in QUALIFY refers to.
+
+    Inside an aggregate, and inside OVER where the column is made by OVER itself, a name is that of
+    a column of FROM.
+
+    Args:
+        items: names and expressions of SELECT.
+    """
+
+    def __init__(
+        self, context: BindingContext, items: Sequence[tuple[str | None, ResolvedExpression]]
+    ) -> None:
+        self._context = context
+        self._count = Counter(name for name, _ in items)
+        self._columns = dict(items)
+
+    def find(self, node: exp.Expr) -> ResolvedExpression | None:
+        """The column that a node names; None if the node does not name a column of SELECT.
+
+        Raises:
+            SqlValidationError: several columns have the name.
+        """
+        names = names_of(node)
+        if names is None or len(names) != 1 or names[0] not in self._columns:
+            return None
+        column = self._columns[names[0]]
+        for call in _calls_around(node):
+            if call.args.get("over") is not None:
+                if has(column, OverPlaceholder):
+                    return None
+            elif function_kind(self._context, call) is FunctionKind.AGGREGATE:
+                return None
+        if self._count[names[0]] > 1:
+            raise self._context.refusal(
+                node, f"the column {names[0]!r} is ambiguous: SELECT has several of that name"
+            )
+        return column
+
+
+def _calls_around(node: exp.Expr) -> list[nodes.FunctionCall]:
+    found: list[nodes.FunctionCall] = []
+    parent = node.parent
+    while parent is not None and not isinstance(parent, exp.Qualify):
+        if isinstance(parent, nodes.FunctionCall):
+            found.append(parent)
+        parent = parent.parent
+    return found

@@ -8,24 +8,25 @@ from __future__ import annotations
 from functools import partial
 
 from millrace.expressions import built_in
-from millrace.expressions.resolved import Call, OuterReference
+from millrace.expressions.resolved import Call, OuterReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.correlate import correlate
-from millrace.planner.execution.join_spec import join_spec, state_signature
 from millrace.planner.execution.lookup_join import lookup_join
-from millrace.planner.execution.state_signature import clock_identity
+from millrace.planner.execution.state_signature import StateSignature, clock_identity
 from millrace.planner.execution.temporal_function_join import temporal_function_join
 from millrace.planner.execution.temporal_join import temporal_join
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.execution.window_clock import clock_of
 from millrace.planner.inference.interval_bounds import IntervalBounds
 from millrace.planner.inference.time_attributes import interval_of, time_attributes
+from millrace.planner.relational.join_conditions import join_condition
 from millrace.planner.relational.rel_node import Join, JoinKind
 from millrace.planner.relational.snapshots import snapshot_side
 from millrace.planner.relational.stream_rel_nodes import TimeAttribute
 from millrace.planner.relational.windows import WindowJoinColumns, window_join_columns
 from millrace.planner.rules.table_functions import function_rows
+from millrace.table_runtime.join_pairs import JoinSpec
 from millrace.table_runtime.streaming_join import StreamingJoinOperator, StreamingJoinSpec
 from millrace.table_runtime.time_interval_join import TimeIntervalJoinOperator, TimeIntervalJoinSpec
 from millrace.table_runtime.window_join import WindowJoinOperator, WindowJoinSpec
@@ -155,4 +156,41 @@ def _interval_join(node: Join, bounds: IntervalBounds, translator: Translator) -
             f"leftTimeIndex={bounds.left}, rightTimeIndex={bounds.right}], "
             f"where=[{node.condition}])"
         ),
+    )
+
+
+def join_spec(node: Join, without: tuple[ResolvedExpression, ...] = ()) -> JoinSpec:
+    """The spec shared by all join operators; ``without`` are conditions that the operator gets
+    in another way."""
+    condition, kind = join_condition(node), node.kind
+    return JoinSpec(
+        (node.left.row_type, node.right.row_type),
+        (condition.left, condition.right),
+        condition.without(without).condition,
+        (kind in (JoinKind.LEFT, JoinKind.FULL), kind in (JoinKind.RIGHT, JoinKind.FULL)),
+        pairs=kind not in (JoinKind.SEMI, JoinKind.ANTI),
+        matched=kind is JoinKind.SEMI,
+        output_type=node.row_type,
+    )
+
+
+def state_signature(
+    node: Join, join: JoinSpec, translator: Translator, **parts: object
+) -> StateSignature:
+    """Signature of the state: rows of both sides by key, with their matches on the other side.
+
+    Args:
+        parts: parts of the query, besides the condition, that decide which rows are kept and how
+            long.
+    """
+    left, right = (translator.provenance(translator.input(each)) for each in node.inputs)
+    pairs = left.beside(right)
+    return StateSignature.of(
+        left,
+        right,
+        kind=node.kind,
+        kept=(left.columns, right.columns),
+        keys=(left.at(join.keys[0]), right.at(join.keys[1])),
+        condition=pairs.expression(join.condition),
+        **parts,
     )

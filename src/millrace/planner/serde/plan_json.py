@@ -7,8 +7,12 @@ file is run.
 
 from __future__ import annotations
 
+import base64
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
 from types import ModuleType
 from typing import Any, Protocol
@@ -16,6 +20,7 @@ from typing import Any, Protocol
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.row import RowKind
 from millrace.expressions import built_in, pattern_expressions, resolved
 from millrace.expressions.call_options import (
@@ -47,9 +52,8 @@ from millrace.planner.relational import (
     stream_rel_nodes,
 )
 from millrace.planner.relational.rel_node import RelNode, TableFunctionKind, TableFunctionScan
-from millrace.planner.serde.value_json import KIND, reads_back, value_of, written_value
 
-__all__ = ["CatalogObjects", "plan_of", "written_plan"]
+__all__ = ["CatalogObjects", "plan_of", "value_of", "written_plan", "written_value"]
 
 
 class CatalogObjects(Protocol):
@@ -314,3 +318,55 @@ class _Reader:
         if kind in self._of_kind:
             return self._of_kind[kind](written["value"])
         return self._object(written) if kind in _CLASSES else value_of(written)
+
+
+KIND = "@"
+"""The key of an object that says what it stands for; its value is under ``value``."""
+
+_MICROSECOND = timedelta(microseconds=1)
+
+
+_KINDS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "type": (LogicalType, str, parse_type),
+    "decimal": (Decimal, str, Decimal),
+    "bytes": (bytes, lambda raw: base64.b64encode(raw).decode(), base64.b64decode),
+    "datetime": (datetime, datetime.isoformat, datetime.fromisoformat),
+    "date": (date, date.isoformat, date.fromisoformat),
+    "time": (time, time.isoformat, time.fromisoformat),
+    "duration": (
+        timedelta,
+        lambda span: span // _MICROSECOND,
+        lambda count: timedelta(microseconds=count),
+    ),
+}
+"""Class, writer and reader of values in JSON, by name. A datetime is a date, too."""
+
+
+def reads_back(kind: LogicalType) -> bool:
+    """Whether a type's text describes it completely; an interval's text omits unused digits."""
+    return parse_type(str(kind)) == kind
+
+
+def written_value(value: Any) -> Any:
+    """A constant as JSON.
+
+    Raises:
+        JobDefinitionError: the value's class is not supported.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {KIND: "float", "value": repr(value)}
+    for kind, (of, write, _) in _KINDS.items():
+        if isinstance(value, of):
+            return {KIND: kind, "value": write(value)}
+    raise JobDefinitionError(f"a plan in a file cannot have a {type(value).__name__}: {value!r}")
+
+
+def value_of(written: Any) -> Any:
+    """The constant of JSON written by `written_value`."""
+    if not isinstance(written, dict):
+        return written
+    if written[KIND] == "float":
+        return float(written["value"])
+    return _KINDS[written[KIND]][2](written["value"])

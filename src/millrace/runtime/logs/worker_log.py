@@ -19,7 +19,6 @@ from millrace.runtime.logs.printed_lines import (
     log_printed,
 )
 from millrace.runtime.logs.shipped_log import ShippedLog
-from millrace.runtime.logs.standard_error import StandardErrorHandler
 
 __all__ = ["finish_prints", "set_up_worker_log", "take_shipped"]
 
@@ -126,3 +125,12 @@ def take_shipped() -> list[LogLine]:
 def _original(name: str) -> TextIO:
     stream = getattr(sys, name)
     return cast(TextIO, stream.stream if isinstance(stream, PrintedLines) else stream)
+
+
+class StandardErrorHandler(logging.StreamHandler[TextIO]):
+    """Writes records to standard error, which may be broken, full or closed."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Report an error, except one of the stream itself: then there is no place for a report."""
+        if not isinstance(sys.exception(), OSError) and not self.stream.closed:
+            super().handleError(record)

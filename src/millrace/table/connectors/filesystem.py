@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import posixpath
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
+from urllib.parse import unquote
 
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.errors import JobDefinitionError
@@ -11,10 +13,11 @@ from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowField, RowType
 from millrace.common.types.row import INSERT_ONLY, RowKind
-from millrace.connectors.bucket_assigner import BucketAssigner
+from millrace.connectors.bucket_assigner import BucketAssigner, PartitionBucketAssigner
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
 from millrace.connectors.path_partitions import PathPartitions
 from millrace.expressions.evaluation import compiled
+from millrace.filesystem.registry import file_system_of, resolved
 from millrace.formats.file_format import FileFormat
 from millrace.formats.message_lines import MessageLinesFormat
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
@@ -27,10 +30,6 @@ from millrace.planner.execution.table_factory import (
 from millrace.table.catalog.errors import CatalogError, name_hint
 from millrace.table.connectors import file_options as keys
 from millrace.table.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
-from millrace.table.connectors.replaced_files import (
-    partitions_of_files,
-    replaced_files,
-)
 from millrace.table.formats.bulk_formats import BULK_FORMATS
 from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, format_options
 from millrace.table.formats.row_type_info import row_type_info
@@ -191,3 +190,53 @@ def _partitions(table: ResolvedTable) -> PathPartitions:
     by_name = {each.name: each for each in table.columns}
     fields = tuple(RowField(name, by_name[name].type) for name in table.partition_keys)
     return PathPartitions(row_type_info(RowType(fields), "the name of a directory"))
+
+
+def replaced_files(
+    path: str, table: ResolvedTable, partition: tuple[tuple[str, str], ...]
+) -> Callable[[], None]:
+    """Action for the end of an INSERT OVERWRITE: deletes the old files of each partition that has
+    got new files.
+
+    A table without partitions is always replaced, and so is a partition whose columns are all
+    given: without new files it becomes empty.
+    """
+    base = resolved(path)
+    before = _files(base)
+
+    def delete() -> None:
+        directories = set(map(posixpath.dirname, _files(base) - before))
+        if len(partition) == len(table.partition_keys):
+            directories.add(_directory(base, table, dict(partition)))
+        replaced = [each for each in before if posixpath.dirname(each) in directories]
+        file_system_of(base).delete_all(replaced)
+
+    return delete
+
+
+def partitions_of_files(path: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The distinct values of partition columns in the paths of files."""
+    base = resolved(path)
+    found = set()
+    for file in _files(base):
+        parts = file[len(base) :].split("/")[:-1]
+        values = dict(part.split("=", 1) for part in parts if "=" in part)
+        if all(name in values for name in columns):
+            found.add(tuple(unquote(values[name]) for name in columns))
+    return sorted(found)
+
+
+def _directory(base: str, table: ResolvedTable, partition: dict[str, str]) -> str:
+    if not partition:
+        return base
+    assigner = PartitionBucketAssigner(table.partition_keys)
+    return f"{base}/{assigner.directory(partition)}"
+
+
+def _files(base: str) -> set[str]:
+    found = (each.location for each in file_system_of(base).list(base, recursive=True))
+    return {each for each in found if not _hidden(each[len(base) :])}
+
+
+def _hidden(relative: str) -> bool:
+    return any(part.startswith(".") for part in relative.split("/"))
