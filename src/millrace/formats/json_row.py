@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,12 +24,18 @@ from millrace.formats.json_columns import JsonColumns
 from millrace.formats.json_reading import READING_ERRORS, field_reader, nullable, row_reader
 from millrace.formats.json_schema import type_of_json_schema
 from millrace.formats.json_tokens import parse_json
+from millrace.formats.json_writing import (
+    Write,
+    array_writer,
+    nullable_writer,
+    object_text,
+    quoted,
+    row_writer,
+)
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
-
-Write = Callable[[Any], str]
 
 
 class JsonRowSerializationSchema(SerializationSchema[Row]):
@@ -48,7 +53,7 @@ class JsonRowSerializationSchema(SerializationSchema[Row]):
 
     def __init__(self, type_info: RowTypeInfo) -> None:
         self._type_info = type_info
-        self._write = _writer(type_info)
+        self._write = nullable_writer(_writer(type_info))
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
@@ -292,45 +297,24 @@ def _row_type(type_info: TypeInformation[Any] | None, method: str) -> RowTypeInf
 
 
 def _writer(type_info: TypeInformation[Any]) -> Write:
-    write = _writer_of_values(type_info)
-    return lambda value: "null" if value is None else write(value)
-
-
-def _writer_of_values(type_info: TypeInformation[Any]) -> Write:
+    """Writer of values of a type; the values are not None."""
     if isinstance(type_info, RowTypeInfo):
-        return _row_writer(type_info)
+        return row_writer(
+            type_info.get_field_names(), [_writer(kind) for kind in type_info.types], False
+        )
     if isinstance(type_info, TupleTypeInfo):
-        writers = [_writer(kind) for kind in type_info.types]
-        return lambda value: _array(w(item) for w, item in zip(writers, value, strict=True))
+        writers = [nullable_writer(_writer(kind)) for kind in type_info.types]
+        return lambda value: (
+            f"[{','.join([w(item) for w, item in zip(writers, value, strict=True)])}]"
+        )
     if isinstance(type_info, MapTypeInfo):
-        key, item = scalar_text(type_info.key_type).write, _writer(type_info.value_type)
+        key = scalar_text(type_info.key_type).write
+        item = nullable_writer(_writer(type_info.value_type))
         # Arrow gives maps as pairs, and rows within columns as dicts
-        return lambda value: _object((key(k), item(v)) for k, v in dict(value).items())
+        return lambda value: object_text([(key(k), item(v)) for k, v in dict(value).items()])
     if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
-        element = _writer(type_info.element_type)
-        return lambda value: _array(map(element, value))
+        return array_writer(_writer(type_info.element_type))
     scalar = scalar_text(type_info)
     if scalar.is_number:
         return scalar.write
-    return lambda value: json.dumps(scalar.write(value), ensure_ascii=False)
-
-
-def _row_writer(type_info: RowTypeInfo) -> Write:
-    names = type_info.get_field_names()
-    writers = [_writer(kind) for kind in type_info.types]
-
-    def write(row: Any) -> str:
-        values = map(row.get, names) if isinstance(row, dict) else row
-        texts = [w(item) for w, item in zip(writers, values, strict=True)]
-        return _object(zip(names, texts, strict=True))
-
-    return write
-
-
-def _array(texts: Any) -> str:
-    return f"[{','.join(texts)}]"
-
-
-def _object(pairs: Any) -> str:
-    members = [f"{json.dumps(name, ensure_ascii=False)}:{text}" for name, text in pairs]
-    return f"{{{','.join(members)}}}"
+    return lambda value: quoted(scalar.write(value))

@@ -4,7 +4,6 @@ format"."""
 from __future__ import annotations
 
 import base64
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,10 +18,17 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.row import Row
 from millrace.expressions.casting.text_of import double_text, float_text
+from millrace.formats.json_writing import (
+    Write,
+    array_writer,
+    nullable_writer,
+    object_text,
+    quoted,
+    row_writer,
+)
 
 __all__ = ["JsonStyle", "TableJsonSerializationSchema"]
 
-Write = Callable[[Any], str]
 _WHOLE = (logical.TinyIntType, logical.SmallIntType, logical.IntType, logical.BigIntType)
 _TEXT = (logical.CharType, logical.VarCharType)
 _BYTES = (logical.BinaryType, logical.VarBinaryType)
@@ -97,30 +103,16 @@ class _Writers:
         self._style = style
 
     def of_row(self, kind: RowType) -> Write:
-        names = kind.names
-        keys = [f"{_quoted(name)}:" for name in names]
-        writers = [self._of(field.type, field.name) for field in kind.fields]
-        leaves_out = self._style.leaves_nulls_out
-
-        def write(row: Any) -> str:
-            values = map(row.get, names) if isinstance(row, dict) else row
-            members = [
-                key + ("null" if value is None else each(value))
-                for key, each, value in zip(keys, writers, values, strict=True)
-                if value is not None or not leaves_out
-            ]
-            return f"{{{','.join(members)}}}"
-
-        return write
+        fields = [self._of(field.type, field.name) for field in kind.fields]
+        return row_writer(kind.names, fields, self._style.leaves_nulls_out)
 
     def _of(self, kind: LogicalType, column: str) -> Write:
         if isinstance(kind, RowType):
             return self.of_row(kind)
         if type(kind) is logical.ArrayType:
-            item = _nullable(self._of(kind.element_type, column))
-            return lambda values: f"[{','.join(map(item, values))}]"
+            return array_writer(self._of(kind.element_type, column))
         if type(kind) is logical.MapType and isinstance(kind.key_type, _TEXT):
-            return self._of_map(_nullable(self._of(kind.value_type, column)))
+            return self._of_map(nullable_writer(self._of(kind.value_type, column)))
         found = self._of_scalar(kind)
         if found is None:
             raise JobDefinitionError(
@@ -133,12 +125,13 @@ class _Writers:
         def write(entries: Any) -> str:
             # Arrow gives maps as pairs
             pairs = dict(entries).items()
-            members = [
-                f"{_quoted(self._null_key() if key is None else key)}:{item(value)}"
-                for key, value in pairs
-                if key is not None or self._style.null_keys != "DROP"
-            ]
-            return f"{{{','.join(members)}}}"
+            return object_text(
+                [
+                    (self._null_key() if key is None else key, item(value))
+                    for key, value in pairs
+                    if key is not None or self._style.null_keys != "DROP"
+                ]
+            )
 
         return write
 
@@ -175,14 +168,6 @@ class _Writers:
         return f'{self._timestamp(at)[:-1]}Z"'
 
 
-def _nullable(write: Write) -> Write:
-    return lambda value: "null" if value is None else write(value)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 def _shortened(text: str) -> str:
     """Text of a time without trailing zeros in its fraction.
 
@@ -197,11 +182,11 @@ def _time(value: time) -> str:
 
 
 def _number(text: Callable[[float], str]) -> Write:
-    return lambda value: text(value) if math.isfinite(value) else _quoted(text(value))
+    return lambda value: text(value) if math.isfinite(value) else quoted(text(value))
 
 
 _PLAIN: tuple[tuple[Any, Write], ...] = (
-    (_TEXT, _quoted),
+    (_TEXT, quoted),
     (logical.BooleanType, lambda value: "true" if value else "false"),
     (logical.FloatType, _number(float_text)),
     (logical.DoubleType, _number(double_text)),
