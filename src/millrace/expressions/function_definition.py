@@ -23,6 +23,7 @@ __all__ = [
     "FunctionKind",
     "FunctionResolutionError",
     "Signature",
+    "documented",
 ]
 
 Signature = tuple[str, ...]
@@ -154,6 +155,29 @@ class FunctionDefinition:
             return
         for signature in self.signatures:
             yield f"{self.name}({', '.join(map(_parameter_text, signature))})"
+
+
+def documented(
+    category: str,
+    name: str,
+    signatures: tuple[Signature, ...],
+    result: ResultStrategy,
+    kernel: Callable[..., Any],
+    text: str,
+    *examples: tuple[str, str],
+    may_fail: bool = False,
+) -> FunctionDefinition:
+    """Definition of a scalar function with its text and examples for the documentation."""
+    return FunctionDefinition(
+        name,
+        signatures,
+        result,
+        kernel,
+        category=category,
+        text=text,
+        examples=examples,
+        may_fail=may_fail,
+    )
 
 
 def _parameter_text(parameter: str) -> str:

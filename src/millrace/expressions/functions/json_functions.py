@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -28,8 +29,8 @@ from millrace.expressions.columns import CallSite, Datum, per_value
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
     FunctionDefinition,
-    ResultStrategy,
     Signature,
+    documented,
 )
 from millrace.expressions.functions.json_paths import is_strict, walk
 from millrace.expressions.functions.json_results import exists_type, query_type, value_type
@@ -328,25 +329,7 @@ _HEXADECIMAL = re.compile("[0-9a-fA-F]{4}")
 _ESCAPED = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
 
 
-def _function(
-    name: str,
-    signatures: tuple[Signature, ...],
-    result: ResultStrategy,
-    kernel: Any,
-    text: str,
-    *examples: tuple[str, str],
-    may_fail: bool = False,
-) -> FunctionDefinition:
-    return FunctionDefinition(
-        name,
-        signatures,
-        result,
-        kernel,
-        category=CATEGORY,
-        text=text,
-        examples=examples,
-        may_fail=may_fail,
-    )
+_function = partial(documented, CATEGORY)
 
 
 _PATH: tuple[Signature, ...] = ((TEXT, TEXT),)

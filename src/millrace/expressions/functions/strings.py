@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import pyarrow as pa
@@ -18,8 +18,8 @@ from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
     CallContext,
     FunctionDefinition,
-    ResultStrategy,
     Signature,
+    documented,
 )
 from millrace.expressions.functions.utf16 import in_code_units
 from millrace.expressions.parameters import CHARACTERS, NUMBERS
@@ -241,25 +241,7 @@ def _is_number(text: str) -> bool:
     return digits.isdecimal() and -(2**63) <= int(text) < 2**63
 
 
-def string_function(
-    name: str,
-    signatures: tuple[Signature, ...],
-    result: ResultStrategy,
-    kernel: Kernel,
-    text: str,
-    *examples: tuple[str, str],
-    may_fail: bool = False,
-) -> FunctionDefinition:
-    return FunctionDefinition(
-        name,
-        signatures,
-        result,
-        kernel,
-        category=CATEGORY,
-        text=text,
-        examples=examples,
-        may_fail=may_fail,
-    )
+string_function = partial(documented, CATEGORY)
 
 
 _STRING = always("STRING")

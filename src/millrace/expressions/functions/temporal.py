@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +19,7 @@ from millrace.expressions.function_definition import (
     FunctionDefinition,
     FunctionResolutionError,
     Signature,
+    documented,
 )
 from millrace.expressions.functions.date_texts import (
     convert_tz,
@@ -283,25 +283,7 @@ def _now(site: CallSite, frame: Frame, *precision: Datum) -> Datum:
     return local.cast(site.arrow, safe=False)
 
 
-def _temporal(
-    name: str,
-    signatures: tuple[Signature, ...],
-    result: Any,
-    kernel: Any,
-    text: str,
-    *examples: tuple[str, str],
-    may_fail: bool = False,
-) -> FunctionDefinition:
-    return FunctionDefinition(
-        name,
-        signatures,
-        result,
-        kernel,
-        category=CATEGORY,
-        text=text,
-        examples=examples,
-        may_fail=may_fail,
-    )
+_temporal = partial(documented, CATEGORY)
 
 
 _NO_WATERMARK = -(2**63)

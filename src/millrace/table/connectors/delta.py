@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
-from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, UPSERTS, RowKind
+from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, RowKind
 from millrace.connectors.bucket_assigner import NO_VALUE
 from millrace.connectors.delta import DeltaSink, DeltaSource
 from millrace.connectors.delta.changed_rows import change_rows
@@ -17,17 +17,17 @@ from millrace.filesystem.registry import resolved
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_factory import (
     OptionValues,
-    Rows,
     ScanRequest,
     SinkRequest,
-    TableFactory,
 )
 from millrace.table.connectors.lake_tables import (
+    LakeTableFactory,
     require_physical,
-    stored_columns,
-    stored_keys,
     stored_type,
 )
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["DeltaFactory"]
 
@@ -40,7 +40,7 @@ CHANGES = ConfigOptions.key("readChangeFeed").boolean_type().default_value(False
 _STORAGE = "storage."
 
 
-class DeltaFactory(TableFactory):
+class DeltaFactory(LakeTableFactory):
     """Reads a table, or follows its versions; appends rows, or upserts them by primary key."""
 
     identifier = "delta"
@@ -55,9 +55,6 @@ class DeltaFactory(TableFactory):
     def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         told = options.get(CHANGES.key, "").lower() == "true"
         return ALL_ROW_KINDS if told else INSERT_ONLY
-
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
-        return UPSERTS if table.primary_key else INSERT_ONLY
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         require_physical(request.table, self.identifier)
@@ -84,27 +81,18 @@ class DeltaFactory(TableFactory):
             _storage(options),
         )
 
-    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
-        change_rows(_options(options), (), None, deletes=True)
-
     def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
         return _options(options).open().version()
 
-    def delete_rows(
+    def change(
         self,
         table: ResolvedTable,
         options: OptionValues,
-        keys: Rows | None,
-        read: int | None = None,
+        rows: pyarrow.RecordBatch | None,
+        deletes: bool,
+        read: int | None,
     ) -> None:
-        given = stored_keys(table, keys)
-        change_rows(_options(options), table.primary_key, given, deletes=True, read=read)
-
-    def update_rows(
-        self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
-    ) -> None:
-        given = stored_columns(table.sink_type, rows)
-        change_rows(_options(options), table.primary_key, given, deletes=False, read=read)
+        change_rows(_options(options), table.primary_key, rows, deletes=deletes, read=read)
 
 
 def _options(options: OptionValues) -> DeltaOptions:

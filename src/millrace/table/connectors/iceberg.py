@@ -4,29 +4,28 @@ connector."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
-from millrace.common.types.row import INSERT_ONLY, UPSERTS, RowKind
 from millrace.connectors.iceberg import IcebergSink, IcebergSource
 from millrace.connectors.iceberg.changed_rows import change_rows
 from millrace.connectors.iceberg.table import IcebergOptions
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_factory import (
     OptionValues,
-    Rows,
     ScanRequest,
     SinkRequest,
-    TableFactory,
 )
 from millrace.table.connectors.lake_tables import (
+    LakeTableFactory,
     require_physical,
-    stored_columns,
-    stored_keys,
     stored_type,
 )
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = ["IcebergFactory"]
 
@@ -43,7 +42,7 @@ START = ConfigOptions.key("start-snapshot-id").long_type().no_default_value()
 _CATALOG = "catalog."
 
 
-class IcebergFactory(TableFactory):
+class IcebergFactory(LakeTableFactory):
     """Reads a table, or follows its appends; appends rows, or upserts them by primary key."""
 
     identifier = "iceberg"
@@ -54,9 +53,6 @@ class IcebergFactory(TableFactory):
     def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
         streaming = options.get(STREAMING.key, "").lower() == "true"
         return Boundedness.CONTINUOUS_UNBOUNDED if streaming else Boundedness.BOUNDED
-
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
-        return UPSERTS if table.primary_key else INSERT_ONLY
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         require_physical(request.table, self.identifier)
@@ -79,28 +75,19 @@ class IcebergFactory(TableFactory):
             request.table.primary_key or None,
         )
 
-    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
-        self.delete_rows(table, options, None)
-
     def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
         snapshot = _options(table, options).open().current_snapshot()
         return None if snapshot is None else snapshot.snapshot_id
 
-    def delete_rows(
+    def change(
         self,
         table: ResolvedTable,
         options: OptionValues,
-        keys: Rows | None,
-        read: int | None = None,
+        rows: pyarrow.RecordBatch | None,
+        deletes: bool,
+        read: int | None,
     ) -> None:
-        given = stored_keys(table, keys)
-        change_rows(_options(table, options), table.primary_key, given, deletes=True, read=read)
-
-    def update_rows(
-        self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
-    ) -> None:
-        given = stored_columns(table.sink_type, rows)
-        change_rows(_options(table, options), table.primary_key, given, deletes=False, read=read)
+        change_rows(_options(table, options), table.primary_key, rows, deletes=deletes, read=read)
 
 
 def _options(table: ResolvedTable, options: OptionValues) -> IcebergOptions:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobDefinitionError
@@ -14,15 +15,59 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
     rewritten,
 )
+from millrace.common.types.row import INSERT_ONLY, UPSERTS, RowKind
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
+from millrace.planner.execution.table_factory import OptionValues, Rows, TableFactory
 from millrace.table_runtime.columns import ColumnConversion
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["require_physical", "stored_columns", "stored_keys", "stored_type"]
+__all__ = ["LakeTableFactory", "require_physical", "stored_columns", "stored_keys", "stored_type"]
 
 _MICROSECONDS = 6
+
+
+class LakeTableFactory(TableFactory):
+    """Base of the factories of Delta Lake and Iceberg: rows are changed in versions of the table,
+    by primary key."""
+
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return UPSERTS if table.primary_key else INSERT_ONLY
+
+    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
+        self.delete_rows(table, options, None)
+
+    def delete_rows(
+        self,
+        table: ResolvedTable,
+        options: OptionValues,
+        keys: Rows | None,
+        read: int | None = None,
+    ) -> None:
+        self.change(table, options, stored_keys(table, keys), True, read)
+
+    def update_rows(
+        self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
+    ) -> None:
+        self.change(table, options, stored_columns(table.sink_type, rows), False, read)
+
+    @abstractmethod
+    def change(
+        self,
+        table: ResolvedTable,
+        options: OptionValues,
+        rows: pyarrow.RecordBatch | None,
+        deletes: bool,
+        read: int | None,
+    ) -> None:
+        """Delete the rows with these keys, or replace the rows that have their keys.
+
+        Args:
+            rows: keys, or whole rows; None for all rows of the table.
+            deletes: whether the rows are deleted.
+            read: version in which the rows were found, or one before it.
+        """
 
 
 def require_physical(table: ResolvedTable, identifier: str) -> None:

@@ -22,7 +22,7 @@ class _OwnConnectors(Mapping[str, TableFactory]):
     """Factories of this package by identifier, each imported at its first use.
 
     A connector is a module that is named after its identifier (with ``_`` for ``-``) and defines
-    the `TableFactory` with that identifier. Other modules of this package define none.
+    the `TableFactory` with that identifier. Other modules of this package define none with one.
     """
 
     def __getitem__(self, identifier: str) -> TableFactory:
