@@ -12,9 +12,9 @@ from millrace.common.config import options
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.config.configuration import Configuration, as_text
 from millrace.common.config.flink_options import OTHER_NAMES
+from millrace.common.config.known_options import OPTIONS
 from millrace.common.config.options import (
     CHECKPOINTING_INTERVAL,
-    OPTIONS,
     PARALLELISM,
     RUNTIME_MODE,
     STATE_INLINE_LIMIT,

@@ -13,14 +13,8 @@ import pytest
 
 from millrace.common.errors import SerializationError
 from millrace.state.columns.column_entries import ColumnEntries, ColumnKeys
-from millrace.state.serialization.payload import (
-    DYNAMIC_CODE,
-    decode,
-    dump_code,
-    dump_pickle,
-    encode,
-    encode_chunks,
-)
+from millrace.state.serialization.payload import decode, encode, encode_chunks
+from millrace.state.serialization.pickles import DYNAMIC_CODE, dump_code, dump_pickle
 
 NUMBERS = np.arange(1000)
 TEXTS = pa.array([None if n % 7 == 0 else "x" * (n % 13) for n in NUMBERS.tolist()])
