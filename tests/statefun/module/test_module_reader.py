@@ -275,7 +275,7 @@ def test_secrets_are_not_shown() -> None:
         ("a: &a [x]\nb: *a", "document 1, line 2: an alias ('*') is not supported"),
         ("a: !!python/object:os.system x", "the tag"),
         ("a: {<<: {b: 1}}\nkind: x\nspec: {}", "has no key 'a'"),
-        ("? [a]\n: b", "a key of the document is no text"),
+        ("? [a]\n: b", "a key of the document is not a text"),
         ("[" * 60 + "]" * 60, "nesting deeper than 50"),
         ("[" * 100_000, "nesting deeper than 50"),
         ("kind: io.statefun.playground.v1/ingress\nspec: {port: 70000}", "from 1 to 65535"),
