@@ -93,5 +93,5 @@ def test_points_in_time_are_in_utc_and_what_is_no_number_is_in_quotes() -> None:
 
 def test_a_type_that_json_does_not_hold_is_refused_with_its_column() -> None:
     columns = RowType.of(("m", logical.MapType(logical.IntType(), logical.IntType())))
-    with pytest.raises(JobDefinitionError, match="column m is of MAP<INT, INT>"):
+    with pytest.raises(JobDefinitionError, match="column m is of type MAP<INT, INT>"):
         TableJsonSerializationSchema(columns)

@@ -92,7 +92,7 @@ def test_a_hint_says_a_type(hint: Any, kind: str) -> None:
         (int | str, "more than one type"),
         (list, "has no column type"),
         (Endless, "contains itself"),
-        (Wrong, r"field Wrong\.value: the type hint complex says no type"),
+        (Wrong, r"field Wrong\.value: the type hint complex has no column type"),
         (pd.Series, r"lacks the type of its elements: write Annotated\[Series, int\]"),
         (pa.Array, r"write Annotated\[Array, int\]"),
         (Annotated[int, "BIGNIT"], "BIGNIT"),
