@@ -8,4 +8,4 @@ OUTPUT=build/flights-sql
 rm -rf "$OUTPUT"
 
 exec .venv/bin/millrace run --parallelism 2 --checkpoint-dir "$OUTPUT/checkpoints" \
-    examples/flights/sql_dashboard.py --output "$OUTPUT"
+    examples/flights/sql_dashboard.py --output "$OUTPUT" --rate 15000

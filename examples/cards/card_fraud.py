@@ -13,11 +13,13 @@ from fraud_rules import probe, stop
 
 from millrace.cep import CEP
 from millrace.cep.rules import RuleMatch
-from millrace.common import Configuration, WatermarkStrategy
+from millrace.common import WatermarkStrategy
+from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import DataStream, StreamExecutionEnvironment
 
-# a few charges per epoch, as if they came one after the other all day long
-PACE = Configuration({"millrace.epoch.max-records-per-split": 50})
+# one after the other, as they would come all day long: read at once, a rule and the charges before
+# it would arrive together
+PACE = RateLimiterStrategy.per_second(500)
 
 
 def inbox() -> list[Charge | str]:
@@ -44,9 +46,13 @@ def alert(match: RuleMatch) -> str:
 
 def main() -> None:
     """Print the alerts."""
-    env = StreamExecutionEnvironment.get_execution_environment(PACE)
-    # one source keeps them in order; elsewhere rules have a topic or a directory of their own
-    day: DataStream[Any] = env.from_collection(inbox())
+    env = StreamExecutionEnvironment.get_execution_environment()
+    # one split keeps them in order; elsewhere rules have a topic or a directory of their own
+    received = inbox()
+    source: DataGeneratorSource[Any] = DataGeneratorSource(
+        lambda index: received[index], len(received), PACE, splits=1
+    )
+    day: DataStream[Any] = env.from_source(source, WatermarkStrategy.no_watermarks(), "inbox")
     strategy: WatermarkStrategy[Any] = WatermarkStrategy.for_monotonous_timestamps()
     by_time = strategy.with_timestamp_assigner(lambda value, _: value.time)
     paid = day.filter(lambda value: isinstance(value, Charge))

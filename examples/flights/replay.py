@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from millrace.datastream import MapFunction, RuntimeContext
 
+T = TypeVar("T")
 COLUMNS = (
     "time_hour",
     "minute",
@@ -63,7 +64,7 @@ def write_replay(path: Path) -> Path:
     return path
 
 
-class Paced(MapFunction[dict[str, str], dict[str, str]]):
+class Paced(MapFunction[T, T]):
     """Passes rows on, at most ``per_second`` of them, so that there is something to watch; None: as
     fast as they come."""
 
@@ -73,7 +74,7 @@ class Paced(MapFunction[dict[str, str], dict[str, str]]):
     def open(self, runtime_context: RuntimeContext) -> None:
         self._began, self._passed = time.monotonic(), 0
 
-    def map(self, value: dict[str, str]) -> dict[str, str]:
+    def map(self, value: T) -> T:
         self._passed += 1
         # short pauses: other subtasks of the process wait meanwhile
         if self._per_second is not None and self._passed % 64 == 0:

@@ -1,7 +1,8 @@
 """A dashboard over the departures from New York, in SQL: ``make demo-sql``.
 
 One query over the replayed year keeps two boards up to date: the airports, and the routes with the
-worst average delay. Its changes are shown as they come, in a terminal in place.
+worst average delay. Its changes are shown as they come, in a terminal in place. The file of the
+year is a table; the query reads a view of its rows that come no faster than a rate.
 """
 
 from __future__ import annotations
@@ -16,25 +17,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from replay import COLUMNS, write_replay
+from replay import COLUMNS, Paced, write_replay
 
-from millrace.common import Configuration
-from millrace.table import EnvironmentSettings, TableEnvironment
+from millrace.common import Types
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.table import StreamTableEnvironment
 
-PACE = Configuration(
-    {
-        # not faster than this, so that there is something to watch
-        "millrace.epoch.max-records-per-split": 15_000,
-        "parallelism.default": 2,
-    }
-)
-DEPARTURES = """
-    CREATE TABLE departures (
+REPLAY = """
+    CREATE TABLE replay (
         time_hour STRING, `minute` INT, dep_delay INT, carrier STRING,
         flight INT, tailnum STRING, origin STRING, dest STRING
     ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv',
         'csv.null-literal' = 'NA')
 """
+DEPARTURE = Types.ROW_NAMED(
+    ["origin", "dest", "dep_delay"], [Types.STRING(), Types.STRING(), Types.INT()]
+)
 BOARDS = """
     WITH airports AS (
         SELECT origin AS name, COUNT(*) AS flights, AVG(CAST(dep_delay AS DOUBLE)) AS delay,
@@ -65,6 +63,14 @@ def without_header(replay: Path) -> Path:
         assert tuple(next(rows)) == COLUMNS
         csv.writer(target, lineterminator="\n").writerows(rows)
     return path
+
+
+def declare(t_env: StreamTableEnvironment, path: Path, rate: float | None) -> None:
+    """Declare the departures: the rows of a file, at most ``rate`` of them per second."""
+    t_env.execute_sql(REPLAY.format(path=path))
+    rows = t_env.to_data_stream(t_env.sql_query("SELECT origin, dest, dep_delay FROM replay"))
+    paced = rows.map(Paced(rate), DEPARTURE).set_parallelism(1).name("paced")
+    t_env.create_temporary_view("departures", paced)
 
 
 def materialized(changes: Iterable[Any]) -> Iterator[Counter[Row]]:
@@ -110,11 +116,12 @@ def main() -> None:
     """Run the query and show its boards."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("flights"), help="a directory")
-    output = parser.parse_args().output.resolve()
-    path = without_header(write_replay(output / "replay.csv"))
-    settings = EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(PACE)
-    t_env = TableEnvironment.create(settings.build())
-    t_env.execute_sql(DEPARTURES.format(path=path))
+    parser.add_argument("--rate", type=float, help="flights per second at most")
+    options = parser.parse_args()
+    path = without_header(write_replay(options.output.resolve() / "replay.csv"))
+    env = StreamExecutionEnvironment.get_execution_environment()
+    t_env = StreamTableEnvironment.create(env)
+    declare(t_env, path, options.rate)
     in_place = sys.stdout.isatty()
     try:
         final = show(t_env.execute_sql(BOARDS), in_place)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
-from killed_job import KilledJob
+from killed_job import KilledJob, executors_at_length
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 
@@ -71,14 +71,17 @@ class LakeJob(KilledJob):
         assert self.rows("counts") == sorted(dict(expected).items())
 
 
+@executors_at_length
 @both
-def test_killed_around_commits(kind: str, tmp_path: Path) -> None:
+def test_killed_around_commits(kind: str, executor: str, tmp_path: Path) -> None:
     """The two tables take turns, so both are caught before and after their commits."""
-    job = LakeJob(tmp_path, 1_600, kind)
+    count = {"epochs": 1_600, "resident": 12_000}[executor]
+    job = LakeJob(tmp_path, count, kind)
+    job.executor = executor
     for trap in ("before-table-commit:2", "after-table-commit:1", "after-table-commit:5"):
         job.die(trap)
     seen = job.results()
-    assert 0 < seen < 1_600, "the job has died in its midst"
+    assert 0 < seen < count, "the job has died in its midst"
     job.check()
 
 

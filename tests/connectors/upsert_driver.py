@@ -14,8 +14,11 @@ class UpsertDriver(KilledJob):
     script = Path(__file__).parent / "upsert_job.py"
     patience_s = 60.0
 
-    def __init__(self, database: str, place: str, directory: Path, count: int) -> None:
+    def __init__(
+        self, database: str, place: str, directory: Path, count: int, executor: str
+    ) -> None:
         super().__init__(directory)
+        self.executor = executor
         self._arguments = [database, place, str(directory / "checkpoints"), str(count)]
 
     def arguments(self) -> list[str]:

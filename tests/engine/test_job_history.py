@@ -177,6 +177,15 @@ class TestAJobWithoutInput:
         beginning = replace(self._read(), running=EpochAttempt(1, 0, 55_000))
         assert beginning.as_of(55_010).records_per_second == 0
 
+    def test_a_job_that_waits_for_a_slow_operator_is_not_at_rest(self) -> None:
+        progress = history()
+        progress.accepted(0, [ack(0, records_in=100), ack(1)], {0}, 500, now=10_000)
+        held_up = [ack(0, seconds=0.5, handing_seconds=0.5), ack(1, seconds=0.5)]
+        progress.accepted(1, held_up, {0}, 500, now=20_000)
+        details = progress.details()
+        assert details.as_of(21_000) is details
+        assert details.stages[0].subtasks[0].back_pressured_ms_per_second > 0
+
     def test_a_job_that_has_read_nothing_yet(self) -> None:
         details = history().details()
         assert details.as_of(99_000) is details

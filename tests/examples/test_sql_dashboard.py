@@ -10,7 +10,8 @@ from pathlib import Path
 import sql_dashboard
 from replay import raw_flights
 
-from millrace.table import EnvironmentSettings, TableEnvironment
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.table import StreamTableEnvironment
 from millrace.testing import run_local
 
 FLIGHTS = 30_000
@@ -25,9 +26,9 @@ def test_the_boards(tmp_path: Path) -> None:
         writer.writeheader()
         writer.writerows(flights)
     with run_local(epoch_records=5_000):
-        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-        path = sql_dashboard.without_header(replay)
-        t_env.execute_sql(sql_dashboard.DEPARTURES.format(path=path))
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+        t_env = StreamTableEnvironment.create(env)
+        sql_dashboard.declare(t_env, sql_dashboard.without_header(replay), rate=None)
         shown = sql_dashboard.show(t_env.execute_sql(sql_dashboard.BOARDS), in_place=False)
     assert shown == sql_dashboard.boards(_airports(flights) + _routes(flights))
 

@@ -82,6 +82,23 @@ def test_its_back_pressure_per_operator(server: RunningServer, job: str) -> None
     assert level("Count") == "ok"
 
 
+def test_its_loads_per_subtask(server: RunningServer, job: str) -> None:
+    """The slow operator is busy all the time; the three shares of each subtask are all of its
+    time."""
+
+    def loads(name: str) -> list[dict[str, float]]:
+        path = f"/jobs/{job}/vertices/{vertex(server, job, name)['id']}/backpressure"
+        subtasks: list[dict[str, float]] = server.get(path)["subtasks"]
+        return subtasks
+
+    def busiest(name: str) -> float:
+        return max((load["busyRatio"] for load in loads(name)), default=0)
+
+    await_that(lambda: busiest("Count") > 0.8, "load of the slow operator")
+    for load in loads("numbers") + loads("Count"):
+        assert load["ratio"] + load["busyRatio"] + load["idleRatio"] == pytest.approx(1)
+
+
 def test_another_job_follows_its_state(server: RunningServer, job: str) -> None:
     follower = server.submit(JOBS / "following.py", server.directory / "jobs" / job)
 

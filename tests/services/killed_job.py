@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import psutil
+import pytest
+from resumed_job import EXECUTOR
 
 import millrace
 
@@ -32,6 +34,8 @@ class KilledJob(ABC):
     patience_s: float = 180.0
     poll_s: ClassVar[float] = 0.02
     """How often results are counted."""
+    executor: str = "epochs"
+    """Executor without Spark: "epochs", or "resident"."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -61,7 +65,11 @@ class KilledJob(ABC):
             str(self.script.parent),
         ]
         kept = {key: v for key, v in os.environ.items() if not key.startswith("MILLRACE_")}
-        more = {"PYTHONPATH": os.pathsep.join(paths), "MILLRACE_CRASH": trap}
+        more = {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "MILLRACE_CRASH": trap,
+            EXECUTOR: self.executor,
+        }
         with (self.directory / "log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, str(self.script), *self.arguments()],
@@ -85,6 +93,14 @@ class KilledJob(ABC):
     def log(self) -> str:
         """The end of what the drivers said."""
         return (self.directory / "log").read_text()[-8_000:]
+
+
+executors = pytest.mark.parametrize("executor", ["epochs", "resident"])
+"""Runs a test on both executors."""
+executors_at_length = pytest.mark.parametrize(
+    "executor", ["epochs", pytest.param("resident", marks=pytest.mark.torture)]
+)
+"""The same, but on resident tasks only in ``make torture``."""
 
 
 def kill_a_worker(driver: subprocess.Popen[bytes], rng: random.Random) -> None:

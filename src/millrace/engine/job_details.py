@@ -329,8 +329,9 @@ class JobDetails:
     """Records read from sources per second, in the last ten seconds (`millrace.engine.rates`).
     All pages and commands show this number as the job's throughput."""
     last_read: int = 0
-    """Time at which an epoch that read records was last accepted, ms since the epoch of Unix; 0
-    if there was no such epoch."""
+    """Time at which an epoch was last accepted that read records, or in which a subtask was busy or
+    back-pressured for most of the time; ms since the epoch of Unix. 0 if there was no such
+    epoch."""
     watermark: int | None = None
     """Lowest watermark of all stages that have one, ms since the epoch; None if no stage has
     one."""

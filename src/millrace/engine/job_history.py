@@ -134,7 +134,7 @@ class JobHistory:
                 self._describe(uid, described)
             merge_all(self._accumulators, ack.metrics.accumulators)
         self._epoch_accepted = now
-        if read:
+        if read or any(ack.time.seconds > _LOADED * epoch_ms / 1000 for ack in acks):
             self._last_read = now
         self._latencies.accepted(acks, now)
         self._take_rates(acks, epoch_ms, elapsed)
@@ -268,6 +268,8 @@ class JobHistory:
             for before, new in zip(known, ack.traffic.operators, strict=True)
         )
         total, rate = self._rates.totals[id], self._rates.of(id)
+        # subtask and driver measure the epoch between different moments
+        busy = min(rate.busy_ms, 1000.0)
         return SubtaskDetails(
             ack.traffic.records_in,
             ack.traffic.records_out,
@@ -282,8 +284,8 @@ class JobHistory:
             records_out_per_second=rate.records_out,
             bytes_in_per_second=rate.bytes_in,
             bytes_out_per_second=rate.bytes_out,
-            busy_ms_per_second=min(rate.busy_ms, 1000.0),
-            back_pressured_ms_per_second=min(rate.handing_ms, 1000.0),
+            busy_ms_per_second=busy,
+            back_pressured_ms_per_second=min(rate.handing_ms, 1000.0 - busy),
             state_bytes=state_bytes(id),
             state=ack.state.origin,
             operators=operators,
@@ -291,6 +293,9 @@ class JobHistory:
 
 
 _NO_RECORDS = OperatorDetails(0, 0, None)
+_LOADED = 0.5
+"""Share of an epoch for which a subtask is busy or back-pressured in a job that is not at rest: a
+source that reads nothing may wait for a slow operator."""
 
 
 def _stage(stage: Stage, before: StageDetails | None) -> StageDetails:

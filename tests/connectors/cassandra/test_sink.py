@@ -13,6 +13,7 @@ import pytest
 from cassandra_node import CassandraNode
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from killed_job import executors
 from service import free_ports
 
 from millrace.common import ErrorPolicy, Row, RowKind
@@ -249,11 +250,12 @@ def test_too_few_replicas_and_nodes_that_are_away(
         epoch(away, [{"key": "a"}])
 
 
+@executors
 def test_the_driver_is_killed(
-    cassandra_node: CassandraNode, session: Any, table: str, tmp_path: Path
+    executor: str, cassandra_node: CassandraNode, session: Any, table: str, tmp_path: Path
 ) -> None:
     place = f"{cassandra_node.port} {cassandra_node.user} {cassandra_node.password} {table}"
-    UpsertDriver("cassandra", place, tmp_path, 2_000).run_through_kills()
+    UpsertDriver("cassandra", place, tmp_path, 2_000, executor).run_through_kills()
     assert {key: total for key, (total, _) in found(session, table).items()} == sums_of(2_000)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from databases import Database
-from killed_job import KilledJob, kill_a_worker
+from killed_job import KilledJob, executors, executors_at_length, kill_a_worker
 from postgresql import PostgreSQL
 
 HERE = Path(__file__).parent
@@ -74,8 +74,10 @@ def pipeline(postgresql: PostgreSQL, tmp_path: Path) -> Iterator[Make]:
     database.close()
 
 
-def test_driver_and_server_die(postgresql: PostgreSQL, pipeline: Make) -> None:
-    job = pipeline(4_000)
+@executors_at_length
+def test_driver_and_server_die(postgresql: PostgreSQL, pipeline: Make, executor: str) -> None:
+    job = pipeline({"epochs": 4_000, "resident": 12_000}[executor])
+    job.executor = executor
     for point in ("before-jdbc-commit:3", "after-jdbc-commit:1", "after-metadata:2"):
         assert job.run(point) == -signal.SIGKILL, job.log
     driver = job.start()
@@ -100,10 +102,12 @@ def test_drivers_and_workers_are_killed_on_spark(pipeline: Make) -> None:
 
 
 @pytest.mark.torture
+@executors
 @pytest.mark.parametrize("seed", range(3))
-def test_twenty_deaths(seed: int, postgresql: PostgreSQL, pipeline: Make) -> None:
+def test_twenty_deaths(seed: int, executor: str, postgresql: PostgreSQL, pipeline: Make) -> None:
     """The driver dies at chosen places and at any time, in turn with restarts of the server."""
-    rng, job = random.Random(seed), pipeline(12_000)
+    rng, job = random.Random(seed), pipeline({"epochs": 12_000, "resident": 60_000}[executor])
+    job.executor = executor
     for death in range(20):
         if death % 3 == 0:
             job.run(f"{rng.choice(CRASH_POINTS)}:{rng.randint(1, 9)}")

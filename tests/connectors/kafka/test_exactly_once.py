@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from kafka_broker import KafkaBroker, KafkaCluster
-from killed_job import KilledJob, kill_a_worker
+from killed_job import KilledJob, executors, kill_a_worker
 from running import fixture_of
 
 HERE = Path(__file__).parent
@@ -85,8 +85,10 @@ def pipeline(topics: Any, tmp_path: Path) -> Make:
     return make
 
 
-def test_the_driver_is_killed_around_transactions(pipeline: Make) -> None:
+@executors
+def test_the_driver_is_killed_around_transactions(pipeline: Make, executor: str) -> None:
     job = pipeline(10_000)
+    job.executor = executor
     for point in (
         "before-transaction-commit:1",
         "after-transaction-commit:1",
@@ -128,9 +130,11 @@ def test_drivers_and_workers_are_killed_on_spark(pipeline: Make) -> None:
 
 
 @pytest.mark.torture
+@executors
 @pytest.mark.parametrize("seed", range(5))
-def test_twenty_deaths_of_the_driver(seed: int, pipeline: Make) -> None:
-    rng, job = random.Random(seed), pipeline(8_000)
+def test_twenty_deaths_of_the_driver(seed: int, executor: str, pipeline: Make) -> None:
+    rng, job = random.Random(seed), pipeline({"epochs": 8_000, "resident": 40_000}[executor])
+    job.executor = executor
     for _ in range(20):
         job.run(f"{rng.choice(CRASH_POINTS)}:{rng.randint(1, 4)}")
     job.check()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from ferretdb import FerretDB
+from killed_job import executors
 
 from ..upsert_driver import UpsertDriver
 from ..upsert_job import sums_of
@@ -14,7 +15,10 @@ from ..upsert_job import sums_of
 pytestmark = pytest.mark.connectors
 
 
-def test_the_driver_is_killed(ferretdb: FerretDB, collection: Any, tmp_path: Path) -> None:
+@executors
+def test_the_driver_is_killed(
+    executor: str, ferretdb: FerretDB, collection: Any, tmp_path: Path
+) -> None:
     place = f"{ferretdb.uri} tests {collection.name}"
-    UpsertDriver("mongodb", place, tmp_path, 2_000).run_through_kills()
+    UpsertDriver("mongodb", place, tmp_path, 2_000, executor).run_through_kills()
     assert {one["key"]: one["total"] for one in collection.find()} == sums_of(2_000)

@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 from captured_database import CapturedDatabase, Churn, RebuiltTable
-from killed_job import KilledJob, kill_a_worker
+from killed_job import KilledJob, executors_at_length, kill_a_worker
 
 from millrace.common import RowKind
 
@@ -152,8 +152,12 @@ class Capture(KilledJob):
         return len(found)
 
 
-def test_driver_and_server_are_killed(database: CapturedDatabase, tmp_path: Path) -> None:
+@executors_at_length
+def test_driver_and_server_are_killed(
+    executor: str, database: CapturedDatabase, tmp_path: Path
+) -> None:
     with Capture(database, tmp_path, 2_000, "local") as job:
+        job.executor = executor
         assert job.run("after-metadata:1") == -signal.SIGKILL, job.log
         assert job.run("during-metadata:3") == -signal.SIGKILL, job.log
         driver = job.run_on()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pulsar
 import pytest
-from killed_job import KilledJob, kill_a_worker
+from killed_job import KilledJob, executors, kill_a_worker
 from pulsar_job import build
 from resumed_job import SMALL_EPOCHS
 from wall_clock import WallClock
@@ -103,9 +103,11 @@ def pipeline(topics: Any, tmp_path: Path) -> Make:
     return make
 
 
+@executors
 @pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
-def test_the_driver_is_killed_around_commits(pipeline: Make, together: bool) -> None:
-    job = pipeline(6_000, together=together)
+def test_the_driver_is_killed_around_commits(pipeline: Make, together: bool, executor: str) -> None:
+    job = pipeline({"epochs": 6_000, "resident": 16_000}[executor], together=together)
+    job.executor = executor
     for point in (
         "before-pulsar-flush:2",
         "after-pulsar-flush:1",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from killed_job import KilledJob
+from killed_job import KilledJob, executors
 from rabbitmq_server import RabbitMQServer
 
 HERE = Path(__file__).parent
@@ -57,8 +57,12 @@ class Copying(KilledJob):
         assert sorted(self.lines()) == sorted(self.expected)
 
 
-def test_driver_and_server_are_killed(rabbitmq: RabbitMQServer, queue: Any, tmp_path: Path) -> None:
-    job = Copying(queue, tmp_path, 3_000)
+@executors
+def test_driver_and_server_are_killed(
+    executor: str, rabbitmq: RabbitMQServer, queue: Any, tmp_path: Path
+) -> None:
+    job = Copying(queue, tmp_path, {"epochs": 3_000, "resident": 12_000}[executor])
+    job.executor = executor
     for trap in ("after-metadata:3", "after-acks:5", "before-sink-commit:4"):
         assert job.run(trap) == -signal.SIGKILL, job.log
     driver = job.start()

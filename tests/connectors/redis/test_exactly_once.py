@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from killed_job import KilledJob
+from killed_job import KilledJob, executors_at_length
 from redis_server import RedisServer
 
 HERE = Path(__file__).parent
@@ -48,10 +48,12 @@ class Sums(KilledJob):
             assert int(self.redis.get(f"word-{word}")) == sum(range(word, self.count, WORDS))
 
 
+@executors_at_length
 def test_the_driver_is_killed_around_transactions(
-    redis_server: RedisServer, redis: Any, tmp_path: Path
+    executor: str, redis_server: RedisServer, redis: Any, tmp_path: Path
 ) -> None:
-    job = Sums(redis_server.url, redis, tmp_path, 2_000)
+    job = Sums(redis_server.url, redis, tmp_path, {"epochs": 2_000, "resident": 10_000}[executor])
+    job.executor = executor
     for trap in ("before-redis-exec:2", "after-redis-exec:2", "after-metadata:3"):
         assert job.run(trap) == -signal.SIGKILL, job.log
     job.check()

@@ -167,6 +167,10 @@ OTHER_NAMES: dict[str, str] = {
 
 _SCHEDULING = "Spark schedules tasks and runs shuffles"
 _TABLE = "the option concerns the runtime of Flink's SQL"
+_MINI_BATCH = (
+    "changes that arrive together are joined in any case; `execution.buffer-timeout.interval` is "
+    "their latency"
+)
 _CLUSTER = "there is no Flink cluster: Spark's settings begin with `spark.`"
 _SERIALIZERS = "the option concerns serializers of the JVM; records are Python objects"
 _CHECKPOINT_FILES = "checkpoints have their own kinds of files"
@@ -283,10 +287,10 @@ WITHOUT_EFFECT: dict[str, str] = {
     "table.exec.async-state.": _TABLE,
     "table.exec.async-table.": _TABLE,
     "table.exec.async-vector-search.": _TABLE,
-    "table.exec.deduplicate.": "every epoch is a mini-batch",
+    "table.exec.deduplicate.": _MINI_BATCH,
     "table.exec.disabled-operators": _TABLE,
     "table.exec.interval-join.": _TABLE,
-    "table.exec.mini-batch.": "every epoch is a mini-batch",
+    "table.exec.mini-batch.": _MINI_BATCH,
     "table.exec.operator-fusion-codegen.": _TABLE,
     "table.exec.rank.": _TABLE,
     "table.exec.resource.": _TABLE,

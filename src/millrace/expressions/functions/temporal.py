@@ -471,5 +471,9 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
             "year 9999. Only in SELECT and WHERE of streams."
         ),
     ),
-    _clock("PROCTIME", "TIMESTAMP_LTZ(3)", "Processing time: the instant of the epoch."),
+    _clock(
+        "PROCTIME",
+        "TIMESTAMP_LTZ(3)",
+        "Processing time: the instant at which a batch of rows is processed.",
+    ),
 )

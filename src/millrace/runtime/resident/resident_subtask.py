@@ -20,6 +20,7 @@ from millrace.runtime.resident.feedback import Feedback
 from millrace.runtime.resident.frames import MOST_PAYLOAD
 from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
+from millrace.runtime.resident.load_meter import Load, LoadMeter
 from millrace.runtime.resident.outbox import Outbox
 from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.turn_record import RecordedTurn
@@ -124,9 +125,7 @@ class ResidentSubtask:
         self._reading: _Reading | None = None
         self.feedback: Feedback | None = None
         """Feedback of the loops that begin here. None if there are none."""
-        self.busy = self.blocked = 0.0
-        """Seconds of this epoch in which the subtask worked, and in which it was back-pressured."""
-        self._blocked_since: float | None = None
+        self._meter = LoadMeter()
         self.has_news = False
         """Whether anything has been processed in this epoch."""
         program, stage = self.subtask.program, self.subtask.stage
@@ -143,8 +142,8 @@ class ResidentSubtask:
     def begin(self, plan: EpochPlan, storage: Storage) -> None:
         """Begin the epoch of a plan."""
         self._plan, self._storage = plan, storage
-        self._began_at, self.busy, self.blocked = time.time() * 1000, 0.0, 0.0
-        self._turn_began = time.perf_counter()
+        self._began_at, self._turn_began = time.time() * 1000, time.perf_counter()
+        self._meter.enter(Load.BUSY)
         if self._watchdog is not None:
             self._watched = self._watchdog.watch(
                 plan.job_dir,
@@ -158,6 +157,7 @@ class ResidentSubtask:
         self._origin: StateOrigin = "current"
         self.has_news = False
         self._guarded(self._begin)
+        self._meter.enter(self._load)
 
     def _begin(self) -> None:
         plan = self._plan
@@ -254,16 +254,26 @@ class ResidentSubtask:
     def turn(self, until: float) -> None:
         """Work until the time ``until`` (`time.perf_counter`), or until nothing is left to do.
         Called if `due_at` has returned 0."""
-        started = self._turn_began = time.perf_counter()
-        if self._blocked_since is not None:
-            self.blocked += started - self._blocked_since
-            self._blocked_since = None
+        self._turn_began = time.perf_counter()
+        self._meter.enter(Load.BUSY)
         if self._watched is not None and self._watchdog is not None:
             self._watchdog.resume(self._watched)
         self._guarded(lambda: self._work(until))
-        ended = time.perf_counter()
-        self._blocked_since = ended if self.outbox.is_blocked else None
-        self.busy += ended - started
+        self._meter.enter(self._load)
+
+    @property
+    def _load(self) -> Load:
+        """Load of the subtask until its next turn."""
+        if self.outbox.is_blocked:
+            return Load.BACK_PRESSURED
+        is_busy = self.phase is Phase.OPEN and (self._is_full or self._has_work())
+        return Load.BUSY if is_busy else Load.IDLE
+
+    def take_credit(self, edge: int, target: int, records: int) -> None:
+        """Take a grant of a target, which may end the back pressure."""
+        self.outbox.add_credit(edge, target, records)
+        if self._meter.load is Load.BACK_PRESSURED and not self.outbox.is_blocked:
+            self._meter.enter(self._load)
 
     def _guarded(self, step: Callable[[], None]) -> None:
         """Run a step. Every exception of user code becomes a failed acknowledgement."""
@@ -553,7 +563,8 @@ class ResidentSubtask:
             self._plan, self._origin, consumed, self._storage.write_segment
         )
         ack.time.began_at = self._began_at
-        ack.time.seconds, ack.time.handing_seconds = self.busy + self.blocked, self.blocked
+        busy, back_pressured = self._meter.taken()
+        ack.time.seconds, ack.time.handing_seconds = busy + back_pressured, back_pressured
         self.phase = Phase.WAITING
         self._send(ack)
 

@@ -615,7 +615,7 @@ class ResidentWorker:
             peer.send(FrameKind.CREDIT, pack_credit(edge, producer, target, records))
 
     def _take_credit(self, edge: int, producer: int, target: int, records: int) -> None:
-        self._producers[edge, producer].outbox.add_credit(edge, target, records)
+        self._producers[edge, producer].take_credit(edge, target, records)
 
     # -- acknowledgements and news -------------------------------------------------------------
 
