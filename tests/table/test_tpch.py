@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 import pyarrow.parquet as pq
 import pytest
+from tests.table.resident_cuts import ResidentCut
 
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.table_result import materialized
@@ -96,13 +97,13 @@ def in_any_order(rows: Answer, theirs: Answer) -> Answer:
     return sorted(rows, key=lambda row: [str(row[index]) for index in exact])
 
 
-def assert_stream_agrees(path: Path, directory: Path, epoch_records: int) -> None:
+def assert_stream_agrees(path: Path, directory: Path, **cluster: Any) -> None:
     query = path.read_text()
     theirs = duck_answer(query, directory)
     if "LIMIT" not in query:
         query = re.sub(r"ORDER BY [^()]*$", "", query)  # streams are sorted by time only
     settings = EnvironmentSettings.in_streaming_mode()
-    ours = answer(query, directory, settings, epoch_records=epoch_records)
+    ours = answer(query, directory, settings, **cluster)
     assert_same(in_any_order(ours, theirs), in_any_order(theirs, theirs))
 
 
@@ -118,10 +119,25 @@ def test_batch_gives_the_answers_of_duckdb(path: Path, tables: Path) -> None:
     "path", [each for each in QUERIES if each.stem in QUICK_STREAMS], ids=lambda path: path.stem
 )
 def test_quick_streams_end_with_the_answers_of_duckdb(path: Path, tables: Path) -> None:
-    assert_stream_agrees(path, tables, 10_000)
+    assert_stream_agrees(path, tables, epoch_records=10_000)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
 def test_streams_end_with_the_answers_of_duckdb(path: Path, larger_tables: Path) -> None:
-    assert_stream_agrees(path, larger_tables, 5_000)
+    assert_stream_agrees(path, larger_tables, epoch_records=5_000)
+
+
+FLUSHED = ResidentCut(buffer_timeout=0.005, barrier_interval=100)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(each, marks=[] if each.stem in ("q12", "q22") else pytest.mark.torture)
+        for each in QUERIES
+    ],
+    ids=lambda path: path.stem,
+)
+def test_streams_on_resident_tasks_end_with_the_answers_of_duckdb(path: Path, tables: Path) -> None:
+    assert_stream_agrees(path, tables, executor=FLUSHED.executor)
