@@ -18,11 +18,12 @@ from contextlib import contextmanager, redirect_stdout
 from functools import cache
 from io import StringIO
 from pathlib import Path
+from threading import Event
 from typing import Any
 from unittest import mock
 
 from millrace.cep.rules import rule_from_json
-from millrace.testing import run_local
+from millrace.testing import ManualClock, run_local
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "cep"
@@ -68,11 +69,20 @@ def _with_diagram(match: re.Match[str]) -> str:
     return f"<!-- pattern: {match['name']} -->\n```mermaid\n{diagram(match['name'])}```"
 
 
+class Steps(ManualClock):
+    """A clock that goes in steps: what a rate spreads over a step is one epoch."""
+
+    def wait_until(self, at: int | None, interrupted: Event) -> None:
+        """Go to the end of the step in which the time ``at`` lies."""
+        step = 40
+        super().wait_until(None if at is None else -(-at // step) * step, interrupted)
+
+
 @cache
 def printed(path: str) -> str:
     """What an example prints, without Spark."""
     output = StringIO()
-    with _importable(path), run_local(), redirect_stdout(output):
+    with _importable(path), run_local(clock=Steps()), redirect_stdout(output):
         runpy.run_path(str(ROOT / path), run_name="__main__")
     return output.getvalue()
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 from card_fraud import inbox, main
 from charges import HOUR, MIDNIGHT, MINUTE, Charge, charges
 from fraud_rules import probe
 
 from millrace.cep.rules import Rule, rule_from_json
-from millrace.testing import match, run_local
+from millrace.testing import ManualClock, match, run_local
 
 NOON = MIDNIGHT + 12 * HOUR
 
@@ -50,8 +52,17 @@ def test_a_day_has_six_stolen_cards() -> None:
     assert found(300, *day) == [c.amount for c in day if c.country == "BR"]
 
 
+class Steps(ManualClock):
+    """A clock that goes in steps: what a rate spreads over a step is one epoch."""
+
+    def wait_until(self, at: int | None, interrupted: Event) -> None:
+        """Go to the end of the step in which the time ``at`` lies."""
+        step = 40
+        super().wait_until(None if at is None else -(-at // step) * step, interrupted)
+
+
 def test_the_rule_changes_while_the_job_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    with run_local():
+    with run_local(clock=Steps()):
         main()
     told = [
         (line[14:18], line.partition("then ")[2]) for line in capsys.readouterr().out.splitlines()
