@@ -46,7 +46,7 @@ class PacedSubtask(ResidentSubtask):
 
 def resident_tasks() -> Executor:
     """Resident tasks in threads of this process, whose sources are slow."""
-    resident_worker.ResidentSubtask = PacedSubtask  # type: ignore[misc]
+    vars(resident_worker)["ResidentSubtask"] = PacedSubtask
     return local_resident_executor(2, ResidentSettings(barrier_interval=BARRIERS_MS))
 
 

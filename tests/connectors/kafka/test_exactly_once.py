@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from kafka_broker import KafkaBroker, KafkaCluster
-from killed_job import KilledJob, executors, kill_a_worker
+from killed_job import KilledJob, executors, executors_at_length, kill_a_worker
 from running import fixture_of
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def pipeline(topics: Any, tmp_path: Path) -> Make:
     return make
 
 
-@executors
+@executors_at_length
 def test_the_driver_is_killed_around_transactions(pipeline: Make, executor: str) -> None:
     job = pipeline(10_000)
     job.executor = executor
