@@ -16,7 +16,12 @@ import pyarrow as pa
 
 from millrace.common.functions.metrics import MetricGroup
 from millrace.common.types.logical.arrow_type import arrow_type
-from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.logical.logical_type import (
+    DecimalType,
+    IntegralType,
+    LogicalType,
+    RowType,
+)
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.logical.python_values import arrow_column, python_values
 from millrace.expressions.arity import taken_arguments
@@ -232,9 +237,23 @@ def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: L
     if hasattr(made, "columns"):
         return _rows_of_frame(made, kind)
     try:
+        if (
+            isinstance(kind, DecimalType | IntegralType)
+            and str(getattr(made, "dtype", "")) == "object"
+        ):
+            return _numbers(made, kind)
         return pa.Array.from_pandas(made, type=arrow_type(kind))
     except CONVERSION_ERRORS as error:
         raise _Misfit(f"a Series of {getattr(made, 'dtype', '?')} ({error})") from error
+
+
+def _numbers(series: Any, kind: LogicalType) -> Any:
+    """Column of Python's numbers in a Series, as of a general function: decimals are rounded to the
+    scale, and refused as integers if they have a fraction, which Arrow would cut off."""
+    import pandas  # type: ignore[import-untyped]
+
+    pairs = zip(series, pandas.isna(series), strict=True)
+    return arrow_column([None if is_missing else value for value, is_missing in pairs], kind)
 
 
 def pandas_argument(column: Any) -> Any:

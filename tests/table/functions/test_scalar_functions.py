@@ -407,3 +407,36 @@ def test_rows_as_data_frames(batch_env: TableEnvironment) -> None:
     short = udf(lambda frame: frame[["n"]], result_type="ROW<a INT, b INT>", func_type="pandas")
     with pytest.raises(JobExecutionError, match="a DataFrame of the columns n"):
         list(table.map(short).execute().collect())
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        (
+            "DECIMAL(5, 2)",
+            [Decimal("1.005"), None, Decimal("99999")],
+            [Decimal("1.01"), None, None],
+        ),
+        ("INT", [Decimal(2), None, 3], [2, None, 3]),
+        ("INT", [Decimal("1.005"), None, 3], None),
+    ],
+)
+def test_pythons_numbers_in_a_series(
+    batch_env: TableEnvironment, kind: str, given: list[Any], expected: list[Any] | None
+) -> None:
+    """As in a general function: rounded to the scale, but no fraction is cut off."""
+    pandas = pytest.importorskip("pandas")
+
+    def numbers(rows: Any) -> Any:
+        return pandas.Series([given[row] for row in rows], dtype=object)
+
+    function = udf(numbers, result_type=kind, func_type="pandas")
+    table = batch_env.from_elements([(0,), (1,), (2,)], ["i"])
+    found = table.select(table.i, function(table.i))
+    if expected is None:
+        with pytest.raises(Exception, match="numbers gave a Series of object"):
+            list(found.execute().collect())
+    else:
+        assert [
+            row[1] for row in sorted(found.execute().collect(), key=lambda row: row[0])
+        ] == expected
