@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,28 @@ def test_the_package_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "millrace", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("millrace ")
+
+
+@pytest.mark.parametrize(
+    ("package", "words"), [("msgspec", ["list"]), ("pyspark", ["run", "job.py"])]
+)
+def test_a_package_that_is_missing_is_one_sentence(
+    package: str, words: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text("", encoding="utf-8")
+    program = (
+        f"import sys; sys.modules[{package!r}] = None; from millrace.cli.main import main; "
+        f"sys.exit(main({words!r}))"
+    )
+    command = [sys.executable, "-c", program]
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
+    )
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"millrace: the package {package} is missing in this Python (")
+    assert line.endswith(f"): python -m pip install {package}")
 
 
 def test_help_and_version_end_with_0(capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,6 +101,35 @@ def test_two_jobs_with_modules_and_arguments(start: Start, tmp_path: Path) -> No
     assert " INFO shop: [Price 0] priced 2\n" in log.read_text()
 
 
+SESSIONS = (
+    PREAMBLE
+    + """
+    import threading
+    from pyspark.sql import SparkSession
+    from millrace.common import Row
+    from millrace.connectors.spark import SparkSink
+
+    def append(dataframe, checkpoint):
+        active = SparkSession.getActiveSession()
+        place = threading.current_thread() is threading.main_thread()
+        print("while the job runs", active.range(3).count(), dataframe.count(), place)
+
+    for number in (1, 2):
+        env.from_collection([Row(n=1), Row(n=2)]).sink_to(SparkSink(append))
+        env.execute(f"job {number}")
+        print("after the job", SparkSession.getActiveSession().range(4).count())
+"""
+)
+
+
+def test_a_job_file_finds_the_active_session_of_spark(start: Start, tmp_path: Path) -> None:
+    """Spark starts in a thread of its own, and its JVM knows a session per thread."""
+    write(tmp_path, {"job.py": SESSIONS})
+    code, out, err = finish(start("run", "--parallelism", "1", "job.py"))
+    told = ["while the job runs 3 2 False", "after the job 4"]
+    assert (code, out.splitlines()) == (0, told * 2), err
+
+
 def test_modules_reach_the_executors_of_a_cluster(start: Start, tmp_path: Path) -> None:
     """An executor in a process of its own gets the modules shipped."""
     files = {**TWO_JOBS, "lib/extra.py": "def add_one(value): return value + 1\n"}

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 import pytest
 
 from millrace.engine.job_details import EpochAttempt, JobDetails, OperatorDetails
-from millrace.engine.job_history import JobHistory
+from millrace.engine.job_history import REMEMBERED_NOTICES, JobHistory
 from millrace.engine.job_state import JobStateMachine
 from millrace.runtime.epoch import Ack, OperatorFigures
+from millrace.runtime.logs.worker_notice import WorkerNotice
 from millrace.runtime.program import Node, Program, Stage
 
 MIN, MAX = -(2**63), 2**63 - 1
@@ -189,3 +191,26 @@ class TestAJobWithoutInput:
     def test_a_job_that_has_read_nothing_yet(self) -> None:
         details = history().details()
         assert details.as_of(99_000) is details
+
+
+def warned(text: str, time: int, subtask: int | None = 0, count: int = 1) -> WorkerNotice:
+    return WorkerNotice(logging.WARNING, "shop", text, "Map", subtask, time, time, count)
+
+
+def test_notices_of_all_workers_are_joined() -> None:
+    made = history()
+    made.noticed([warned("no price of 3", 10), warned("slow", 11, None)])
+    made.noticed([warned("no price of 4", 20, 1, count=5)])
+    newest, older = made.details().notices
+    assert (newest.level, newest.text, newest.subtasks) == ("WARNING", "no price of 4", (0, 1))
+    assert (newest.first, newest.last, newest.times) == (10, 20, 6)
+    assert (older.text, older.subtasks) == ("slow", ())
+
+
+def test_the_newest_notices_are_kept() -> None:
+    made = history()
+    made.noticed(warned("x" * n, n) for n in range(1, REMEMBERED_NOTICES + 10))
+    made.noticed([warned("x" * 10, 1_000)])
+    notices = made.details().notices
+    assert len(notices) == REMEMBERED_NOTICES
+    assert [len(notice.text) for notice in notices[:2]] == [10, REMEMBERED_NOTICES + 9]

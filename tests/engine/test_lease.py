@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.common.errors import LeaseError, LeaseLostError
+from millrace.common.errors import CheckpointError, LeaseError, LeaseLostError
 from millrace.engine.lease import Lease
 from millrace.engine.process_identity import process_space
 
@@ -211,3 +211,9 @@ def test_nobody_else_can_hold_the_locks(tmp_path: Path) -> None:
         assert modes == {0o600}
     assert made.stat().st_mode & 0o777 == 0o700
     assert found.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_directory_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match=r"cannot use its directory .*: Not a directory\. Na"):
+        Lease.acquire(tmp_path / "file" / "job", "run")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime import stack_samples, worker
@@ -20,6 +23,7 @@ from millrace.runtime.stack_samples import (
     write_request,
 )
 from millrace.runtime.watchdog import REPORTS, Watchdog, clear_reports
+from millrace.server.resources.flame_graphs import FlameNode, flame_graph
 from millrace.testing import run_local
 
 HERE = os.path.basename(__file__)
@@ -88,6 +92,142 @@ def test_no_subtask_has_its_turn() -> None:
     sampling.run()
     samples = sampling.result()
     assert (samples.ticks, samples.subtasks) == (2, ())
+
+
+def test_python_switches_threads_soon_while_samples_are_taken() -> None:
+    """Else the sampler gets Python's lock when turns end, and sees nothing of short ones."""
+    before = sys.getswitchinterval()
+    during: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        during.append(sys.getswitchinterval())
+
+    def run(until: float, pause: Callable[[float], None]) -> None:
+        clock = iter([0.0, until, 10.0])
+        sampler(dict, clock=lambda: next(clock), sleep=pause).run()
+
+    run(5.0, lambda seconds: run(10.0, sleep))  # one within another
+    run(5.0, sleep)
+    assert during
+    assert all(each < 0.001 <= before for each in during)
+    assert sys.getswitchinterval() == before
+
+
+def test_the_interval_is_restored_after_an_error() -> None:
+    before = sys.getswitchinterval()
+
+    def fail(seconds: float) -> None:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        sampler(dict, clock=lambda: 0.0, sleep=fail).run()
+    assert sys.getswitchinterval() == before
+
+
+class SimulatedWork:
+    """Functions whose work is a number of milliseconds of a simulated clock. The sampler looks
+    whenever its period has passed, as if it were a thread of its own."""
+
+    def __init__(self) -> None:
+        self.now = 0
+        self.looks_at = 0
+        self.sampling = sampler(lambda: {threading.get_ident(): PLACE})
+
+    def spend(self, milliseconds: int) -> None:
+        for _ in range(milliseconds):
+            self.now += 1
+            if self.now >= self.looks_at:
+                self.looks_at = self.now + 20
+                self.sampling.sample()
+
+    def parse(self) -> None:
+        self.spend(3)
+
+    def score(self) -> None:
+        self.spend(5)
+        self.look_up()
+
+    def look_up(self) -> None:
+        self.spend(2)
+
+    def turn(self) -> None:
+        self.parse()
+        self.score()
+        self.spend(1)
+
+
+def test_shares_are_those_of_the_work() -> None:
+    work = SimulatedWork()
+    for _ in range(2_000):
+        work.turn()  # of 11 ms, and samples come every 20 ms
+    graph = flame_graph([work.sampling.result()], PLACE.stage)
+    assert graph.data is not None
+
+    def share(name: str) -> float:
+        return times_seen(graph.data, f"SimulatedWork.{name}") / graph.data.value
+
+    wanted = {"turn": 1.0, "parse": 3 / 11, "score": 7 / 11, "look_up": 2 / 11}
+    assert {name: share(name) for name in wanted} == pytest.approx(wanted, abs=0.01)
+
+
+def burn(steps: int) -> int:
+    total = 0
+    for step in range(steps):
+        total += step
+    return total
+
+
+def heavy() -> None:
+    burn(90_000)
+
+
+def light() -> None:
+    burn(30_000)
+
+
+def test_a_thread_of_short_turns_is_seen_as_it_is() -> None:
+    """Turns of a few milliseconds with a pause after each, as those of resident tasks. Shares are
+    compared with the processor time that the functions have used."""
+    running: dict[int, SampledPlace] = {}
+    used = {"heavy": 0, "light": 0}
+    has_seen_enough = threading.Event()
+
+    def turns() -> None:
+        while not has_seen_enough.is_set():
+            running[threading.get_ident()] = PLACE
+            for work in (light, heavy):
+                before = time.thread_time_ns()
+                work()
+                used[work.__name__] += time.thread_time_ns() - before
+            running.clear()
+            time.sleep(0.001)
+
+    deadline = time.monotonic() + PATIENCE
+    sampling = sampler(lambda: dict(running), clock=lambda: 0.0 if wanted() else 10.0)
+
+    def wanted() -> bool:
+        assert time.monotonic() < deadline
+        return sum(sampling._seen.values()) < 200
+
+    thread = threading.Thread(target=turns)
+    thread.start()
+    try:
+        sampling.run()
+    finally:
+        has_seen_enough.set()
+        thread.join()
+    graph = flame_graph([sampling.result()], PLACE.stage)
+    assert graph.data is not None
+    seen = {name: times_seen(graph.data, name) for name in used}
+    share = used["heavy"] / sum(used.values())
+    assert seen["heavy"] / sum(seen.values()) == pytest.approx(share, abs=0.12)
+
+
+def times_seen(node: FlameNode, name: str) -> int:
+    """Samples in which a function was running."""
+    if node.name.partition(" (")[0] == name:
+        return node.value
+    return sum(times_seen(child, name) for child in node.children)
 
 
 def test_a_worker_samples_what_it_runs(tmp_path: Path, monkeypatch) -> None:

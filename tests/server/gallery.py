@@ -21,6 +21,7 @@ from millrace.engine.job_details import (
     CheckpointStats,
     ExceptionEntry,
     JobDetails,
+    JobNotice,
     OperatorDetails,
     RescaleStats,
     RescaleStatus,
@@ -111,6 +112,9 @@ def details(status: JobStatus) -> JobDetails:
         rescales=RESCALES,
         restarts=1,
         exceptions=(ExceptionEntry(BEGUN + 80_000, 7, TRACEBACK, "count", "{'word': None}"),),
+        notices=(
+            JobNotice("WARNING", "shop", "no price of 4", "count", (0, 1), BEGUN, BEGUN + 9_000, 6),
+        ),
         stages=(
             StageDetails(
                 "source",

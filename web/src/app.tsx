@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { ask } from "./api/client";
-import { mayOperate, reach, remember, takeTokenFromAddress, token } from "./api/session";
+import { mayOnlyRead, reach, remember, role, takeTokenFromAddress, token } from "./api/session";
 import type { ServerConfig } from "./api/types";
 import { ComparePage } from "./pages/compare";
 import { JobPage } from "./pages/job";
@@ -45,10 +45,17 @@ export function App() {
   }, []);
   const denied = reach.value === "denied";
   useEffect(() => {
-    if (denied) return;
-    // a server that does not answer is told of by the page's own requests
-    ask<ServerConfig>("config").then(({ role }) => (mayOperate.value = role !== "read"), () => {});
-  }, [token.value, denied]);
+    if (denied) role.value = null;
+    if (denied || role.value !== null) return;
+    const asked = token.value;
+    // a server that does not answer is told of by the page's own requests, and asked again when it does
+    ask<ServerConfig>("config").then(
+      (config) => {
+        if (token.value === asked && reach.value !== "denied") role.value = config.role ?? "operate";
+      },
+      () => {},
+    );
+  }, [token.value, reach.value]);
   if (denied) return <LoginPage />;
   return (
     <>
@@ -68,7 +75,7 @@ export function App() {
           ))}
         </nav>
         <div class="top-end">
-          {!mayOperate.value && <span class="tag quiet" title="This token may look at everything but records and stack samples, and change nothing">Read only</span>}
+          {mayOnlyRead.value && <span class="tag quiet" title="This token may look at everything but records and stack samples, and change nothing">Read only</span>}
           <ThemeSwitch />
           {token.value && (
             <button type="button" class="link" onClick={() => (remember(null), (reach.value = "denied"))}>

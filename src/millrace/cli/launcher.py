@@ -11,6 +11,7 @@ from threading import Thread
 
 from millrace.cli.arguments import RunArguments
 from millrace.cli.interrupts import Interrupts
+from millrace.cli.notice_lines import NoticeLines
 from millrace.cli.progress_line import ProgressLine
 from millrace.cli.terminal import Terminal
 from millrace.common.config import options
@@ -27,6 +28,7 @@ from millrace.engine.lease import Lease
 from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
 from millrace.plan.transformation import Transformation
+from millrace.runtime.logs.log_settings import FAILURE_REPORT
 from millrace.state.backend.state_backend import StateBackend
 from millrace.state.checkpoint.directory import checkpoint_dir, complete_checkpoints
 from millrace.state.checkpoint.snapshot import read_snapshot_manifest
@@ -63,6 +65,8 @@ class CommandLineLauncher(JobLauncher):
         configuration = _placed(configuration, self.own_dir)
         line = ProgressLine(self.terminal) if self._shows_progress() else None
         self.listeners = [] if line is None else [line]
+        if FAILURE_REPORT not in os.environ:  # else it is for a server, which shows notices itself
+            self.listeners.append(NoticeLines(self.terminal))
         client = super().client(sinks, handlers, configuration, name, restart, backend)
         if line is not None:
             followed = (client.progress,)

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from millrace.cli.signals import INTERRUPTED, TERMINATED, Terminated, raising_terminated
 
+_NEEDED = frozenset({"cloudpickle", "msgspec", "numpy", "py4j", "pyarrow", "pyspark"})
+"""Packages without which no command works: pip installs them with Millrace, a zip does not."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line ``argv`` (None: the arguments of this process) and return its exit code.
@@ -21,6 +24,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             from millrace.cli.dispatch import dispatch
 
             return dispatch(argv)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in _NEEDED:
+                raise
+            print(
+                f"millrace: the package {package} is missing in this Python ({sys.executable}): "
+                f"python -m pip install {package}",
+                file=sys.stderr,
+            )
+            return 1
         except KeyboardInterrupt:
             print("millrace: interrupted", file=sys.stderr)
             return INTERRUPTED

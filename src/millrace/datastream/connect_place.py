@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from millrace.common.config import options
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from millrace.spark.connect.remote import Remote
 
 __all__ = ["ConnectServer", "connect_place", "connect_server"]
-
-_SESSION_MODULE = "pyspark.sql.connect.session"
 
 
 class ConnectServer:
@@ -50,20 +47,15 @@ def connect_server(configuration: Configuration) -> ConnectServer | None:
         ConfigurationError: an address is not one of a Spark Connect server.
     """
     from millrace.spark.connect.remote import remote_in
+    from millrace.spark.connect.sessions import has_session
 
     settings = configuration.to_dict()
     remote = remote_in(settings)
     if remote is not None:
         return ConnectServer(remote)
-    if "spark.master" in settings or not _has_connect_session():
+    if "spark.master" in settings or not has_session():
         return None
     return ConnectServer(None)
-
-
-def _has_connect_session() -> bool:
-    """Whether the program works with a session on a Spark Connect server."""
-    module = sys.modules.get(_SESSION_MODULE)  # PySpark stays out of programs without Spark
-    return module is not None and module.SparkSession.getActiveSession() is not None
 
 
 def connect_place(graph: JobGraph, configuration: Configuration, server: ConnectServer) -> JobPlace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from millrace.common.job import JobExecutionResult
 from millrace.datastream.error_display import show_user_errors_first
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 
-__all__ = ["call_beside", "run_beside", "run_here"]
+__all__ = ["adopt_spark_session", "call_beside", "run_beside", "run_here"]
 
 T = TypeVar("T")
 
@@ -62,6 +63,37 @@ def call_beside(function: Callable[[], T]) -> T:
 
     Thread(target=call, name="millrace-beside", daemon=True).start()
     return result.result()
+
+
+def adopt_spark_session() -> None:
+    """Let ``SparkSession.getActiveSession()`` find in this thread what a job's thread has made."""
+    if "millrace.spark.session" not in sys.modules:  # PySpark stays out of programs without Spark
+        return
+    from millrace.spark.session import adopt_session
+
+    with _signals_afterwards():
+        adopt_session()
+
+
+@contextmanager
+def _signals_afterwards() -> Iterator[None]:
+    """Context at whose end Ctrl-C and SIGTERM are handled that have come meanwhile: their
+    exceptions would come in the middle of a message to the JVM."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {n: handler for n in numbers if callable(handler := signal.getsignal(n))}
+    try:
+        for number in before:
+            signal.signal(number, lambda number, frame: came.append(number))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 @contextmanager

@@ -29,7 +29,12 @@ from millrace.common.source import Boundedness
 from millrace.datastream import job_place
 from millrace.datastream.available_now import require_available_now
 from millrace.datastream.connect_place import connect_place, connect_server
-from millrace.datastream.foreground_run import call_beside, run_beside, run_here
+from millrace.datastream.foreground_run import (
+    adopt_spark_session,
+    call_beside,
+    run_beside,
+    run_here,
+)
 from millrace.datastream.job_place import DEFAULT_INTERVAL, JobPlace
 from millrace.engine.archived_job import archived_job
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
@@ -119,7 +124,10 @@ class JobLauncher:
         with ExitStack() as looking_on:
             for onlooker in self.onlookers:
                 looking_on.enter_context(onlooker(client))
-            return run(client)
+            result = run(client)
+        if self.executor is None:
+            adopt_spark_session()
+        return result
 
     def graph(
         self,
@@ -233,7 +241,11 @@ class JobLauncher:
             if server is not None:
                 return connect_place(graph, configuration, server)
             place = partial(job_place.spark_place, graph, configuration, name, width)
-            return call_beside(place) if self.beside else place()
+            if not self.beside:
+                return place()
+            made = call_beside(place)
+            adopt_spark_session()
+            return made
         if configuration.get(options.EXECUTOR) == ExecutorKind.RESIDENT:
             job_place.require_fit_for_resident_tasks(graph)
         return job_place.place_of(self.executor(configuration, name, width))

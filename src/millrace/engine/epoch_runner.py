@@ -108,6 +108,7 @@ class EpochRunner:
         crash_point("after-acks")
         for ack in acks:
             replay(ack.log)
+            self._history.noticed(ack.notices)
         deployment.restoring |= evicted(acks)
         failure = user_failure(acks)
         if failure is not None:

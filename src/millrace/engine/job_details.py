@@ -22,6 +22,7 @@ __all__ = [
     "EpochAttempt",
     "ExceptionEntry",
     "JobDetails",
+    "JobNotice",
     "LatencyDetails",
     "Listener",
     "OperatorDetails",
@@ -37,6 +38,26 @@ __all__ = [
 
 def _nothing() -> Mapping[Any, Any]:
     return MappingProxyType({})
+
+
+class JobNotice(NamedTuple):
+    """Warning of workers, or something else that people should know although nothing has failed,
+    such as the address at which an operator listens."""
+
+    level: str
+    """Level of the log: INFO, WARNING, ERROR or CRITICAL."""
+    logger: str
+    text: str
+    """Text of the newest one."""
+    operator: str | None
+    """Name of the operator; None if it is not known."""
+    subtasks: tuple[int, ...]
+    """Subtasks that have told it, as far as they are known."""
+    first: int
+    """Time of the first one, ms since the Unix epoch."""
+    last: int
+    times: int
+    """Number of times; texts that differ only in numbers are the same notice."""
 
 
 class BusySubtask(NamedTuple):
@@ -350,6 +371,8 @@ class JobDetails:
     """Epochs that had to run again because their answers did not fit together."""
     exceptions: tuple[ExceptionEntry, ...] = ()
     """Last exceptions, newest first."""
+    notices: tuple[JobNotice, ...] = ()
+    """Last notices of workers, newest first."""
     cached: Mapping[str, int] = field(default_factory=_nothing)
     """Numbers of subtasks by the origin of their state: current, replayed, restored, new."""
     stages: tuple[StageDetails, ...] = ()

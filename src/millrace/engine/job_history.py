@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
@@ -16,6 +17,7 @@ from millrace.engine.job_details import (
     EpochAttempt,
     ExceptionEntry,
     JobDetails,
+    JobNotice,
     OperatorDetails,
     RestoredCheckpoint,
     StageDetails,
@@ -27,6 +29,7 @@ from millrace.engine.rates import Rates, SubtaskTotals
 from millrace.engine.rescale_history import RescaleHistory
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
+from millrace.runtime.logs.worker_notice import WorkerNotice
 from millrace.runtime.metrics import MetricDescription, MetricRegistry, Summary
 from millrace.runtime.program import Program, Stage
 
@@ -38,6 +41,8 @@ REMEMBERED_CHECKPOINTS = 10
 """Number of checkpoints kept, as in Flink's ``web.checkpoints.history``."""
 REMEMBERED_EXCEPTIONS = 16
 """Number of exceptions kept, as in Flink's ``web.exception-history-size``."""
+REMEMBERED_NOTICES = 30
+"""Number of different notices kept."""
 
 
 class JobHistory:
@@ -72,6 +77,8 @@ class JobHistory:
         self._completed = self._failed = 0
         self._checkpoints: deque[CheckpointStats] = deque(maxlen=REMEMBERED_CHECKPOINTS)
         self._exceptions: deque[ExceptionEntry] = deque(maxlen=REMEMBERED_EXCEPTIONS)
+        self._notices: dict[tuple[Any, ...], JobNotice] = {}
+        """The newest notice is the last one."""
         self._cached: dict[str, int] = {}
         self._metrics: dict[str, dict[int, dict[str, Any]]] = {}
         self._counted: set[tuple[str, str]] = set()
@@ -169,6 +176,14 @@ class JobHistory:
         )
         self._exceptions.appendleft(entry)
 
+    def noticed(self, notices: Iterable[WorkerNotice]) -> None:
+        """Record notices of workers."""
+        for notice in notices:
+            before = self._notices.pop(notice.kind, None)
+            self._notices[notice.kind] = _joined(before, notice)
+        for kind in list(self._notices)[:-REMEMBERED_NOTICES]:
+            del self._notices[kind]
+
     # -- what is known -------------------------------------------------------------------------
 
     def details(self) -> JobDetails:
@@ -196,6 +211,7 @@ class JobHistory:
             restarts=self.restarts,
             refused=self.refused,
             exceptions=tuple(self._exceptions),
+            notices=tuple(reversed(self._notices.values())),
             cached=MappingProxyType(dict(self._cached)),
             stages=tuple(self._stages.values()),
             metrics=MappingProxyType({uid: dict(of) for uid, of in self._metrics.items()}),
@@ -296,6 +312,21 @@ _NO_RECORDS = OperatorDetails(0, 0, None)
 _LOADED = 0.5
 """Share of an epoch for which a subtask is busy or back-pressured in a job that is not at rest: a
 source that reads nothing may wait for a slow operator."""
+
+
+def _joined(before: JobNotice | None, notice: WorkerNotice) -> JobNotice:
+    """A notice of a worker, together with earlier ones of its kind."""
+    subtasks = {notice.subtask} if notice.subtask is not None else set()
+    return JobNotice(
+        level=logging.getLevelName(notice.level),
+        logger=notice.logger,
+        text=notice.text,
+        operator=notice.operator,
+        subtasks=tuple(sorted(subtasks.union(before.subtasks if before is not None else ()))),
+        first=notice.first if before is None else min(before.first, notice.first),
+        last=notice.last,
+        times=notice.times + (before.times if before is not None else 0),
+    )
 
 
 def _stage(stage: Stage, before: StageDetails | None) -> StageDetails:

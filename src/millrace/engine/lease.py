@@ -125,11 +125,18 @@ class Lease:
         Raises:
             LeaseError: another run holds it; says which one and what to do.
             LeaseLostError: a newer leader than the one of ``fencing`` has the job.
+            CheckpointError: the directory cannot be made or written.
         """
         record = _Record(os.fspath(job_dir), clock or _system_clock, fencing or 0, fence)
         record.require_fencing()
-        record.files.make_directory(record.job_dir)
-        lock = record.lock() if record.files.has_locks else None
+        try:
+            record.files.make_directory(record.job_dir)
+            lock = record.lock() if record.files.has_locks else None
+        except OSError as error:  # read only, full, no directory, or of somebody else
+            raise CheckpointError(
+                f"the job cannot use its directory {record.job_dir}: {error.strerror or error}. "
+                "Name another place with --checkpoint-dir or execution.checkpointing.dir"
+            ) from error
         try:
             with record.commit_lock():
                 owner = record.enter(run_id, now)

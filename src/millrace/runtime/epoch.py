@@ -11,6 +11,7 @@ from millrace.common.functions.accumulators import Accumulator
 from millrace.common.source import SourceEvent
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.logs.log_line import LogLine
+from millrace.runtime.logs.worker_notice import WorkerNotice
 from millrace.runtime.metrics import MetricDescription
 from millrace.state.serialization.payload import decode
 from millrace.state.state_delta import StateDelta, StatePart
@@ -471,6 +472,8 @@ class Ack:
     """Queryable states that were used for the first time in this worker."""
     log: list[LogLine] = field(default_factory=list)
     """Lines for the driver to log."""
+    notices: list[WorkerNotice] = field(default_factory=list)
+    """Warnings of the worker, and what its operators tell."""
 
 
 def ack_of(element: bytes) -> Ack:

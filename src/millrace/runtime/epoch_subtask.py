@@ -26,6 +26,7 @@ from millrace.runtime.epoch import (
     SubtaskStart,
 )
 from millrace.runtime.failure import describe_failure, shortened
+from millrace.runtime.logs.job_notices import take_notices
 from millrace.runtime.logs.worker_log import take_shipped
 from millrace.runtime.operators.iteration import fed_back
 from millrace.runtime.program import Program, Stage
@@ -290,7 +291,7 @@ class EpochSubtask:
 
     def encoded(self, ack: Ack) -> bytes:
         """Payload of an acknowledgement."""
-        ack.log = take_shipped()
+        ack.log, ack.notices = take_shipped(), take_notices()
         try:
             return encode(ack)
         except Exception as error:  # a metric that cannot be pickled, for example

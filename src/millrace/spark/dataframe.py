@@ -8,7 +8,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
@@ -33,8 +33,11 @@ def materialize(dataframe: Any, path: str) -> None:
 def read_parquet(paths: Sequence[str]) -> DataFrame:
     """A DataFrame of files in this process's session; a column that a file lacks is null in its
     rows."""
-    session = SparkSession.builder.getOrCreate()
-    reader = session.read.option("mergeSchema", "true").option("recursiveFileLookup", "true")
+    from millrace.spark.session import current_session
+
+    reader = (
+        current_session().read.option("mergeSchema", "true").option("recursiveFileLookup", "true")
+    )
     return reader.parquet(*paths)
 
 
@@ -44,11 +47,11 @@ def dataframe_of(table: Any) -> DataFrame:
     Raises:
         JobDefinitionError: Spark has no type for a column.
     """
-    from millrace.spark.session import create_context
+    from millrace.spark.session import create_context, current_session
 
     create_context("millrace", parallelism=2)
     try:
-        return SparkSession.builder.getOrCreate().createDataFrame(table)
+        return current_session().createDataFrame(table)
     except PySparkException as error:
         first = str(error).partition("\n")[0][:500]
         raise JobDefinitionError(
@@ -72,7 +75,9 @@ def read_dataframe(
     Raises:
         JobDefinitionError: Spark has no such format, or the format does not accept the options.
     """
-    session = SparkSession.builder.getOrCreate()
+    from millrace.spark.session import current_session
+
+    session = current_session()
     reader: Any = session.readStream if streaming else session.read
     if schema is not None:
         reader = reader.schema(from_arrow_schema(schema))

@@ -72,6 +72,10 @@ INNER_NAMES: tuple[InnerName, ...] = (
     InnerName(_CONTEXT, "pythonExec", Need.ALL, of_objects=True),
     InnerName("pyspark.core.rdd:PipelinedRDD", "_jrdd", Need.RESIDENT),
     InnerName("pyspark.sql.classic.dataframe:DataFrame", "_jdf", Need.DATAFRAMES, of_objects=True),
+    InnerName("pyspark.sql.session:SparkSession", "_instantiatedSession", Need.DATAFRAMES),
+    InnerName(
+        "pyspark.sql.session:SparkSession", "_jsparkSession", Need.DATAFRAMES, of_objects=True
+    ),
     InnerName("pyspark.sql.pandas.types", "to_arrow_schema", Need.DATAFRAMES),
     InnerName("pyspark.sql.pandas.types", "from_arrow_schema", Need.DATAFRAMES),
     *_java(f"{_PYTHON}.PythonRDD", Need.EPOCHS, "asJavaRDD", "collectAndServe", "valueOfPair"),
@@ -107,6 +111,12 @@ INNER_NAMES: tuple[InnerName, ...] = (
         "errorMessage",
         "executorId",
         "taskId",
+    ),
+    *_java(
+        "org.apache.spark.sql.classic.SparkSession",
+        Need.DATAFRAMES,
+        "getActiveSession",
+        "setActiveSession",
     ),
     *_java("org.apache.spark.sql.classic.Dataset", Need.DATAFRAMES, "toArrowBatchRdd"),
     *_java("com.codahale.metrics.DefaultSettableGauge", Need.JMX, "setValue"),

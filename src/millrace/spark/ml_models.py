@@ -30,12 +30,11 @@ def load_stages(path: str) -> list[ModelStage]:
         JobDefinitionError: there is no model at this path, or a stage is not supported.
     """
     from pyspark.ml.util import DefaultParamsReader
-    from pyspark.sql import SparkSession
 
-    from millrace.spark.session import create_context
+    from millrace.spark.session import create_context, current_session
 
     create_context("millrace", parallelism=2)
-    session = SparkSession.builder.getOrCreate()
+    session = current_session()
     try:
         _require_known(path, session)
         model: Any = DefaultParamsReader.loadParamsInstance(path, session)

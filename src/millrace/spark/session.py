@@ -6,13 +6,17 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
 
 import pyspark
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, ensure_gateway
 from millrace.spark.version_gaps import log_gaps
+from millrace.spark.worker_python import require_worker_python
 
 SETTINGS: dict[str, str] = {
     # halves what a job costs on top of its tasks
@@ -81,11 +85,36 @@ def create_context(
     settings = spark_settings(extra)
     _quieten_py4j()
     ensure_gateway(settings)
+    if settings["spark.master"].startswith("local"):
+        require_worker_python()
     conf = SparkConf().setAll(list(settings.items())).setAppName(name)
     context = SparkContext(conf=conf)
     context.setLogLevel(_log_level())
     log_gaps(pyspark.__version__)
     return context
+
+
+def adopt_session() -> None:
+    """Make the session of this process the active one of this thread, unless the thread has one.
+
+    In the JVM, a session is active in the thread that has made it. So the program would not find a
+    session that a thread of a job has made.
+    """
+    session, context = SparkSession._instantiatedSession, active_context()
+    if session is None or context is None or context._jvm is None:
+        return
+    with suppress(Py4JError, OSError):  # whoever uses the session is told that the JVM has gone
+        sessions: Any = getattr(context._jvm, "org.apache.spark.sql.classic.SparkSession")
+        if not sessions.getActiveSession().isDefined():
+            sessions.setActiveSession(session._jsparkSession)
+
+
+def current_session() -> SparkSession:
+    """The session of this process, which is created if there is none. It is the active one of this
+    thread from now on."""
+    session = SparkSession.builder.getOrCreate()
+    adopt_session()
+    return session
 
 
 def create_session(
@@ -118,6 +147,9 @@ def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     master = extra.get("spark.master") or local_master()
     here = LOOPBACK if master.startswith(_ON_THIS_MACHINE) else {}
+    if here and extra.get("spark.ui.enabled") == "true":
+        # Spark's UI follows no setting: without the variable it listens at all addresses
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK["spark.driver.bindAddress"])
     here = ON_YARN if master.startswith("yarn") else here
     return {**SETTINGS, **here, **extra, "spark.master": master}
 

@@ -43,7 +43,9 @@ def arrow_schema(frame: DataFrame) -> Any:
 
 
 def _session() -> SparkSession:
-    return SparkSession.builder.getOrCreate()
+    from millrace.spark.session import current_session
+
+    return current_session()
 
 
 def _quoted(name: str) -> str:

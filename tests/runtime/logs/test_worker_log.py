@@ -12,6 +12,7 @@ from threading import Thread
 import pytest
 
 from millrace.runtime.logs import worker_log
+from millrace.runtime.logs.job_notices import NoticeHandler
 from millrace.runtime.logs.log_formats import JsonLogFormat, TextLogFormat
 from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, at_place
 from millrace.runtime.logs.log_settings import LogSettings
@@ -41,14 +42,19 @@ def test_a_worker_logs_to_standard_error(capsys) -> None:
         check_standard_error(root, capsys)
 
 
+def writing(root) -> list[logging.Handler]:
+    """The handlers that write a log."""
+    return [handler for handler in root.handlers if not isinstance(handler, NoticeHandler)]
+
+
 def check_standard_error(root, capsys) -> None:
     set_up_worker_log(LogSettings("INFO"))
     logging.getLogger("tests.worker").info("hello")
     assert capsys.readouterr().err.endswith(" INFO tests.worker: hello\n")
-    (handler,) = root.handlers
+    (handler,) = writing(root)
     assert isinstance(handler.formatter, TextLogFormat)
     set_up_worker_log(LogSettings(json=True))  # of the next job in this worker
-    assert root.handlers == [handler]
+    assert writing(root) == [handler]
     assert isinstance(handler.formatter, JsonLogFormat)
     assert root.level == logging.WARNING
 
@@ -119,7 +125,8 @@ def check_own_handler(root) -> None:
     root.handlers.append(own)
     for _ in range(2):
         set_up_worker_log(LogSettings("INFO"))
-    assert root.handlers == [own]
+    assert writing(root) == [own]
+    assert [type(one) for one in root.handlers].count(NoticeHandler) == 1
     assert own.formatter is None
     assert [type(one) for one in own.filters] == [PlaceFilter]
 

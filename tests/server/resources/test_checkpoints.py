@@ -47,6 +47,10 @@ def test_exceptions(api) -> None:
     assert (entry["exceptionName"], entry["taskName"]) == ("ValueError", "count")
     assert death["stacktrace"] == "the job's process has died (signal 9); it was started again"
     assert (death["timestamp"], death["fatal"]) == (BEGUN + 10, False)
+    [notice] = found["notices"]
+    assert (notice["level"], notice["text"]) == ("WARNING", "no price of 4")
+    assert (notice["taskName"], notice["subtasks"], notice["count"]) == ("count", [0, 1], 6)
+    assert notice["timestamp"] - notice["first"] == 9_000
     none = api.get(f"/jobs/{RUNNING}/exceptions?maxExceptions=0").json()
     assert none["exceptionHistory"] == {"entries": [], "truncated": True}
     assert api.get(f"/jobs/{RUNNING}/exceptions?maxExceptions=-1").status_code == 400

@@ -25,6 +25,17 @@ def test_a_vertex(api) -> None:
     assert api.get(f"/jobs/{RUNNING}/vertices/{'0' * 32}").status_code == 404
 
 
+def test_the_figures_of_operators_are_those_of_all_subtasks(api) -> None:
+    [source] = api.get(SOURCE).json()["operator-figures"]
+    assert source == {
+        "uid": "source",
+        "name": "Source: clicks",
+        "records-in": 9 * (60 + 40),
+        "records-out": 9 * (50 + 30),
+        "watermark": NOW - 1_000,
+    }
+
+
 def test_watermarks_and_workers(api) -> None:
     assert api.get(f"{SOURCE}/watermarks").json()[1] == {
         "id": "1.currentInputWatermark",

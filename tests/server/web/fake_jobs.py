@@ -54,6 +54,7 @@ class FakeJob:
     ended_after: int | None = None
     """In ms; None: it runs."""
     exceptions: Sequence[Json] = ()
+    notices: Sequence[Json] = ()
     restarts: int = 0
     waits_for: str = ""
     failed_checkpoint: bool = False
@@ -207,6 +208,27 @@ def function(name: str, rate: float, p50: float, **figures: Any) -> Json:
     }
 
 
+CART_NOTICES = (
+    {
+        "level": "WARNING",
+        "logger": "millrace.statefun.invocation.remote",
+        "text": "function shop/stock/tea at http://stock:8000/ has not succeeded for 30 s "
+        "(5 attempts): connection refused",
+        "taskName": "functions",
+        "subtasks": [0, 1],
+        "count": 12,
+        "ago": 8_000,
+    },
+    {
+        "level": "INFO",
+        "logger": "millrace.statefun.application.playground",
+        "text": "the ingress of the playground listens on http://127.0.0.1:8090",
+        "taskName": None,
+        "subtasks": [],
+        "count": 1,
+        "ago": 5 * HOUR,
+    },
+)
 CART_FUNCTIONS = (
     function("cart", 4_180, 2.4, backlog=1_842),
     function("stock", 3_920, 0.31, endpoint="embedded", **{"in-flight": 0, "addresses": 1_204}),
@@ -227,7 +249,15 @@ def jobs() -> list[FakeJob]:
         FakeJob("Orders to revenue", "RUNNING", ORDERS, 53 * HOUR, failed_checkpoint=True),
         FakeJob("Click sessions", "RUNNING", CLICKS, 5 * HOUR, 8, state_bytes=2_100_000_000),
         FakeJob("Revenue in SQL", "RUNNING", REVENUE, 2 * HOUR, 4),
-        FakeJob("Shopping carts", "RUNNING", CART, 5 * HOUR, 2, functions=CART_FUNCTIONS),
+        FakeJob(
+            "Shopping carts",
+            "RUNNING",
+            CART,
+            5 * HOUR,
+            2,
+            functions=CART_FUNCTIONS,
+            notices=CART_NOTICES,
+        ),
         FakeJob("Hundred operators", "RUNNING", hundred(), 42 * MINUTE, 2),
         FakeJob(
             "Ad impressions",
@@ -409,12 +439,23 @@ class FakeJobs:
                     "busy-ratio": min(1, operator.busy * (0.9 + index * 0.05)),
                     "back-pressured-ratio": operator.pressed * (0.9 + index * 0.05),
                     "state-bytes": job.state_bytes // job.parallelism if operator.inputs else 0,
+                    "watermark": self.clock() - 1_000 * index if job.runs else None,
                     "metrics": {
                         "read-records": round(operator.rate_in * share * (0.94 + index * 0.04)),
                         "write-records": round(operator.rate_out * share * (0.94 + index * 0.04)),
                     },
                 }
                 for index in range(job.parallelism)
+            ],
+            "operator-figures": [
+                {
+                    "uid": f"{operator.id[:6]}-{number}",
+                    "name": operator.name,
+                    "records-in": 41_000 - 1_000 * number,
+                    "records-out": 40_000 - 1_000 * number,
+                    "watermark": None,
+                }
+                for number in range(len(operator.descriptions))
             ],
         }
 
@@ -582,6 +623,14 @@ class FakeJobs:
             "root-exception": newest and newest["stacktrace"],
             "timestamp": newest and newest["timestamp"],
             "exceptionHistory": {"entries": entries, "truncated": False},
+            "notices": [
+                {
+                    **{k: v for k, v in one.items() if k != "ago"},
+                    "first": now - one["ago"] - 5 * MINUTE,
+                    "timestamp": now - one["ago"],
+                }
+                for one in job.notices
+            ],
         }
 
     def stacks(self, job: FakeJob) -> Json:

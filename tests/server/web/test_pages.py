@@ -140,6 +140,30 @@ def test_a_graph_says_what_operators_do_and_how_records_travel(window, fake) -> 
     expect(panel.get_by_text("3.4 times the mean")).to_be_visible()
 
 
+def test_a_stage_shows_the_records_of_each_operator(window, fake) -> None:
+    seen = window()
+    job = next(job for job in fake.jobs.jobs.values() if job.name == "Revenue in SQL")
+    seen.open(fake.url, f"/jobs/{job.id}")
+    seen.page.locator(".operator", has_text="orders[1]").click()
+    panel = seen.page.get_by_role("complementary")
+    expect(panel.get_by_text("41,000 in, 40,000 out")).to_be_visible()
+    expect(panel.get_by_text("40,000 in, 39,000 out")).to_be_visible()
+    expect(panel.get_by_text("State is measured for the stage")).to_be_visible()
+    expect(panel.get_by_role("columnheader", name="Watermark")).to_be_visible()
+
+
+def test_warnings_of_workers_are_shown(window, fake) -> None:
+    seen = window()
+    job = next(job for job in fake.jobs.jobs.values() if job.notices)
+    seen.open(fake.url, f"/jobs/{job.id}/exceptions")
+    expect(seen.page.get_by_text("Nothing has gone wrong")).to_be_visible()
+    rows = seen.page.get_by_role("region", name="What workers have told").get_by_role("row")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text("connection refused")
+    expect(rows.nth(1)).to_contain_text("functions, subtask 0, 1")
+    expect(rows.nth(2)).to_contain_text("listens on http://127.0.0.1:8090")
+
+
 def test_the_record_that_a_function_failed_for_is_shown(window, fake) -> None:
     seen = window()
     job = next(job for job in fake.jobs.jobs.values() if job.exceptions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 
@@ -235,6 +236,49 @@ def test_by_keys_alone(window, fake, orders) -> None:
     expect(page.get_by_role("button", name="Rescale")).to_be_focused()
 
 
+def test_arrow_keys_move_between_the_stages(window, fake, orders) -> None:
+    """Tab leads to one of them: a graph may have a hundred."""
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}")
+    expect(page.locator(".operator")).to_have_count(len(orders.operators))
+    expect(page.locator(".operator[tabindex='0']")).to_have_count(1)
+    stop = page.locator(".operator.slow")
+    expect(stop).to_have_attribute("tabindex", "0")
+    stop.focus()
+    page.keyboard.press("ArrowLeft")
+    before = page.locator(".operator", has_text="Convert currencies")
+    expect(before).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(stop).to_be_focused()
+    page.keyboard.press("End")
+    last = page.locator(".operator", has_text="Sink: late orders")
+    expect(last).to_be_focused()
+    expect(last).to_have_attribute("tabindex", "0")
+    expect(page.locator(".operator[tabindex='0']")).to_have_count(1)
+    page.keyboard.press("Enter")
+    heading = page.get_by_role("complementary").get_by_role("heading", level=3)
+    expect(heading).to_have_text("Sink: late orders (files)")
+
+
+def test_jobs_are_found_by_their_status(window, fake) -> None:
+    page = window().page
+    page.goto(fake.url)
+    page.get_by_label("Find a job").fill("cancelled")
+    expect(page.get_by_role("link", name="Sensor cleanup")).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_a_timeline_is_downloaded(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}/timeline")
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download as JSON").click()
+    assert waiting.value.suggested_filename == "Orders-to-revenue-timeline.json"
+    saved = json.loads(waiting.value.path().read_text(encoding="utf-8"))
+    assert saved["events"]
+    expect(page).to_have_url(f"{fake.url}#/jobs/{orders.id}/timeline")
+
+
 def press_until(page, wanted) -> None:
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -295,6 +339,35 @@ def test_a_token_for_reading_is_offered_nothing_that_it_may_not_do(browser, guar
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_text("Upload a job file")).to_be_visible()
     expect(page.get_by_text("Read only", exact=True)).to_have_count(0)
+    page.close()
+
+
+def test_nothing_is_offered_before_the_server_has_told_what_a_token_may_do(
+    browser, guarded
+) -> None:
+    page = browser.new_page()
+    held = []
+    is_held = True
+
+    def answer(route) -> None:
+        if is_held:
+            held.append(route)  # the answer does not come
+        else:
+            route.continue_()
+
+    page.route(f"{guarded.url}config", answer)
+    job = job_named(guarded, "Orders to revenue")
+    page.goto(f"{guarded.url}#token={OPERATE}")
+    page.goto(f"{guarded.url}#/jobs/{job.id}")
+    expect(page.locator(".operator")).to_have_count(len(job.operators))
+    assert held
+    control = page.get_by_role("group", name="Control the job")
+    expect(control).to_have_count(0)
+    expect(page.get_by_text("Read only", exact=True)).to_have_count(0)
+    is_held = False
+    for route in held:
+        route.continue_()
+    expect(control).to_be_visible()
     page.close()
 
 

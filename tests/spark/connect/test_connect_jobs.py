@@ -236,6 +236,38 @@ def test_millrace_run(connect_url: str, tmp_path: Path) -> None:
     assert "got [2, 4]" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    "graph",
+    [
+        "Graph.from_edges([(1, 2)])",
+        "Graph.from_edges(spark.range(3).selectExpr('id AS source', 'id + 1 AS target'))",
+    ],
+    ids=["collection", "dataframe"],
+)
+def test_graphs_of_a_session_on_a_server_are_refused(
+    connect_url: str, tmp_path: Path, graph: str
+) -> None:
+    """The program names the server itself, and nothing in its environment does."""
+    job = tmp_path / "graph_job.py"
+    job.write_text(
+        "from pyspark.sql import SparkSession\n"
+        "from millrace.graph import Graph\n"
+        f"spark = SparkSession.builder.remote({connect_url!r}).getOrCreate()\n"
+        f"print({graph}.number_of_edges())\n",
+        encoding="utf-8",
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "SPARK_REMOTE"}
+    done = subprocess.run(
+        [sys.executable, str(job)],
+        env={**environment, "PYTHONPATH": str(SOURCES)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert "ConfigurationError: a graph of DataFrames needs Spark's driver" in done.stderr
+
+
 def test_modules_are_shipped(connect_url: str, tmp_path: Path) -> None:
     module = tmp_path / "shipped_over_connect.py"
     module.write_text("def twice(n):\n    return 2 * n\n", encoding="utf-8")

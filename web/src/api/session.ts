@@ -1,6 +1,6 @@
 /** The token of this tab, and whether the server can be reached with it. */
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
 const KEY = "millrace.token";
 
@@ -22,13 +22,20 @@ export function noteServerTime(date: string | null): void {
   if (!Number.isNaN(difference)) ahead = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
 }
 
+/** What the token allows; null: the server has not told it yet. */
+export const role = signal<"read" | "operate" | null>(null);
+
 /** Whether the token may change something; the server refuses requests that it does not allow. */
-export const mayOperate = signal(true);
+export const mayOperate = computed(() => role.value === "operate");
+
+/** Whether the token is known to be one that only reads. */
+export const mayOnlyRead = computed(() => role.value === "read");
 
 export const token = signal<string | null>(sessionStorage.getItem(KEY));
 
 export function remember(value: string | null): void {
   token.value = value;
+  role.value = null;
   if (value === null) sessionStorage.removeItem(KEY);
   else sessionStorage.setItem(KEY, value);
 }

@@ -161,13 +161,25 @@ export interface Subtask {
   "busy-ratio"?: number | null;
   "back-pressured-ratio"?: number | null;
   "state-bytes"?: number | null;
+  /** Ms since the epoch; null: it has none. */
+  watermark?: number | null;
 }
 
 export interface VertexDetails {
   id: string;
   name: string;
   parallelism: number;
+  now: number;
   subtasks: Subtask[];
+  "operator-figures"?: OperatorFigures[];
+}
+
+/** Records of an operator since the run began or was last rescaled. */
+export interface OperatorFigures {
+  uid: string;
+  "records-in": number;
+  "records-out": number;
+  watermark?: number | null;
 }
 
 export interface MetricValue {
@@ -234,6 +246,19 @@ export interface Exceptions {
   "root-exception"?: string | null;
   timestamp?: number | null;
   exceptionHistory?: { entries: ExceptionEntry[]; truncated: boolean };
+  notices?: Notice[];
+}
+
+/** A warning of workers, or something else that they tell although nothing has failed. */
+export interface Notice {
+  level: "INFO" | "WARNING" | "ERROR" | "CRITICAL";
+  logger: string;
+  text: string;
+  taskName?: string | null;
+  subtasks?: number[];
+  first: number;
+  timestamp: number;
+  count: number;
 }
 
 export interface StackEntry {

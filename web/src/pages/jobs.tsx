@@ -12,7 +12,7 @@ import { Facts } from "../parts/facts";
 import { Heading } from "../parts/heading";
 import { Empty, Loaded } from "../parts/notice";
 import { Panel } from "../parts/panel";
-import { Status } from "../parts/status";
+import { Status, wordOf } from "../parts/status";
 import { type Column, Table } from "../parts/table";
 import { to } from "../route";
 
@@ -54,7 +54,7 @@ export function JobsPage() {
             type="search"
             class="search"
             placeholder="Find a job"
-            aria-label="Find a job by name or id"
+            aria-label="Find a job by name, id or status"
             value={sought}
             onInput={(event) => setSought(event.currentTarget.value)}
           />
@@ -69,7 +69,8 @@ export function JobsPage() {
 
 function matches(job: JobRow, sought: string): boolean {
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
-  return words.every((word) => job.name.toLowerCase().includes(word) || job.jid.startsWith(word));
+  const statuses = [job.state.toLowerCase(), wordOf(job.state)];
+  return words.every((word) => job.name.toLowerCase().includes(word) || job.jid.startsWith(word) || statuses.includes(word));
 }
 
 function Totals({ jobs, overview }: { jobs: JobRow[]; overview: ClusterOverview | undefined }) {

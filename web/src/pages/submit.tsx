@@ -3,7 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import { deleteProgram, runProgram, type RunRequest, uploadProgram } from "../api/operations";
 import { usePolled } from "../api/polling";
-import { mayOperate } from "../api/session";
+import { mayOnlyRead, mayOperate } from "../api/session";
 import type { Program, SavepointRow, ServerConfig } from "../api/types";
 import { moment } from "../format/times";
 import { argumentsOf, settingsOf } from "../model/run_form";
@@ -27,8 +27,10 @@ export function SubmitPage({ query }: { query: URLSearchParams }) {
     <>
       <Heading title="Submit a job" />
       <Panel title="Program">
-        {!mayOperate.value ? (
+        {mayOnlyRead.value ? (
           <p class="notice">This token may only read. Log in with the token to operate to submit a job.</p>
+        ) : !mayOperate.value ? (
+          <Empty>Loading…</Empty>
         ) : may ? (
           <Upload taken={(id) => (setChosen(`upload ${id}`), uploads.refresh())} />
         ) : (

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { percent, rate } from "../format/numbers";
 import { duration } from "../format/times";
 import { type Dataflow, type FlowNode, BUSY, isSkewed, PRESSED, shapeOf, slowest } from "../model/dataflow";
+import { neighbourOf } from "../model/graph_keys";
 import type { Layout, Place } from "../model/layout";
 
 interface Props {
@@ -51,6 +52,17 @@ export function Graph({ flow, selected, select }: Props) {
   const shape = shapeOf(flow);
   const layout = useMemo(() => layouts?.layoutOf(flow, narrow ? "TB" : "LR"), [layouts, shape, narrow]);
   const busiest = slowest(flow);
+  const list = useRef<HTMLOListElement>(null);
+  const [reached, setReached] = useState("");
+  /** Where Tab leads to: arrow keys go on from there, because a hundred stages are too many for Tab. */
+  const stop = [reached, selected, busiest].find((id) => flow.nodes.some((node) => node.id === id)) ?? flow.nodes[0]?.id;
+  const move = (event: KeyboardEvent): void => {
+    const to = layout && stop ? neighbourOf(layout.nodes, stop, event.key) : null;
+    if (!to || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    setReached(to);
+    list.current?.querySelectorAll<HTMLElement>(".operator")[flow.nodes.findIndex(({ id }) => id === to)]?.focus();
+  };
   /** What comes into the middle of the window, in the layout's own measure. */
   const centre = useRef<Place | null>(null);
   const fit = (): void => {
@@ -115,7 +127,7 @@ export function Graph({ flow, selected, select }: Props) {
           <div class="extent" style={{ width: `${layout.width * scale}px`, height: `${layout.height * scale}px` }}>
             <div class="scaled" style={{ width: `${layout.width}px`, height: `${layout.height}px`, scale: String(scale) }}>
               <Edges layout={layout} curve={layouts.curve} selected={selected} />
-              <ol>
+              <ol ref={list} aria-label="Stages: arrow keys move from one to the next" onKeyDown={move}>
                 {flow.nodes.map((node) => (
                   <Operator
                     key={node.id}
@@ -125,6 +137,8 @@ export function Graph({ flow, selected, select }: Props) {
                     height={layouts.heightOf(node)}
                     slow={node.id === busiest}
                     chosen={node.id === selected}
+                    stop={node.id === stop}
+                    reach={() => setReached(node.id)}
                     choose={() => select(node.id === selected ? null : node.id)}
                   />
                 ))}
@@ -179,17 +193,21 @@ interface OperatorProps {
   height: number;
   slow: boolean;
   chosen: boolean;
+  /** Whether Tab leads to it. */
+  stop: boolean;
+  /** Called when it has the keyboard. */
+  reach: () => void;
   choose: () => void;
 }
 
-function Operator({ node, place, width, height, slow, chosen, choose }: OperatorProps) {
+function Operator({ node, place, width, height, slow, chosen, stop, reach, choose }: OperatorProps) {
   const { vertex } = node;
   const busy = vertex?.["busy-ratio"] ?? null;
   const pressed = vertex?.["back-pressured-ratio"] ?? null;
   const kinds = ["operator", slow && "slow", chosen && "chosen", (busy ?? 0) >= BUSY && "busy", (pressed ?? 0) >= PRESSED && "pressed"];
   return (
     <li style={{ left: `${place?.x ?? 0}px`, top: `${place?.y ?? 0}px`, width: `${width}px`, height: `${height}px` }}>
-      <button type="button" class={kinds.filter(Boolean).join(" ")} aria-pressed={chosen} onClick={choose}>
+      <button type="button" class={kinds.filter(Boolean).join(" ")} aria-pressed={chosen} tabIndex={stop ? 0 : -1} onFocus={reach} onClick={choose}>
         <span class="name" title={node.name}>{node.name}</span>
         {node.lines.length > 0 && (
           <span class="lines">{node.lines.map((line) => <span key={line} title={line}>{line}</span>)}</span>

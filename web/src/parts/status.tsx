@@ -8,8 +8,11 @@ const KINDS: Record<string, string> = {
 /** Flink's names have American spelling. */
 const WORDS: Record<string, string> = { CANCELED: "cancelled" };
 
+/** The word for a status, in small letters. */
+export const wordOf = (status: string): string => (WORDS[status] ?? status).toLowerCase().replaceAll("_", " ");
+
 export function Status({ of }: { of: string }) {
-  const word = (WORDS[of] ?? of).toLowerCase().replaceAll("_", " ");
+  const word = wordOf(of);
   return (
     <span class={`status ${KINDS[of] ?? "idle"}`}>
       {word.charAt(0).toUpperCase() + word.slice(1)}

@@ -40,7 +40,7 @@ from millrace.runtime.resident.control import (
     encode_plan,
     require_sendable,
 )
-from millrace.runtime.resident.frames import FrameKind, TransportError
+from millrace.runtime.resident.frames import NOTICES, FrameKind, TransportError
 from millrace.state.serialization.payload import decode
 from millrace.state.serialization.pickles import dump_code
 
@@ -662,8 +662,9 @@ class ResidentExecutor:
         """Process a message of a task."""
         if kind is FrameKind.HEARTBEAT:
             task.beat_at = time.monotonic()
-            task.turn_seconds = float(body or 0)
-            if task.turn_seconds > LONG_TURN:
+            seconds, wish, _ = body.partition(NOTICES)
+            task.turn_seconds = float(seconds or 0)
+            if task.turn_seconds > LONG_TURN or wish:
                 self._note_busy()
         elif kind is FrameKind.GREETING:
             task.hello = Hello.decode(body)

@@ -7,6 +7,7 @@ import sys
 from functools import partial
 from typing import TextIO, cast
 
+from millrace.runtime.logs.job_notices import NoticeHandler
 from millrace.runtime.logs.log_file import LogFile
 from millrace.runtime.logs.log_formats import JsonLogFormat, TextLogFormat, log_format, placed
 from millrace.runtime.logs.log_line import LogLine
@@ -25,6 +26,7 @@ __all__ = ["finish_prints", "set_up_worker_log", "take_shipped"]
 log = logging.getLogger(__name__)
 
 _shipped = ShippedLog()
+_notices = NoticeHandler()
 
 
 class _WorkerLog:
@@ -89,13 +91,14 @@ _log = _WorkerLog()
 
 def set_up_worker_log(settings: LogSettings) -> None:
     """Send the records of the root logger and printed lines to the job's log, and also to the
-    driver if it is on another machine. Handlers that the job's modules have set up stay.
+    driver if it is on another machine. The driver gets warnings in any case. Handlers that the
+    job's modules have set up stay.
     """
     root = logging.getLogger()
     root.setLevel(settings.level or logging.WARNING)
     settings.apply_levels()
     ours = [h for h in root.handlers if isinstance(h.formatter, TextLogFormat | JsonLogFormat)]
-    others = [h for h in root.handlers if h not in (*ours, _shipped)]
+    others = [h for h in root.handlers if h not in (*ours, _shipped, _notices)]
     for handler in ours:  # an earlier job may have had another log
         root.removeHandler(handler)
     for handler in others:
@@ -106,6 +109,8 @@ def set_up_worker_log(settings: LogSettings) -> None:
         root.addHandler(_log.handler)
     if settings.ships and _shipped not in root.handlers:
         root.addHandler(_shipped)
+    if _notices not in root.handlers:
+        root.addHandler(_notices)
     _log.take_prints()
     if complaint is not None:
         log.warning("%s: what functions say goes to standard error", complaint)

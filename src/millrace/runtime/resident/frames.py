@@ -14,6 +14,7 @@ from millrace.common.errors import MillraceError
 __all__ = [
     "MOST_BYTES",
     "MOST_PAYLOAD",
+    "NOTICES",
     "PREFIX",
     "Frame",
     "FrameKind",
@@ -30,6 +31,9 @@ MOST_PAYLOAD = MOST_BYTES - 4096
 """Longest payload of a buffer, whose head has room beside it, and of an acknowledgement."""
 UNKNOWN_BYTES = 4096
 """Longest body that is accepted from a peer that has not been authenticated."""
+
+NOTICES = b" notices"
+"""Mark in a heartbeat: notices of the worker wait for the end of the epoch."""
 
 Frame = tuple[int, bytes]
 """(Kind, body)."""
@@ -65,7 +69,8 @@ class FrameKind(IntEnum):
     RETURN = 10
     """Driver to worker: leave the loop, and end the Spark task."""
     HEARTBEAT = 11
-    """Worker to driver: the process is not frozen."""
+    """Worker to driver: the process is not frozen. Contains the seconds of the running turn, and
+    `NOTICES` if notices wait for the end of the epoch."""
     REFUSED = 12
     """Worker to driver: the program, or a plan, cannot be loaded."""
     HALT = 13

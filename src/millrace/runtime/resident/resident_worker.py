@@ -17,6 +17,7 @@ from millrace.filesystem.location import is_local
 from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, all_sent_before, ends_idle
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.failure import describe_failure
+from millrace.runtime.logs.job_notices import has_notices
 from millrace.runtime.logs.log_place import current_place, enter_place
 from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program, Stage
@@ -45,7 +46,7 @@ from millrace.runtime.resident.control import (
 )
 from millrace.runtime.resident.credits import pack_credit, unpack_credit
 from millrace.runtime.resident.feedback import Feedback, FeedbackChannel, feedback_channel
-from millrace.runtime.resident.frames import FrameKind, TransportError, framed
+from millrace.runtime.resident.frames import NOTICES, FrameKind, TransportError, framed
 from millrace.runtime.resident.listener import Listener
 from millrace.runtime.resident.outbox import Outbox
 from millrace.runtime.resident.resident_subtask import Phase, ResidentSubtask, Storage
@@ -193,7 +194,10 @@ class ResidentWorker:
                 while not over.wait(self._assignment.heartbeat):
                     since = self._turn_since
                     seconds = 0.0 if since is None else time.perf_counter() - since
-                    link.sendall(b"".join(framed(FrameKind.HEARTBEAT, b"%.3f" % seconds)))
+                    # an epoch without records has no end, and notices would wait for it
+                    wish = NOTICES if has_notices() else b""
+                    body = b"%.3f" % seconds + wish
+                    link.sendall(b"".join(framed(FrameKind.HEARTBEAT, body)))
             over.wait(self._assignment.heartbeat)
 
     def _connected_to_driver(self) -> FrameConnection:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from millrace.engine.job_details import ExceptionEntry
+from millrace.engine.job_details import ExceptionEntry, JobNotice
 from millrace.server.api_route import ApiRequest, ApiRoute, QueryParameter
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob
@@ -39,6 +39,26 @@ class RootException(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the exception ended the job."""
 
 
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """A warning of workers, or something else that they tell although nothing has failed."""
+
+    level: str
+    """Level of the log: INFO, WARNING, ERROR or CRITICAL."""
+    logger: str
+    text: str
+    """Text of the newest one."""
+    task_name: str | None = msgspec.field(name="taskName", default=None)
+    """The operator, if it is known."""
+    subtasks: list[int] = []
+    """Subtasks that have told it, as far as they are known."""
+    first: int
+    """Time of the first one, ms since the Unix epoch."""
+    timestamp: int
+    """Time of the newest one."""
+    count: int
+    """Number of times; texts that differ only in numbers are the same notice."""
+
+
 class ExceptionHistory(msgspec.Struct, frozen=True):
     """Exceptions, the newest first."""
 
@@ -54,6 +74,8 @@ class ExceptionsAnswer(msgspec.Struct, frozen=True):
     all_exceptions: list[RootException] = msgspec.field(name="all-exceptions")
     truncated: bool
     exception_history: ExceptionHistory = msgspec.field(name="exceptionHistory")
+    notices: list[Notice] = []
+    """Notices of workers in the last run, the newest first."""
 
 
 def exceptions_of(
@@ -72,6 +94,7 @@ def exceptions_of(
         all_exceptions=[],
         truncated=len(entries) > most,
         exception_history=ExceptionHistory(entries[:most], len(entries) > most),
+        notices=[_notice(notice) for notice in job.details.notices],
     )
 
 
@@ -114,6 +137,19 @@ def _entry(entry: ExceptionEntry) -> RootException:
     )
 
 
+def _notice(notice: JobNotice) -> Notice:
+    return Notice(
+        level=notice.level,
+        logger=notice.logger,
+        text=notice.text,
+        task_name=notice.operator,
+        subtasks=list(notice.subtasks),
+        first=notice.first,
+        timestamp=notice.last,
+        count=notice.times,
+    )
+
+
 def exception_name(text: str) -> str:
     """The name of the exception that a traceback ends with.
 
@@ -140,7 +176,7 @@ ROUTES = (
         "GET",
         "/jobs/{jobid}/exceptions",
         get_exceptions,
-        "The failures of a job, the newest first.",
+        "The failures of a job, the newest first, and the warnings of its workers.",
         ExceptionsAnswer,
         query=(QueryParameter("maxExceptions", int, "how many at most", minimum=0),),
     ),

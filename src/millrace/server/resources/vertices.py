@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from millrace.common.job import JobStatus
-from millrace.engine.job_details import SubtaskDetails
+from millrace.engine.job_details import OperatorDetails, SubtaskDetails
 from millrace.server.api_route import ApiError, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, ObservedVertex
@@ -48,6 +48,18 @@ class SubtaskAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     state_bytes: int
 
 
+class VertexOperator(msgspec.Struct, frozen=True, rename="kebab"):
+    """An operator of a vertex; its counters began with the run or the last rescaling."""
+
+    uid: str
+    name: str
+    records_in: int
+    """Records that have come to all its subtasks."""
+    records_out: int
+    watermark: int | None
+    """Lowest watermark of its subtasks."""
+
+
 class VertexAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     """Answer of ``/jobs/:jobid/vertices/:vertexid``."""
 
@@ -60,6 +72,7 @@ class VertexAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     subtasks: list[SubtaskAnswer]
     metrics: IOMetrics
     operators: dict[str, str]
+    operator_figures: list[VertexOperator]
     records_in_per_second: float | None
     records_out_per_second: float | None
     busy_ratio: float | None
@@ -168,8 +181,30 @@ def vertex_details(job: ObservedJob, vertex: ObservedVertex) -> VertexAnswer:
         subtasks=[_subtask(job, n, each) for n, each in enumerate(vertex.subtasks)],
         metrics=io_metrics(vertex),
         operators=dict(vertex.details.operators) if vertex.details is not None else {},
+        operator_figures=_operator_figures(vertex),
         **msgspec.structs.asdict(rates),
     )
+
+
+def _operator_figures(vertex: ObservedVertex) -> list[VertexOperator]:
+    """Figures of the operators in the order of the chain; none before the first epoch."""
+    if vertex.details is None or not any(each.operators for each in vertex.subtasks):
+        return []
+    names = list(vertex.details.operators.items())
+    by_operator: list[list[OperatorDetails]] = [[] for _ in names]
+    for subtask in vertex.subtasks:
+        for told, details in zip(by_operator, subtask.operators, strict=False):
+            told.append(details)
+    return [
+        VertexOperator(
+            uid,
+            name,
+            sum(each.records_in for each in told),
+            sum(each.records_out for each in told),
+            min((each.watermark for each in told if each.watermark is not None), default=None),
+        )
+        for (uid, name), told in zip(names, by_operator, strict=True)
+    ]
 
 
 def _subtask(job: ObservedJob, number: int, subtask: SubtaskDetails) -> SubtaskAnswer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import ConfigurationError
@@ -14,10 +15,11 @@ from millrace.spark.connect.remote import Remote
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-__all__ = ["active_session", "end_session", "session_beside", "session_of"]
+__all__ = ["active_session", "end_session", "has_session", "session_beside", "session_of"]
 
 log = logging.getLogger(__name__)
 
+_MODULE = "pyspark.sql.connect.session"
 _SESSION_ID = "session_id"
 """Parameter of an address that names a session."""
 _SERVER_HERE = "SPARK_LOCAL_REMOTE"
@@ -31,8 +33,20 @@ def session_of(remote: Remote) -> SparkSession:
     return session
 
 
+def has_session() -> bool:
+    """Whether the program has a session on a Spark Connect server, whichever thread made it."""
+    module = sys.modules.get(_MODULE)  # PySpark stays out of programs without Spark
+    if module is None:
+        return False
+    try:
+        module.SparkSession.active()
+    except Exception:  # PySpark's errors are not imported here
+        return False
+    return True
+
+
 def active_session() -> SparkSession:
-    """The program's session, which this thread uses."""
+    """The program's session: that of this thread, or else the first one that still runs."""
     session: SparkSession = _sessions().active()
     return session
 

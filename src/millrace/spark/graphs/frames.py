@@ -12,10 +12,16 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.common.errors import (
+    ConfigurationError,
+    JobDefinitionError,
+    JobExecutionError,
+    UserFunctionError,
+)
 from millrace.common.installation import install_command
 from millrace.spark.arrow_schemas import arrow_schema_in
-from millrace.spark.session import create_context
+from millrace.spark.connect.sessions import has_session
+from millrace.spark.session import create_context, current_session
 
 __all__ = [
     "BatchFunction",
@@ -50,10 +56,11 @@ def graph_session() -> SparkSession:
     sessions, and a number of partitions that the program has set, stay as they are.
 
     Raises:
-        ConfigurationError: Java 17 is missing.
+        ConfigurationError: Java 17 is missing, or the program works on a Spark Connect server.
     """
+    _require_driver_here()
     context = create_context("millrace", parallelism=2)
-    session = SparkSession.builder.getOrCreate()
+    session = current_session()
     adaptive = session.conf.get("spark.sql.adaptive.enabled") == "true"
     chosen = context.getConf().contains(_PARTITIONS) or (
         session.conf.get(_PARTITIONS) != _DEFAULT_PARTITIONS
@@ -63,9 +70,28 @@ def graph_session() -> SparkSession:
     return session
 
 
+def _require_driver_here() -> None:
+    """Raise ConfigurationError if the program's session is on a Spark Connect server."""
+    if has_session():
+        raise ConfigurationError(
+            "a graph of DataFrames needs Spark's driver in this process, and the SparkSession of "
+            "this program is on a Spark Connect server: make the session without remote(...), for "
+            "example with SparkSession.builder.master(...), or use a GraphStream, which runs on "
+            "resident tasks there"
+        )
+
+
 def is_dataframe(value: object) -> bool:
-    """Whether a value is a DataFrame of PySpark."""
-    return isinstance(value, DataFrame)
+    """Whether a value is a DataFrame of PySpark.
+
+    Raises:
+        ConfigurationError: it is one of a Spark Connect server.
+    """
+    if not isinstance(value, DataFrame):
+        return False
+    if type(value).__module__.startswith("pyspark.sql.connect."):
+        _require_driver_here()
+    return True
 
 
 def frame_of(table: pa.Table) -> DataFrame:

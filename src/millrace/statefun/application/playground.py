@@ -31,6 +31,7 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.types.batch import RowBatch
+from millrace.runtime.logs.job_notices import tell
 from millrace.statefun.address import Address, TypedValue
 from millrace.statefun.invocation.batch import RoutableMessage
 from millrace.statefun.types import STRING, typed
@@ -71,8 +72,7 @@ class _Server(ThreadingHTTPServer):
             raise MillraceError(
                 f"the {what} of the playground cannot listen on port {port}: {error.strerror}"
             ) from None
-        place = f"{_HOST}:{self.server_port} of host {socket.gethostname()}"
-        log.info("the %s of the playground listens on %s", what, place)
+        tell(log, f"the {what} of the playground listens on http://{_HOST}:{self.server_port}")
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def finish_request(self, request: Any, client_address: Any) -> None:

@@ -1,11 +1,13 @@
-/** What went wrong: the user's own lines first. */
+/** What went wrong, the user's own lines first, and what workers warn of. */
 
 import { usePolled } from "../../api/polling";
-import type { ExceptionEntry, Exceptions } from "../../api/types";
+import type { ExceptionEntry, Exceptions, Notice } from "../../api/types";
+import { count } from "../../format/numbers";
 import { moment } from "../../format/times";
 import { type Frame, headline, rootFailure } from "../../model/traceback";
 import { Empty, Loaded } from "../../parts/notice";
 import { Panel } from "../../parts/panel";
+import { Table } from "../../parts/table";
 import type { TabProps } from "../job";
 
 export function ExceptionsTab({ job }: TabProps) {
@@ -16,7 +18,15 @@ export function ExceptionsTab({ job }: TabProps) {
 function Report({ data }: { data: Exceptions }) {
   const entries = entriesOf(data);
   const [newest, ...older] = entries;
-  if (!newest) return <Panel title="Exceptions"><Empty>Nothing has gone wrong.</Empty></Panel>;
+  const notices = <Notices rows={data.notices ?? []} />;
+  if (!newest) {
+    return (
+      <>
+        <Panel title="Exceptions"><Empty>Nothing has gone wrong.</Empty></Panel>
+        {notices}
+      </>
+    );
+  }
   return (
     <>
       <Panel title="Newest failure" tools={<span class="muted">{moment(newest.timestamp)}</span>}>
@@ -38,8 +48,35 @@ function Report({ data }: { data: Exceptions }) {
           </ul>
         </Panel>
       )}
+      {notices}
     </>
   );
+}
+
+/** Warnings of workers, and what operators tell on purpose. */
+function Notices({ rows }: { rows: Notice[] }) {
+  if (!rows.length) return null;
+  return (
+    <Panel title="Warnings and notices" flush>
+      <Table
+        caption="What workers have told, the newest first"
+        rows={rows}
+        rowKey={(row) => `${row.first} ${row.logger} ${row.taskName} ${row.text}`}
+        columns={[
+          { title: "Last", cell: (row) => moment(row.timestamp), sort: (row) => row.timestamp },
+          { title: "Level", cell: (row) => <span class={row.level === "INFO" ? "tag quiet" : "tag"}>{row.level.toLowerCase()}</span>, sort: (row) => row.level },
+          { title: "Times", cell: (row) => count(row.count), sort: (row) => row.count, figure: true },
+          { title: "Operator", cell: (row) => placeOf(row), sort: (row) => row.taskName ?? "" },
+          { title: "Text", cell: (row) => <span class="wrap" title={row.logger}>{row.text}</span> },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function placeOf({ taskName, subtasks = [] }: Notice): string {
+  if (!taskName) return "–";
+  return subtasks.length ? `${taskName}, subtask ${subtasks.join(", ")}` : taskName;
 }
 
 function entriesOf(data: Exceptions): ExceptionEntry[] {

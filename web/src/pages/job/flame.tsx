@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, RequestError } from "../../api/client";
-import { mayOperate } from "../../api/session";
+import { mayOnlyRead, mayOperate } from "../../api/session";
 import type { FlameGraph, FlameNode } from "../../api/types";
 import { count, percent } from "../../format/numbers";
 import { clock } from "../../format/times";
@@ -31,7 +31,9 @@ export function FlameTab({ job }: TabProps) {
   const [subtask, setSubtask] = useState("");
   const [round, setRound] = useState(0);
   if (isOver(job.state)) return <Panel title="Flame graph"><Empty>The job has ended: none of its code runs any more.</Empty></Panel>;
-  if (!mayOperate.value) return <Panel title="Flame graph"><Empty>Log in with the token to operate to see what the workers spend their time on.</Empty></Panel>;
+  if (mayOnlyRead.value) return <Panel title="Flame graph"><Empty>Log in with the token to operate to see what the workers spend their time on.</Empty></Panel>;
+  // until the token is known, nothing is asked for that it may not allow
+  if (!mayOperate.value) return <Panel title="Flame graph"><Empty>Loading…</Empty></Panel>;
   const chosen = stage || (job.vertices[0]?.id ?? "");
   const parallelism = job.vertices.find(({ id }) => id === chosen)?.parallelism ?? 0;
   const tools = (

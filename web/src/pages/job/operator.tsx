@@ -2,9 +2,9 @@
 
 import { useEffect, useId, useRef } from "preact/hooks";
 import { usePolled } from "../../api/polling";
-import type { Subtask, VertexDetails } from "../../api/types";
+import type { OperatorFigures, Subtask, VertexDetails } from "../../api/types";
 import { bytes, count, percent, rate, short } from "../../format/numbers";
-import { duration, moment } from "../../format/times";
+import { clock, duration, moment } from "../../format/times";
 import { type FlowNode, isSkewed } from "../../model/dataflow";
 import { described } from "../../model/operators";
 import { LoadBar } from "../../parts/graph";
@@ -52,14 +52,14 @@ export function OperatorPanel({ job, node, close }: Props) {
         <Pair name="Busy" value={largest(vertex?.["busy-ratio"], vertex?.["busy-ratio-median"])} />
         <Pair name="Back pressure" value={largest(vertex?.["back-pressured-ratio"], vertex?.["back-pressured-ratio-median"])} />
         {isSkewed(vertex) && <Pair name="Skew" value={`The busiest subtask has ${vertex!.skew!.toFixed(1)} times the mean`} />}
-        <Pair name="State" value={bytes(vertex?.["state-bytes"])} />
+        <Pair name={node.operators.length > 1 ? "State of all operators" : "State"} value={bytes(vertex?.["state-bytes"])} />
         <Pair name="Watermark" value={moment(vertex?.watermark)} />
         <Pair name="Watermark lag" value={duration(vertex?.["watermark-lag-ms"])} />
         {vertex?.uid && <Pair name="uid" value={<code>{vertex.uid}</code>} />}
       </dl>
-      {node.operators.length > 0 && <Operators node={node} />}
+      {node.operators.length > 0 && <Operators node={node} figures={details.data?.["operator-figures"] ?? []} />}
       <h4>Subtasks</h4>
-      <Loaded of={details}>{({ subtasks }) => <Subtasks rows={subtasks} />}</Loaded>
+      <Loaded of={details}>{({ subtasks, now }) => <Subtasks rows={subtasks} now={now} />}</Loaded>
       <PreviewPart key={node.id} job={job} node={node} />
     </aside>
   );
@@ -69,8 +69,9 @@ function largest(most: number | null | undefined, median: number | null | undefi
   return median === null || median === undefined ? percent(most) : `${percent(most)}, median ${percent(median)}`;
 }
 
-/** The operators of the stage, and what each of them does. */
-function Operators({ node }: { node: FlowNode }) {
+/** The operators of the stage, what each of them does, and how many records it has had. */
+function Operators({ node, figures }: { node: FlowNode; figures: OperatorFigures[] }) {
+  const of = new Map(figures.map((each) => [each.uid, each]));
   return (
     <>
       <h4>Operators</h4>
@@ -78,14 +79,17 @@ function Operators({ node }: { node: FlowNode }) {
         {node.operators.map(described).map(({ uid, kind, attributes }) => (
           <li key={uid}>
             <h5>{kind}</h5>
-            {attributes.length > 0 && (
+            {(attributes.length > 0 || of.has(uid)) && (
               <dl class="pairs">
                 {attributes.map(([name, value]) => <Pair key={name} name={name} value={<code>{value}</code>} />)}
+                {of.has(uid) && <Pair name="Records" value={`${count(of.get(uid)!["records-in"])} in, ${count(of.get(uid)!["records-out"])} out`} />}
+                {of.get(uid)?.watermark != null && <Pair name="Watermark" value={moment(of.get(uid)!.watermark)} />}
               </dl>
             )}
           </li>
         ))}
       </ol>
+      {node.operators.length > 1 && <p class="muted">State is measured for the stage, not for each of its operators.</p>}
     </>
   );
 }
@@ -99,7 +103,7 @@ function Pair({ name, value }: { name: string; value: preact.ComponentChildren }
   );
 }
 
-function Subtasks({ rows }: { rows: Subtask[] }) {
+function Subtasks({ rows, now }: { rows: Subtask[]; now: number }) {
   return (
     <Table
       caption="Subtasks of the stage" dense
@@ -117,6 +121,9 @@ function Subtasks({ rows }: { rows: Subtask[] }) {
             </span>
           ),
         },
+        ...(rows.some((row) => row.watermark != null)
+          ? [{ title: "Watermark", cell: (row: Subtask) => clock(row.watermark, now), sort: (row: Subtask) => row.watermark, figure: true }]
+          : []),
         { title: "State", cell: (row) => bytes(row["state-bytes"]), sort: (row) => row["state-bytes"], figure: true },
         { title: "Worker", cell: (row) => <span title={row.endpoint}>{row.host || row.endpoint || "–"}</span> },
       ]}

@@ -36,12 +36,23 @@ export function TimelineTab({ job }: TabProps) {
         <Loaded of={timeline}>{(data) => <Lanes data={data} span={span} />}</Loaded>
       </Panel>
       {timeline.data && (
-        <Panel title="Events" flush>
+        <Panel title="Events" tools={<Download name={job.name} content={timeline.data} />} flush>
           <Events events={timeline.data.events} now={job.now} />
         </Panel>
       )}
     </>
   );
+}
+
+/** A link that saves what the page knows, to keep it or to send it to somebody. */
+function Download({ name, content }: { name: string; content: Timeline }) {
+  const save = (event: MouseEvent): void => {
+    const link = event.currentTarget as HTMLAnchorElement;
+    const url = URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], { type: "application/json" }));
+    link.href = url;
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  };
+  return <a class="button" href="#" download={`${name.replace(/[^\w.-]+/g, "-")}-timeline.json`} onClick={save}>Download as JSON</a>;
 }
 
 function Lanes({ data, span }: { data: Timeline; span: number }) {

@@ -1,0 +1,49 @@
+"""A notice in the form in which it travels from a worker to the driver."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any, NamedTuple
+
+__all__ = ["WorkerNotice", "without_numbers"]
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+
+
+def without_numbers(text: str) -> str:
+    """A text with a mark for each number.
+
+    Example:
+        >>> without_numbers("no answer of host:80 for 10.5 s")
+        'no answer of host:# for # s'
+    """
+    return _NUMBER.sub("#", text)
+
+
+class WorkerNotice(NamedTuple):
+    """Equal notices of a worker since its last acknowledgement."""
+
+    level: int
+    """Level of the log record."""
+    logger: str
+    text: str
+    """Text of the newest one."""
+    operator: str | None
+    """Name of the operator; None if it is not known."""
+    subtask: int | None
+    first: int
+    """Time of the first one, ms since the Unix epoch."""
+    last: int
+    times: int
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """Properties that equal notices share. A count or a duration in a warning makes no other
+        notice, but a port in something that is told on purpose does."""
+        text = self.text if self.level < logging.WARNING else without_numbers(self.text)
+        return self.level, self.logger, self.operator, text
+
+    def joined(self, later: WorkerNotice) -> WorkerNotice:
+        """Both notices as one, with the text of the later one."""
+        return later._replace(first=self.first, times=self.times + later.times)

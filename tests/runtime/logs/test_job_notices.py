@@ -1,0 +1,87 @@
+"""Warnings of workers, and what operators tell on purpose, are kept for the driver."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from millrace.runtime.logs import job_notices
+from millrace.runtime.logs.job_notices import (
+    MOST_CHARACTERS,
+    MOST_KINDS,
+    NoticeHandler,
+    has_notices,
+    take_notices,
+    tell,
+)
+from millrace.runtime.logs.log_place import LogPlace, at_place
+
+
+@pytest.fixture
+def logger(monkeypatch: pytest.MonkeyPatch) -> logging.Logger:
+    monkeypatch.setattr(job_notices, "_kept", job_notices._KeptNotices())
+    logger = logging.getLogger("tests.notices")
+    logger.handlers, logger.propagate = [NoticeHandler()], False
+    logger.setLevel(logging.INFO)
+    return logger
+
+
+def test_warnings_are_kept_with_their_place(logger: logging.Logger) -> None:
+    logger.info("all is well")
+    with at_place(LogPlace("count", "Map", 1)):
+        logger.warning("no price of %s", "tea")
+    assert has_notices()
+    [notice] = take_notices()
+    assert not has_notices()
+    assert (notice.level, notice.logger) == (logging.WARNING, "tests.notices")
+    assert (notice.text, notice.operator, notice.subtask) == ("no price of tea", "Map", 1)
+    assert (notice.times, notice.first) == (1, notice.last)
+    assert take_notices() == []
+
+
+def test_texts_that_differ_in_numbers_are_one_notice(logger: logging.Logger) -> None:
+    for seconds in (5, 10.5, 1_000):
+        logger.warning("no answer of host:80 for %s s", seconds)
+    logger.warning("no answer of another for %s s", 5)
+    first, other = take_notices()
+    assert (first.text, first.times) == ("no answer of host:80 for 1000 s", 3)
+    assert first.first <= first.last
+    assert (other.text, other.times) == ("no answer of another for 5 s", 1)
+
+
+def test_an_exception_is_told_by_its_last_line(logger: logging.Logger) -> None:
+    try:
+        raise KeyError("tea")
+    except KeyError:
+        logger.exception("it goes on")
+    [notice] = take_notices()
+    assert (notice.level, notice.text) == (logging.ERROR, "it goes on: KeyError: 'tea'")
+
+
+def test_what_is_told_on_purpose_is_no_warning(logger: logging.Logger, caplog) -> None:
+    logger.setLevel(logging.ERROR)  # people hear of it whatever the level is
+    tell(logger, "it listens on 127.0.0.1:8090, 100 % of the time")
+    [notice] = take_notices()
+    assert (notice.level, notice.text) == (
+        logging.INFO,
+        "it listens on 127.0.0.1:8090, 100 % of the time",
+    )
+
+
+def test_no_worker_keeps_everything(logger: logging.Logger) -> None:
+    for letters in range(MOST_KINDS + 5):
+        logger.warning("x" * (letters + 1))
+    logger.warning("x" * 5 * MOST_CHARACTERS)
+    notices = take_notices()
+    assert len(notices) == MOST_KINDS
+    logger.warning("x" * 5 * MOST_CHARACTERS)
+    [notice] = take_notices()
+    assert len(notice.text) == MOST_CHARACTERS + 1
+
+
+def test_arguments_that_do_not_fit_are_no_reason_to_fail(logger: logging.Logger, capsys) -> None:
+    values = {"msg": "%d", "args": ("tea",), "levelno": logging.WARNING}
+    NoticeHandler().handle(logging.makeLogRecord(values))
+    assert take_notices() == []
+    assert "--- Logging error ---" in capsys.readouterr().err
