@@ -51,7 +51,7 @@ class Words:
                 self.written += line.split()
 
     def table(self) -> list[str]:
-        with sqlite3.connect(self.path / "words.db", timeout=10) as table:
+        with sqlite3.connect(self.path / "words.db", timeout=60) as table:
             return sorted(word for (word,) in table.execute("select word from words"))
 
     def run(self, until: int, **settings: Any) -> dict[str, Any]:

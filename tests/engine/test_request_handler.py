@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -20,16 +21,18 @@ def run(directory: Path, at: dict[int, str]) -> tuple[EmbeddedJobClient, dict[in
         env = StreamExecutionEnvironment.get_execution_environment()
         env.set_parallelism(2).enable_checkpointing(HOUR_MS)
         keyed = env.from_collection(range(40)).key_by(lambda n: n % 5)
-        results = keyed.sum().execute_and_collect("job")
-        client = results._client
+        started: Future[EmbeddedJobClient] = Future()
         asked: dict[int, object] = {}
 
         def ask(details: object) -> None:
             name = at.get(details.epochs)
             if name is not None:
-                asked[details.epochs] = getattr(client, name)()
+                asked[details.epochs] = getattr(started.result(60), name)()
 
         cluster.listeners.append(ask)
+        results = keyed.sum().execute_and_collect("job")
+        client = results._client
+        started.set_result(client)
         assert sum(1 for _ in results) == 40
     return client, asked
 

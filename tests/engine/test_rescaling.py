@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +43,17 @@ def run(
         encoder = Encoder.simple_string_encoder()
         sink = FileSink.for_row_format(str(directory / "out"), encoder).build()
         sums.sink_to(sink).uid("files")
-        results = sums.execute_and_collect("rescaled")
-        client = results._client
+        started: Future[Any] = Future()
 
         def act(progress: Any) -> None:
             if progress.epochs in changes:
-                answers.append(client.rescale(changes[progress.epochs]))
+                answers.append(started.result(60).rescale(changes[progress.epochs]))
             if progress.epochs == stop_at:
-                client.stop()
+                started.result(60).stop()
 
         cluster.listeners.append(act)
+        results = sums.execute_and_collect("rescaled")
+        started.set_result(results._client)
         got = []
         try:
             got.extend(results)
@@ -161,13 +163,14 @@ def test_a_source_that_has_ended_stays_at_its_end(parallelism: int) -> None:
             for last in (2, 400)
         )
         sums = short.union(long).key_by(lambda n: n % 3).sum().uid("sums")
-        results = sums.execute_and_collect("ended")
-        client, answers = results._client, list[Any]()
+        started, answers = Future[Any](), list[Any]()
 
         def rescale(progress: Any) -> None:
             if progress.epochs == 4:
-                answers.append(client.rescale(parallelism))
+                answers.append(started.result(60).rescale(parallelism))
 
         cluster.listeners.append(rescale)
+        results = sums.execute_and_collect("ended")
+        started.set_result(results._client)
         assert len(list(results)) == 402
         assert [answer.result(0) for answer in answers] == [None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -190,17 +191,18 @@ def run(
     with run_local(workers=2, seed=seed, epoch_records=1) as cluster:
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         env.set_parallelism(parallelism)
-        results = pipeline(env).execute_and_collect("moments")
-        client = results._client
+        started: Future[Any] = Future()
         asked: list[Any] = []
 
         def watch(progress: Any) -> None:
             if progress.epochs == stop_at:
-                asked.append(client.stop_with_savepoint(drain))
+                asked.append(started.result(60).stop_with_savepoint(drain))
 
         cluster.listeners.append(watch)
+        results = pipeline(env).execute_and_collect("moments")
+        started.set_result(results._client)
         got = list(results)
-        path = asked[0].result(10) if asked else None
+        path = asked[0].result(60) if asked else None
         return got, path, cluster.progress[-1].epochs
 
 

@@ -187,15 +187,17 @@ def test_the_directory_comes_from_somewhere(job: Job, tmp_path: Path) -> None:
     configuration = Configuration()
     with run_local(epoch_records=2) as cluster:
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
-        results = running(env).execute_and_collect("job")
+        started: Future[Any] = Future()
         directories = {3: None, 5: str(tmp_path / "mine")}
 
         def ask(progress: Any) -> None:
             if progress.epochs in directories:
                 directory = directories[progress.epochs]
-                futures.append(results._client.trigger_savepoint(directory))
+                futures.append(started.result(60).trigger_savepoint(directory))
 
         cluster.listeners.append(ask)
+        results = running(env).execute_and_collect("job")
+        started.set_result(results._client)
         assert Counter(results) == WHOLE
     with pytest.raises(CheckpointError, match=r"set execution.checkpointing.savepoint-dir"):
         futures[0].result(0)

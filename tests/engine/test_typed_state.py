@@ -6,6 +6,7 @@ import enum
 import uuid
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -115,14 +116,15 @@ def run(
     with run_local(workers=2, seed=1, epoch_records=2) as cluster:
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         env.set_parallelism(parallelism).enable_checkpointing(0)
-        results = build(env).execute_and_collect("job")
-        client = results._client
+        started: Future[Any] = Future()
 
         def save(progress: Any) -> None:
             if progress.epochs == 3:
-                made.append(client.trigger_savepoint())
+                made.append(started.result(60).trigger_savepoint())
 
         cluster.listeners.append(save)
+        results = build(env).execute_and_collect("job")
+        started.set_result(results._client)
         found = list(results)
     return found, made[0].result(0)
 

@@ -236,7 +236,7 @@ def test_server(tmp_path: Path) -> None:
 
 
 def _read(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         content: bytes = answer.read()
         return content
 

@@ -33,7 +33,7 @@ def server() -> Iterator[HttpServer]:
 
 @pytest.mark.parametrize("size", [MOST_HEAD_BYTES - 1, 5 * MOST_HEAD_BYTES])
 def test_a_body_may_be_longer_than_a_head(server: HttpServer, size: int) -> None:
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
     for chunked in (False, True, False):
         pieces = [b"a" * 999] * (size // 999)
         body = iter(pieces) if chunked else b"".join(pieces)
@@ -45,7 +45,7 @@ def test_a_body_may_be_longer_than_a_head(server: HttpServer, size: int) -> None
 @pytest.mark.parametrize("trailer", [b"X: " + b"a" * 400_000, b"X: b\r\n" * 70_000])
 def test_trailers_are_bounded_as_heads_are(server: HttpServer, trailer: bytes) -> None:
     """An endless one would take all the memory."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
         connection.sendall(b"1\r\na\r\n0\r\n" + trailer)
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 431 ")

@@ -31,7 +31,7 @@ STATE = "/jobs/MiniJob/state"
 def ask(served: Any, path: str) -> tuple[int, Any]:
     """Status and body of ``GET path``."""
     address = served.endpoint.address
-    connection = HTTPConnection(address.url.removeprefix("http://"), timeout=10)
+    connection = HTTPConnection(address.url.removeprefix("http://"), timeout=60)
     connection.request("GET", path, headers={"Authorization": f"Bearer {address.token}"})
     response = connection.getresponse()
     body = json.loads(response.read())

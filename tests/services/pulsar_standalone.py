@@ -172,7 +172,7 @@ class PulsarStandalone(Service):
         headers = {"Content-Type": "application/json"}
         url = f"{self.admin_url}/admin/v2/{path}"
         request = urllib.request.Request(url, data, headers, method=method)
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             said = answer.read()
         return json.loads(said) if said else None
 

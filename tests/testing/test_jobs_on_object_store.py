@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +37,18 @@ def counted(root: str, out: str, stop_at: int | None = None, **settings: Any) ->
         words = env.from_source(source, WatermarkStrategy.no_watermarks(), "in")
         counts = words.map(lambda w: (w, 1)).key_by(lambda p: p[0], Types.STRING())
         counts.reduce(lambda a, b: (a[0], a[1] + b[1])).uid("count").map(str).sink_to(sink)
-        client = env.execute_async("words")
+        started: Future[Any] = Future()
         asked: list[Any] = []
 
         def watch(progress: Any) -> None:
             if progress.epochs == stop_at:
-                asked.append(client.stop_with_savepoint(False))
+                asked.append(started.result(60).stop_with_savepoint(False))
 
         cluster.listeners.append(watch)
+        client = env.execute_async("words")
+        started.set_result(client)
         client.get_job_execution_result().result()
-        return asked[0].result(10) if asked else None
+        return asked[0].result(60) if asked else None
 
 
 def test_stopped_and_gone_on(store_root: str) -> None:

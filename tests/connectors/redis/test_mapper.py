@@ -44,7 +44,7 @@ def test_every_kind_of_mapper_on_the_server(redis_server: RedisServer, redis: An
     ]
     listener = redis.pubsub(ignore_subscribe_messages=True)
     listener.subscribe("channel")
-    listener.get_message(timeout=1)
+    listener.get_message(timeout=60)
     client = RedisClient(redis_server.url)
     for mapper in mappers:
         answers = client.run(mapper.commands([record] * 3))
@@ -60,7 +60,7 @@ def test_every_kind_of_mapper_on_the_server(redis_server: RedisServer, redis: An
     assert redis.zrange("sorted", 0, -1, withscores=True)[0][1] == 5.0
     assert redis.lrange("list", 0, -1) == ["5", "5"]
     assert [fields for _, fields in redis.xrange("stream")] == [{"n": "5"}] * 3
-    assert listener.get_message(timeout=1)["data"] == "ada"
+    assert listener.get_message(timeout=60)["data"] == "ada"
     assert redis.get("number") == "15"
     assert redis.hget("sums", "ada") == "7.5"
     assert redis.pfcount("people") == 1

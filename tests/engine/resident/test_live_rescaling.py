@@ -6,6 +6,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from forked_tasks import ForkingStarter
 
 from millrace.common import Configuration, WatermarkStrategy
-from millrace.connectors import NumberSequenceSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.job_details import JobDetails
@@ -25,8 +25,11 @@ from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.runtime.program import Program
 from millrace.testing import resident_tasks
+from millrace.testing.allowance import Allowance, AllowedNumbers
 from millrace.testing.resident_tasks import ThreadStarter
 
+SHARE = 400
+"""Numbers of an epoch."""
 KEYS = 50
 
 
@@ -48,30 +51,29 @@ def install() -> Iterator[Callable[..., Any]]:
 Act = Callable[[Any, JobDetails], None]
 
 
-def counted(act: Act, directory: Path, count: int, parallelism: int = 2) -> Counter[Any]:
-    """Running counts per key, while something happens after accepted epochs."""
+def check_counts(
+    act: Act, is_over: Callable[[], bool], directory: Path, parallelism: int = 2
+) -> None:
+    """Compare running counts per key with the expected ones, while something happens after accepted
+    epochs. The job goes on until that is over, and some epochs longer."""
     config = Configuration()
     config.set_string("execution.runtime-mode", "STREAMING")
     config.set_string("execution.checkpointing.interval", "0 ms")
-    config.set_string("execution.checkpointing.dir", str(directory))
+    config.set_string("execution.checkpointing.dir", str(directory / "checkpoints"))
     env = StreamExecutionEnvironment.get_execution_environment(config)
     env.set_parallelism(parallelism)
-    source = NumberSequenceSource(0, count - 1, splits=4)
+    allowance = Allowance(directory / "allowed", SHARE)
+    started: Future[Any] = Future()
+    env.launcher.listeners += [
+        lambda details: act(started.result(60), details),
+        allowance.grow_until(is_over),
+    ]
+    source = AllowedNumbers(allowance, splits=4)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-
-    def slowly(number: int) -> tuple[int, int]:
-        # the job must live through several epochs: this is work, not a wait for something
-        sum(range(4_000))
-        return number % KEYS, 1
-
-    counts = numbers.map(slowly).key_by(lambda pair: pair[0]).sum(1)
-    results = counts.execute_and_collect()
-    env.launcher.listeners.append(lambda details: act(results._client, details))
-    return Counter(results)
-
-
-def expected(count: int) -> Counter[tuple[int, int]]:
-    return Counter((key, n) for key in range(KEYS) for n in range(1, count // KEYS + 1))
+    pairs = numbers.map(lambda number: (number % KEYS, 1))
+    results = pairs.key_by(lambda pair: pair[0]).sum(1).execute_and_collect()
+    started.set_result(results._client)
+    assert Counter(results) == Counter((n % KEYS, n // KEYS + 1) for n in range(allowance.count))
 
 
 class Changes:
@@ -90,6 +92,10 @@ class Changes:
             self._since = 0
             self.answers.append(client.rescale(self._left.pop(0)))
 
+    def are_done(self) -> bool:
+        """Whether all changes have been made."""
+        return not self._left and all(answer.done() for answer in self.answers)
+
     def check(self) -> None:
         assert not self._left
         assert [answer.result(0) for answer in self.answers] == [None] * len(self.answers)
@@ -105,7 +111,7 @@ def test_tasks_stay_when_a_job_is_rescaled_and_others_join_them(
         seen.append([len(crew.processes) for crew in starter.crews])
         changes(client, details)
 
-    assert counted(act, tmp_path, 40_000) == expected(40_000)
+    check_counts(act, changes.are_done, tmp_path)
     changes.check()
     assert seen[-1] == [2, 2, 2]  # those that were not needed have returned
 
@@ -131,7 +137,7 @@ def test_further_tasks_load_the_program_while_the_job_runs_as_before(
 
     monkeypatch.setattr(resident_tasks, "loaded", loaded)
     monkeypatch.setattr(ResidentExecutor, "_wire", noting_wire)
-    assert counted(changes, tmp_path, 12_000) == expected(12_000)
+    check_counts(changes, changes.are_done, tmp_path)
     changes.check()
     _, second = dict.fromkeys(wired)
     assert early == {second}
@@ -145,7 +151,7 @@ def test_random_rescalings_in_threads(
     install(ThreadStarter(), 3)
     chance = random.Random(seed)
     changes = Changes([chance.randint(1, 6) for _ in range(5)], 2)
-    assert counted(changes, tmp_path, 60_000) == expected(60_000)
+    check_counts(changes, changes.are_done, tmp_path)
     changes.check()
 
 
@@ -167,7 +173,7 @@ def test_rescalings_with_kills_between(
             killed.append(victim.pid)
             victim.kill()
 
-    assert counted(act, tmp_path, 60_000) == expected(60_000)
+    check_counts(act, lambda: changes.are_done() and len(killed) == 5, tmp_path)
     changes.check()
     assert len(killed) == 5
 
@@ -177,7 +183,7 @@ def test_a_job_with_too_few_slots_for_more_tasks_is_rescaled_on_those_it_has(
 ) -> None:
     starter = install(ForkingStarter(slots=2), 4)
     changes = Changes([4])
-    assert counted(changes, tmp_path, 12_000) == expected(12_000)
+    check_counts(changes, changes.are_done, tmp_path)
     changes.check()
     assert [len(crew.processes) for crew in starter.crews] == [2]
 
@@ -192,7 +198,7 @@ def test_a_job_grows_into_slots_that_come(
         if details.epochs == 3:
             starter.slots = 3
 
-    assert counted(act, tmp_path, 20_000, 3) == expected(20_000)
+    check_counts(act, lambda: len(starter.crews) == 2, tmp_path, 3)
     assert [len(crew.processes) for crew in starter.crews] == [1, 2]
 
 
@@ -209,7 +215,10 @@ def test_tasks_of_an_executor_that_leaves_are_moved_without_a_loss(
             crew.left.add(crew.processes[1][0])
         failures.extend(entry.cause for entry in details.exceptions)
 
-    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    def has_moved() -> bool:
+        return len(starter.crews) == 2 and not starter.crews[0].processes[1][1].is_alive()
+
+    check_counts(act, has_moved, tmp_path)
     assert [len(crew.processes) for crew in starter.crews] == [2, 1]
     assert not failures
 
@@ -225,7 +234,7 @@ def test_the_other_tasks_take_over_if_no_slot_comes_for_a_lost_one(
             starter.crews[0].waiting.add(1)
             starter.crews[0].processes[1][1].kill()
 
-    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    check_counts(act, lambda: starter.slots == 1, tmp_path)
     assert [len(crew.processes) for crew in starter.crews] == [2]
 
 
@@ -240,7 +249,7 @@ def test_a_job_that_has_lost_all_tasks_comes_back_with_as_many(
             starter.slots = 1  # as long as the others count as held
             starter.running.cancel()
 
-    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    check_counts(act, lambda: starter.slots == 1, tmp_path)
     assert [len(crew.processes) for crew in starter.crews] == [2, 2]
 
 
@@ -252,6 +261,6 @@ def test_further_tasks_leave_a_slot_free(install: Callable[..., Any], tmp_path: 
         alive.append(sum(process.is_alive() for process in starter.processes()))
         changes(client, details)
 
-    assert counted(act, tmp_path, 20_000) == expected(20_000)
+    check_counts(act, changes.are_done, tmp_path)
     changes.check()
     assert alive[-1] == max(alive) == 3  # of four slots

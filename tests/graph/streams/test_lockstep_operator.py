@@ -16,13 +16,13 @@ from edge_histories import History, distances, folded, ranks
 from millrace.common import WatermarkStrategy
 from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import Types
-from millrace.connectors import NumberSequenceSource
 from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.engine.job_details import JobDetails
 from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.graph.streams import GraphStream
 from millrace.testing import CollectingSink, Faults, MiniJob, run_local
+from millrace.testing.allowance import Allowance, AllowedNumbers
 from millrace.testing.pushed_source import PushedSource
 from millrace.testing.resident_tasks import local_resident_executor
 
@@ -197,6 +197,7 @@ def test_results_at_every_barrier_of_resident_tasks(method: str, parallelism: in
 def test_killed_tasks_change_nothing(method: str, tmp_path: Path) -> None:
     history = history_of(method, random.Random(method), list(range(30)))
     changes = history.changes(300)
+    allowance = Allowance(tmp_path / "allowed", share=20)
     starter, killed = ForkingStarter(), list[int]()
 
     def kill(details: JobDetails) -> None:
@@ -205,18 +206,15 @@ def test_killed_tasks_change_nothing(method: str, tmp_path: Path) -> None:
             killed.append(victim.pid or 0)
             victim.kill()
 
-    def slowly(number: int) -> Row:
-        sum(range(30_000))  # the job must live through several epochs
-        return changes[number]
-
     executor: Callable[[], Any] = partial(ResidentExecutor, starter, 2, SETTINGS)
-    with run_local(executor=executor, checkpoint_dir=str(tmp_path)) as cluster:
-        cluster.listeners.append(kill)
+    with run_local(executor=executor, checkpoint_dir=str(tmp_path / "checkpoints")) as cluster:
+        all_allowed = allowance.grow_until(lambda: allowance.count == len(changes), 0)
+        cluster.listeners += [kill, all_allowed]
         env = StreamExecutionEnvironment.get_execution_environment()
         env.enable_checkpointing(0).set_parallelism(2)
-        numbers = NumberSequenceSource(0, len(changes) - 1, splits=1)
+        numbers = AllowedNumbers(allowance)
         read = env.from_source(numbers, WatermarkStrategy.no_watermarks(), "numbers")
-        edges = read.set_parallelism(1).map(slowly).set_parallelism(1)
+        edges = read.set_parallelism(1).map(lambda number: changes[number]).set_parallelism(1)
         rows = list(results_of(method, history, edges).execute_and_collect())
     assert len(killed) == 2
     assert is_right(method, rows, history)
