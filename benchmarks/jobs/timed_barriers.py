@@ -30,10 +30,10 @@ class _NotedHooks:
     def look(self, now: int) -> bool:
         return self._hooks is not None and self._hooks.look(now)
 
-    def closing(self) -> None:
+    def closing(self, at: int) -> None:
         self.closed_at = time.perf_counter()
         if self._hooks is not None:
-            self._hooks.closing()
+            self._hooks.closing(at)
 
 
 class TimedBarriers:

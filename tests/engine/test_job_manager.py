@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +18,16 @@ from millrace.common.errors import (
     UserFunctionError,
 )
 from millrace.common.job import JobStatus
+from millrace.common.sink import (
+    CommitMode,
+    CommitRequest,
+    Committer,
+    CommitterContext,
+    Sink,
+    SinkWriter,
+    WriterContext,
+    WriterEpoch,
+)
 from millrace.common.source import (
     Boundedness,
     SourceSplit,
@@ -31,6 +42,7 @@ from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.executor import EpochHooks, ExecutorError
 from millrace.engine.job_observer import JobObserver
+from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.runtime.epoch import Ack, EpochPlan, RestoredStart
 from millrace.runtime.program import Program
 from millrace.testing import CollectingSink, LocalExecutor, ManualClock, run_local
@@ -430,6 +442,113 @@ def test_failed_checkpoints_are_tolerated_as_often_as_allowed(monkeypatch) -> No
         env.from_collection(range(5)).print()
         with pytest.raises(CheckpointError, match="disk is full"):
             env.execute()
+
+
+class KeptOpen(Double):
+    """Epochs that are kept open, with a barrier every 100 ms, each of which takes its own time."""
+
+    keeps_epochs_open = True
+
+    def __init__(self, clock: ManualClock, rounds: list[int]) -> None:
+        super().__init__()
+        self.clock, self.rounds = clock, rounds
+
+    def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
+        assert hooks is not None
+        number = len(self.plans)
+        self.clock.set(100 * (number + 1))
+        hooks.closing(self.clock.now())
+        self.clock.advance(self.rounds[number])
+        return super().run_epoch(plan)
+
+
+def test_intervals_of_checkpoints_are_from_barrier_to_barrier() -> None:
+    """Not from acceptance to acceptance: a barrier that is quicker than the last one would leave
+    its epoch without a checkpoint."""
+    clock, rounds = ManualClock(), [9, 3, 5, 1, 4]
+    with run_local(clock=clock, executor=lambda: KeptOpen(clock, rounds)) as cluster:
+        env = environment({"execution.checkpointing.interval": "100 ms"})
+        idle_stream(env, 1).print()
+        client = env.build_client("job")
+        done = lambda progress: client.cancel() if progress.epochs == len(rounds) else None  # noqa: E731
+        cluster.listeners.append(done)
+        client.run()
+    assert [progress.checkpoint for progress in cluster.progress[:5]] == [1, 2, 3, 4, 5]
+
+
+class Begun(Sink[int], Committer):
+    """Notes the calls of its committer, and the checkpoints."""
+
+    commit_mode = CommitMode.IN_BACKGROUND
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[int]:
+        return BegunWriter()
+
+    def create_committer(self, context: CommitterContext) -> Committer:
+        return self
+
+    def begin_commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        self.calls.append(("begin", [request.committable for request in requests]))
+
+    def abandon_commit(self) -> None:
+        self.calls.append("abandon")
+
+    def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        self.calls.append(("commit", [request.committable for request in requests]))
+
+
+class BegunWriter(SinkWriter[int]):
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self.values: list[int] = []
+
+    def write(self, batch: RowBatch[int]) -> None:
+        self.values += batch.values
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[int]:
+        return self.values
+
+
+def test_commits_begin_while_the_checkpoint_is_written(monkeypatch) -> None:
+    """And are abandoned if it fails: the next one has its committables, too. While checkpoints
+    fail, none begins early."""
+    publish, sink = CheckpointCoordinator.publish, Begun()
+
+    def noted(self, **content):
+        sink_calls_end(sink, content["epoch"])
+        if content["epoch"] in (2, 3):
+            raise CheckpointError("the disk is full")
+        return publish(self, **content)
+
+    def sink_calls_end(sink: Begun, epoch: int) -> None:
+        """Wait for what was begun, as it is done in a thread."""
+        background = jobs[0]._background
+        if background._pool is not None:
+            background._pool.submit(lambda: None).result(30)
+        sink.calls.append(epoch)
+
+    jobs: list[SinkCoordinator] = []
+    create = SinkCoordinator.__init__
+
+    def kept(self, nodes, retries=10):
+        create(self, [replace(node, sink=sink) for node in nodes], retries)
+        jobs.append(self)
+
+    monkeypatch.setattr(SinkCoordinator, "__init__", kept)
+    monkeypatch.setattr(CheckpointCoordinator, "publish", noted)
+    tolerable = "execution.checkpointing.tolerable-failed-checkpoints"
+    with run_local(epoch_records=1):
+        env = environment({"execution.checkpointing.interval": "0 ms", tolerable: "2"})
+        env.from_collection([1, 2, 3, 4, 5]).sink_to(Begun())
+        env.execute()
+    assert sink.calls == [
+        *(("begin", [1]), 1, ("commit", [1])),
+        *(("begin", [2]), 2, "abandon"),
+        *(3, 4, ("commit", [2, 3, 4])),
+        *(("begin", [5]), 5, ("commit", [5])),
+    ]
 
 
 def test_results_wait_for_the_checkpoint_that_makes_them_durable(monkeypatch) -> None:

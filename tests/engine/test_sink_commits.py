@@ -59,6 +59,60 @@ def test_the_pause_has_an_upper_bound() -> None:
     assert [backoff(n) for n in (1, 2, 7, 8, 1000)] == [0.1, 0.2, 6.4, 10.0, 10.0]
 
 
+class Early(Flaky):
+    """Begins to commit before the checkpoint is complete, unless it fails to."""
+
+    def __init__(self, failures: int = 0, begins: bool = True) -> None:
+        super().__init__(failures)
+        self.begins = begins
+        self.calls: list[Any] = []
+
+    def begin_commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        self.calls.append(list(requests))
+        if not self.begins:
+            raise ConnectionError("gone")
+
+    def abandon_commit(self) -> None:
+        self.calls.append("abandoned")
+
+
+def test_a_commit_goes_on_with_the_requests_with_which_it_began() -> None:
+    early = Early()
+    of_sink = commits(early, 1)
+    seen: list[CommitRequest[Any]] = []
+    early.commit = seen.extend  # type: ignore[assignment, method-assign]
+    of_sink.begin([encode("a"), encode("b")])
+    of_sink.commit([encode("a"), encode("b")], lambda _: None)
+    assert early.calls == [seen]
+    of_sink.commit([encode("c")], lambda _: None)
+    assert [request.committable for request in seen] == ["a", "b", "c"]
+    of_sink.close()
+    assert "abandoned" not in early.calls
+
+
+def test_what_was_begun_is_abandoned_before_others_are_committed() -> None:
+    early = Early()
+    of_sink = commits(early, 1)
+    of_sink.begin([encode("a")])
+    of_sink.commit([encode("a"), encode("b")], lambda _: None)
+    assert early.calls[1:] == ["abandoned"]
+    assert early.tries == [[("a", 0), ("b", 0)]]
+    of_sink.begin([encode("c")])
+    of_sink.close()
+    assert early.calls[3:] == ["abandoned"]
+
+
+def test_a_commit_that_could_not_begin_does_everything() -> None:
+    early = Early(1, begins=False)
+    of_sink = commits(early, 1)
+    of_sink.begin([encode("a"), encode("b")])
+    of_sink.commit([encode("a"), encode("b")], lambda _: None)
+    assert early.tries == [[("a", 0), ("b", 0)], [("b", 1)]]
+    of_sink.abandon()
+    of_sink.close()
+    assert "abandoned" not in early.calls
+
+
 class Slow(Sink[Any], Committer):
     """Commits in the background, when it is let."""
 
@@ -67,12 +121,16 @@ class Slow(Sink[Any], Committer):
     def __init__(self, error: Exception | None = None) -> None:
         self.let, self.error = Event(), error
         self.committed: list[Any] = []
+        self.begun: list[list[Any]] = []
 
     def create_writer(self, context, state):
         raise AssertionError("writers live in subtasks")
 
     def create_committer(self, context) -> Committer:
         return self
+
+    def begin_commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        self.begun.append([request.committable for request in requests])
 
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
         assert self.let.wait(30)
@@ -110,6 +168,33 @@ def test_what_is_being_committed_stays_pending_in_checkpoints() -> None:
     assert coordinator.pending() == {}
     assert coordinator.metrics["s"].counts()["successfulCommittables"] == 2
     coordinator.close()
+
+
+def test_a_commit_begins_behind_the_one_before() -> None:
+    sink = Slow()
+    coordinator = SinkCoordinator([SinkNode("s", "slow", sink)])
+    coordinator.accept(ack("a"))
+    coordinator.commit(1)
+    coordinator.accept(ack("b"))
+    coordinator.begin_commit()
+    coordinator.commit(2)
+    assert not sink.begun
+    sink.let.set()
+    coordinator.finish()
+    assert (sink.begun, sink.committed) == ([["b"]], ["a", "b"])
+    coordinator.close()
+
+
+def test_no_commit_begins_behind_one_that_failed() -> None:
+    sink = Slow(ConnectionError("gone"))
+    coordinator = SinkCoordinator([SinkNode("s", "slow", sink)], retries=0)
+    coordinator.accept(ack("a"))
+    coordinator.commit(1)
+    coordinator.accept(ack("b"))
+    coordinator.begin_commit()
+    sink.let.set()
+    coordinator.close()
+    assert not sink.begun
 
 
 @pytest.mark.parametrize(

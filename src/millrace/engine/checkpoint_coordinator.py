@@ -80,6 +80,7 @@ class CheckpointCoordinator:
         self.job_id = job_id_of(job_name)
         self.job_dir = os.path.join(self._base, self.job_id)
         self._last = 0
+        """Cut of the newest checkpoint, in ms since the epoch of Unix."""
         self._saved_epoch = 0
         """First epoch that is not part of the newest checkpoint."""
         self._failures = 0
@@ -208,7 +209,7 @@ class CheckpointCoordinator:
         )
 
     def due(self, now: int) -> bool:
-        """Whether the interval has passed since the last checkpoint."""
+        """Whether the interval has passed since the cut of the last checkpoint."""
         if self._config.batch:
             return False
         return now - self._last >= self._config.checkpoint_interval
@@ -230,9 +231,14 @@ class CheckpointCoordinator:
         pending: Pending,
         finished: bool,
         now: int,
+        cut_at: int | None = None,
     ) -> int:
         """Write a checkpoint and return its number. The checkpoint is complete when this method
         returns.
+
+        Args:
+            cut_at: time from which the interval to the next checkpoint counts; ``now`` unless
+                given.
 
         Raises CheckpointError; the previous checkpoint is then still the newest.
         """
@@ -240,7 +246,7 @@ class CheckpointCoordinator:
         assert self._graph is not None
         program = self._graph.program
         uid_of = {stage.id: stage.uid for stage in program.stages}
-        self._last = now
+        self._last = now if cut_at is None else cut_at
         content = Manifest(
             job_id=self.job_id,
             job_name=self._job_name,
@@ -327,6 +333,11 @@ class CheckpointCoordinator:
         """
         assert self._storage is not None
         self._storage.note_committed(checkpoint)
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last checkpoint failed."""
+        return self._failures > 0
 
     def failed_too_often(self) -> bool:
         """Count a failed checkpoint; returns whether the consecutive failures exceed the

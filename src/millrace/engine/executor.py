@@ -42,8 +42,9 @@ class EpochHooks(Protocol):
         new splits or events, which reach the subtasks with the next epoch.
         """
 
-    def closing(self) -> None:
-        """Note that the epoch begins to end."""
+    def closing(self, at: int) -> None:
+        """Note that the epoch begins to end: its barrier is sent at this time, in ms since the
+        epoch of Unix."""
 
 
 class Executor(Protocol):

@@ -75,7 +75,7 @@ class _OpenEpochHooks:
     """The job's part in an epoch that is kept open."""
 
     deployment: Deployment
-    closing: Callable[[], None]
+    closing: Callable[[int], None]
 
     @property
     def look_at(self) -> int | None:
@@ -125,6 +125,9 @@ class JobManager:
         """Whether the job reads no more, and ends with a savepoint when everything is committed."""
         self._begun: EpochPlan | None = None
         """Plan of an epoch that the executor has begun while the last checkpoint was written."""
+        self._cut_at = 0
+        """Time as of which the last epoch is a cut, in ms since the epoch of Unix: of its barrier,
+        or of its end. Intervals of checkpoints are from cut to cut."""
         self._completed: int | None = None
         """Completed checkpoint about which the subtasks have not been told yet."""
         self._committed = CommittedCheckpoints(checkpoints, self._observers)
@@ -353,11 +356,13 @@ class JobManager:
         else:  # commits may have become due since
             plan = replace(plan, ends_at=self._ends_at(self._clock.now()))
         if self._executor.keeps_epochs_open:
-            hooks = _OpenEpochHooks(self._deployment, lambda: self._note_running(plan))
+            self._cut_at = self._clock.now()
+            hooks = _OpenEpochHooks(self._deployment, lambda at: self._note_barrier(plan, at))
             acks = self._runner.run(plan, self._deployment, hooks)
         else:
             self._note_running(plan)
             acks = self._runner.run(plan, self._deployment)
+            self._cut_at = self._clock.now()
         if acks is None:
             self._history.running = None
             self._publish()
@@ -382,6 +387,11 @@ class JobManager:
     def _note_running(self, plan: EpochPlan) -> None:
         """Note that an attempt runs, and must end before long."""
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, self._clock.now())
+
+    def _note_barrier(self, plan: EpochPlan, at: int) -> None:
+        """Note that the barrier of an epoch is sent."""
+        self._cut_at = at
+        self._note_running(plan)
 
     def _check_ending(self) -> None:
         if self.states.status is JobStatus.CANCELLING:
@@ -440,6 +450,10 @@ class JobManager:
         # before the next plan, which may take another request
         is_asked = self._requests.serving is not None
         self._requests.epoch_accepted()
+        # what follows the savepoint is left to the run that starts there
+        ends_in_checkpoint = not self._stopping and self._needs_checkpoint(is_asked)
+        if ends_in_checkpoint and not self._checkpoints.is_failing:
+            deployment.sinks.begin_commit()
         if self._may_overlap:  # the next epoch runs while the checkpoint of this one is written
             self._begun = self._next_plan()
             self._executor.begin_epoch(self._begun)
@@ -459,8 +473,11 @@ class JobManager:
         for uid, registry in deployment.driver_metrics():
             self._history.take_driver_metrics(uid, registry)
         self._pacer.accept(acks, deployment.program, epoch_ms)
-        if not self._stopping:  # what follows the savepoint is left to the run that starts there
-            self._complete(acks, is_asked)
+        if ends_in_checkpoint:
+            if self._checkpoint(self._cut_at) and is_asked:
+                self._serve(acks)
+        elif not (self._stopping or self._checkpoints.every_epoch):
+            self._results.deliver(deployment.program)
         self._publish()
         for listener in self._listeners:
             listener(self._details)
@@ -473,19 +490,19 @@ class JobManager:
         ends = self._has_ended or self._run_end.begun
         return self._executor.keeps_epochs_open and not (waits or ends)
 
-    def _complete(self, acks: list[Ack], is_asked: bool) -> None:
-        """End an accepted epoch, with a checkpoint if one is due or requested."""
-        if self._has_ended or is_asked or self._checkpoints.due(self._clock.now()):
-            if self._checkpoint() and is_asked:
-                self._serve(acks)
-        elif not self._checkpoints.every_epoch:
-            self._results.deliver(self._deployment.program)
+    def _needs_checkpoint(self, is_asked: bool) -> bool:
+        """Whether an accepted epoch ends with a checkpoint, as one is due or requested."""
+        return self._has_ended or is_asked or self._checkpoints.due(self._cut_at)
 
     # -- checkpoints -------------------------------------------------------------------
 
-    def _checkpoint(self) -> bool:
+    def _checkpoint(self, cut_at: int | None = None) -> bool:
         """Make all accepted epochs durable, then visible; False if the checkpoint failed for
-        now."""
+        now.
+
+        Args:
+            cut_at: time from which the interval to the next checkpoint counts; now unless given.
+        """
         now, deployment = self._clock.now(), self._deployment
         pending, sizes = deployment.sinks.pending(), deployment.state_sizes()
         measured = CheckpointMeasurement(self._epoch, now, self.job_dir, sizes)
@@ -497,8 +514,10 @@ class JobManager:
                 pending=pending,
                 finished=self._input_ended,
                 now=now,
+                cut_at=now if cut_at is None else cut_at,
             )
         except CheckpointError as error:
+            deployment.sinks.abandon_commit()
             self._history.checkpointed(measured.failed(str(error)))
             self._checkpoint_failed(error)
             return False

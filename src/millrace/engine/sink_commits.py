@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Any
 
 from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.sink import CommitRequest
@@ -52,6 +53,30 @@ class DriverCommits:
         self._name = name
         self._committing = committing
         self._retries = retries
+        self._begun: tuple[list[bytes], list[CommitRequest[Any]]] | None = None
+        """Committables and requests of a commit that was begun before its checkpoint is
+        complete."""
+
+    def begin(self, committables: Sequence[bytes]) -> None:
+        """Begin to commit while the checkpoint is being written. Errors are left to `commit`."""
+        self.abandon()
+        requests = [CommitRequest(decode(item)) for item in committables]
+        if self._committing.begin(requests):
+            self._begun = list(committables), requests
+
+    def abandon(self) -> None:
+        """Undo what was begun, because the checkpoint was not completed."""
+        if self._begun is not None:
+            self._begun = None
+            self._committing.abandon()
+
+    def _requests(self, committables: Sequence[bytes]) -> list[CommitRequest[Any]]:
+        """Requests of a commit: those with which it was begun, or new ones."""
+        if self._begun is not None and self._begun[0] == list(committables):
+            requests, self._begun = self._begun[1], None
+            return requests
+        self.abandon()
+        return [CommitRequest(decode(item)) for item in committables]
 
     def commit(self, committables: Sequence[bytes], pause: Pause) -> None:
         """Commit, and return when all committables are committed or finally lost.
@@ -60,8 +85,7 @@ class DriverCommits:
             JobExecutionError: a committable could not be committed; no data is lost.
             JobCancelledError: the job was cancelled in a pause.
         """
-        requests = [CommitRequest(decode(item)) for item in committables]
-        left = self._committing.attempt(requests)
+        left = self._committing.attempt(self._requests(committables))
         tries = 1
         while left:
             if tries > self._retries:
@@ -77,7 +101,8 @@ class DriverCommits:
             tries += 1
 
     def close(self) -> None:
-        """Close the committer."""
+        """Undo what was begun, and close the committer."""
+        self.abandon()
         self._committing.close()
 
 
@@ -112,11 +137,23 @@ class BackgroundCommits:
     ) -> None:
         """Commit a checkpoint's committables of a sink in the background. ``ended`` is called,
         in any thread, when this is done or has failed."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "sink-commits")
-        future = self._pool.submit(self._commit, uid, committables, commit)
+        future = self._thread().submit(self._commit, uid, committables, commit)
         self._running.append(_BackgroundCommit(uid, checkpoint, committables, future))
         future.add_done_callback(lambda _: ended())
+
+    def prepare(self, uid: str, step: Callable[[], None]) -> None:
+        """Run a step that precedes a commit of a sink, or takes the place of one, after the commits
+        before. It is left out if one of these fails."""
+        self._thread().submit(self._step, uid, step)
+
+    def _thread(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, "sink-commits")
+        return self._pool
+
+    def _step(self, uid: str, step: Callable[[], None]) -> None:
+        if uid not in self._failed:
+            step()
 
     def _commit(
         self, uid: str, committables: list[bytes], commit: Callable[[list[bytes]], None]

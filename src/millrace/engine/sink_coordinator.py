@@ -35,6 +35,8 @@ class SinkCoordinator:
         self._in_subtasks: dict[str, SubtaskCommits] = {}
         self._background = BackgroundCommits()
         self._in_background: set[str] = set()
+        self._begun: set[str] = set()
+        """Sinks that have begun to commit for a checkpoint that is not complete yet."""
         self._commits_nothing: dict[str, str] = {}
         """Names of sinks without a committer, by sink uid."""
         self._stages: dict[int, list[str]] = {}
@@ -165,9 +167,24 @@ class SinkCoordinator:
                 self._background.start(uid, checkpoint, committables, commit, ended)
             elif uid in self._in_driver and committables:
                 self._in_driver[uid].commit(committables, pause)
-        self._pending = {}
+        self._pending, self._begun = {}, set()
         self._owing = False
         self._background.wait_for_room()
+
+    def begin_commit(self) -> None:
+        """Let the sinks that commit in the background begin with the pending committables, while
+        the next checkpoint is being written. `commit` or `abandon_commit` follows."""
+        for uid, committables in self._pending.items():
+            if uid in self._in_background and committables:
+                self._begun.add(uid)
+                begin = partial(self._in_driver[uid].begin, tuple(committables))
+                self._background.prepare(uid, begin)
+
+    def abandon_commit(self) -> None:
+        """Let the sinks undo what they have begun, as the checkpoint was not completed."""
+        begun, self._begun = self._begun, set()
+        for uid in begun:
+            self._background.prepare(uid, self._in_driver[uid].abandon)
 
     def commits(self, stage: int, subtask: int, now: int) -> dict[str, tuple[CommitPlan, ...]]:
         """Committables for a subtask to commit in the next epoch, per sink uid."""

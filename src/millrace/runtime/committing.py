@@ -55,6 +55,20 @@ class Committing:
             self._logger.warning("sink '%s' could not commit now: %s", self._name, error)
         return [request for request in requests if self._is_left(request)]
 
+    def begin(self, requests: Sequence[CommitRequest[Any]]) -> bool:
+        """Let the committer begin before the checkpoint is complete. Returns False if it could
+        not: the commit then does everything, and tells of errors."""
+        try:
+            self._committer.begin_commit(requests)
+        except Exception as error:
+            self._logger.debug("sink '%s' could not begin to commit: %s", self._name, error)
+            return False
+        return True
+
+    def abandon(self) -> None:
+        """Let the committer undo what it has begun."""
+        self._committer.abandon_commit()
+
     def _is_left(self, request: CommitRequest[Any]) -> bool:
         """Count the outcome of a request, and return whether it must be retried."""
         match request.state:

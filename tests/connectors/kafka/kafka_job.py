@@ -115,6 +115,7 @@ def main(
     settings = {
         "execution.checkpointing.dir": directory,
         "execution.checkpointing.interval": "1 ms",
+        "execution.checkpointing.tolerable-failed-checkpoints": "1",
         "millrace.epoch.min-interval": "40 ms",  # so that commits fall in between
         **SMALL_EPOCHS,
     }

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 KEYS = 7
 CRASH_POINTS = (
     "after-acks",
+    "transaction-begun",
     "during-metadata",
     "after-metadata",
     "before-sink-commit",
@@ -90,12 +91,25 @@ def test_the_driver_is_killed_around_transactions(pipeline: Make, executor: str)
     job = pipeline(10_000)
     job.executor = executor
     for point in (
+        "transaction-begun:1",
         "before-transaction-commit:1",
+        "during-metadata:1",
         "after-transaction-commit:1",
         "after-metadata:2",
+        "transaction-begun:3",
         "after-transaction-commit:2",
     ):
         assert job.run(point) == -signal.SIGKILL, job.log
+    job.check()
+
+
+def test_checkpoints_fail_after_their_transactions_have_begun(pipeline: Make) -> None:
+    """The job goes on, or dies with the next checkpoint."""
+    job = pipeline(6_000)
+    full = "during-metadata:2:raise,during-metadata:5:raise"
+    assert job.run(f"{full},during-metadata:6") == -signal.SIGKILL, job.log
+    assert (job.directory / "log").read_text().count("checkpoint failed") == 2
+    assert job.run(full) == 0, job.log
     job.check()
 
 

@@ -162,9 +162,17 @@ class Epochs:
         [committable] = writer.prepare_commit(False)
         return committable
 
+    def begin(self, *committables: Any) -> list[CommitRequest[Any]]:
+        """Requests that the committer has begun with, before their checkpoint is complete."""
+        requests = [CommitRequest(item) for item in committables]
+        self.committer.begin_commit(requests)
+        return requests
+
     def commit(self, *committables: Any) -> list[CommitState]:
         """States afterwards; tries again as the engine does."""
-        requests = [CommitRequest(item) for item in committables]
+        return self.commit_requests([CommitRequest(item) for item in committables])
+
+    def commit_requests(self, requests: list[CommitRequest[Any]]) -> list[CommitState]:
         for _ in range(20):
             try:
                 self.committer.commit(requests)
@@ -329,6 +337,97 @@ def test_a_transaction_that_expires_is_written_again(
     assert not waits
     assert topics.values(topic) == ["a", "b"]
     assert topics.values(topic, "read_uncommitted") == ["a", "b", "a", "b"]
+
+
+# -- what is begun before the checkpoint is complete -----------------------------------
+
+
+def test_what_was_begun_is_seen_when_it_is_committed(topics: Any, sink: Any) -> None:
+    topic = topics.create()
+    epochs = Epochs(sink(strings(topic)))
+    for number in (1, 2):
+        requests = epochs.begin(epochs.stage("A", number, f"{number}"))
+        sent = [str(n + 1) for n in range(number)]
+        assert topics.values(topic, "read_uncommitted") == sent
+        assert topics.values(topic) == sent[:-1]
+        assert epochs.commit_requests(requests) == [NEW]
+        assert topics.values(topic) == sent
+    assert topics.values(topic, "read_uncommitted") == ["1", "2"], "nothing was written again"
+
+
+def test_what_was_begun_is_abandoned_with_its_checkpoint(topics: Any, sink: Any) -> None:
+    """Readers do not wait for a transaction that nobody ends."""
+    topic = topics.create()
+    epochs = Epochs(sink(strings(topic)))
+    one = epochs.stage("A", 1, "a")
+    epochs.begin(one)
+    epochs.committer.abandon_commit()
+    topics.send(topic, ["other"])
+    assert topics.values(topic) == ["other"]
+    assert epochs.commit(one, epochs.stage("A", 2, "b")) == [NEW, NEW]
+    assert topics.values(topic) == ["other", "a", "b"]
+    epochs.begin(epochs.stage("A", 3, "c"))
+    epochs.committer.close()  # the job is cancelled
+    topics.send(topic, ["last"])
+    assert topics.values(topic) == ["other", "a", "b", "last"]
+
+
+def test_what_was_committed_before_is_not_begun_again(topics: Any, sink: Any) -> None:
+    topic, prefix = topics.create(), f"again-{time.time_ns()}"
+    first = Epochs(sink(strings(topic), prefix=prefix))
+    one = first.stage("A", 1, "a")
+    assert first.commit(one) == [NEW]
+    second = Epochs(sink(strings(topic), prefix=prefix))
+    assert second.commit_requests(second.begin(one)) == [OLD]
+    assert second.commit_requests(second.begin(one, second.stage("B", 2, "b"))) == [OLD, NEW]
+    assert topics.values(topic, "read_uncommitted") == ["a", "b"]
+
+
+@pytest.mark.parametrize("is_complete", [False, True])
+def test_a_driver_dies_between_the_beginning_and_the_commit(
+    topics: Any, sink: Any, is_complete: bool
+) -> None:
+    """Its checkpoint is complete or not. If not, the epoch is repeated, with other records."""
+    topic, prefix = topics.create(), f"between-{time.time_ns()}"
+    dead, heir = (Epochs(sink(strings(topic), prefix=prefix)) for _ in range(2))
+    requests = dead.begin(dead.stage("A", 1, "a", "b"))
+    one = requests[0].committable if is_complete else heir.stage("B", 1, "b", "a")
+    assert heir.commit_requests(heir.begin(one)) == [NEW]
+    expected = ["a", "b"] if is_complete else ["b", "a"]
+    assert topics.values(topic) == expected
+    if is_complete:  # it was only asleep
+        assert dead.commit_requests(requests) == [OLD]
+        assert heir.commit(one, heir.stage("B", 2, "c")) == [OLD, NEW]
+        assert topics.values(topic) == [*expected, "c"]
+
+
+def test_a_transaction_that_was_begun_and_expires_is_written_again(topics: Any, sink: Any) -> None:
+    """The checkpoint takes too long."""
+    topic = topics.create()
+    epochs = Epochs(sink(strings(topic), transaction_timeout_ms="1000"))
+    requests = epochs.begin(epochs.stage("A", 1, "a", "b"))
+    topics.send(topic, ["other"])
+    while topics.values(topic) != ["other"]:  # until the broker has aborted it
+        time.sleep(0.1)
+    assert epochs.commit_requests(requests) == [NEW]
+    assert topics.values(topic) == ["other", "a", "b"]
+
+
+def test_what_could_not_begin_leaves_no_transaction(topics: Any, sink: Any) -> None:
+    topic = topics.create()
+    epochs = Epochs(sink(strings(topic)))
+    one = epochs.stage("A", 1, "a")
+    assert epochs.commit(one) == [NEW]
+    writer = epochs.sink.create_writer(WriterContext(0, 1, "A"), None)
+    writer.begin_epoch(WriterEpoch(2, "A-2", 0))
+    tomorrow = (time.time_ns() // 1_000_000) + 86_400_000
+    writer.write(RowBatch(["now", "tomorrow"], [0, tomorrow]))
+    with pytest.raises(KafkaError, match=r"message\.timestamp\.after\.max\.ms"):
+        epochs.begin(*writer.prepare_commit(False))
+    topics.send(topic, ["other"])
+    assert topics.values(topic) == ["a", "other"]
+    assert epochs.commit(epochs.stage("A", 2, "b")) == [NEW]
+    assert topics.values(topic) == ["a", "other", "b"]
 
 
 def test_many_epochs_in_few_transactions(

@@ -107,5 +107,18 @@ class Committer(ABC):
         millrace's own fails the job at once.
         """
 
+    def begin_commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        """Begin to commit while the checkpoint is being written: whatever nobody sees before
+        `commit`, and `abandon_commit` undoes. By default nothing.
+
+        Called only with `CommitMode.IN_BACKGROUND`. Either `commit` follows, with the same requests
+        in the same order, or `abandon_commit`; or neither, if the process ends. If the call raises,
+        it must have left nothing behind, and `commit` does everything.
+        """
+
+    def abandon_commit(self) -> None:
+        """Undo `begin_commit`, because the checkpoint was not completed. The requests come again
+        with a later checkpoint, together with others, or with none."""
+
     def close(self) -> None:
         """Release connections."""

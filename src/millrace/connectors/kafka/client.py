@@ -68,6 +68,9 @@ _OFTEN_SET = (
     *("ssl.key.password", "statistics.interval.ms", "transaction.timeout.ms", "transactional.id"),
 )
 """Names of librdkafka's properties. librdkafka itself lists its properties nowhere in Python."""
+_DEFAULTS = {"socket.nagle.disable": "true"}
+"""Defaults of Kafka's Java clients that librdkafka has otherwise. With Nagle's algorithm a small
+request waits until the broker has confirmed the one before."""
 _RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms"}
 """Names of Kafka's Java clients that librdkafka calls otherwise."""
 
@@ -122,7 +125,9 @@ def _meant(refusal: str) -> str:
 def create_admin(config: Mapping[str, Any]) -> Any:
     """An administrative client. Its INFO messages about its own clean-up are not logged."""
     administration: Any = import_module("confluent_kafka.admin")
-    return administration.AdminClient({"logger": ClientLog(), "log_level": _NOTICE, **config})
+    return administration.AdminClient(
+        {**_DEFAULTS, "logger": ClientLog(), "log_level": _NOTICE, **config}
+    )
 
 
 def create_consumer(config: Mapping[str, Any]) -> Any:
@@ -146,7 +151,7 @@ def create_producer(config: Mapping[str, Any]) -> Any:
 def _create(kind: str, config: Mapping[str, Any]) -> Any:
     confluent_kafka = import_confluent_kafka()
     known = {_RENAMED.get(k, k): v for k, v in config.items() if k not in JAVA_ONLY}
-    known.setdefault("logger", ClientLog())
+    known = {**_DEFAULTS, "logger": ClientLog(), **known}
     try:
         return getattr(confluent_kafka, kind)(known)
     except (confluent_kafka.KafkaException, TypeError, ValueError) as error:

@@ -1,20 +1,22 @@
 """Committer of a Kafka sink: writes the records of complete checkpoints, each epoch in one
 transaction, once.
 
-The transaction begins when the checkpoint is complete and ends milliseconds later, so none is open
-across epochs, and one that expires or is aborted is simply written again from the checkpoint.
+The transaction begins when the checkpoint is about to be written. The brokers have the records by
+the time that it is complete, and only the end of the transaction is left. None is open across
+epochs, and one that expires or is aborted is simply written again from the checkpoint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from millrace.common.sink import CommitRequest, Committer, CommitterContext
 from millrace.connectors.kafka.client import KafkaError, import_confluent_kafka
 from millrace.connectors.kafka.commit_marker import CommitMarker, MarksTopicError
 from millrace.connectors.kafka.producer import BatchProducer
-from millrace.connectors.staged_epoch import StagedEpoch, whole_epochs
+from millrace.connectors.staged_epoch import CommittedEpochs, StagedEpoch, whole_epochs
 from millrace.filesystem.crash_points import crash_point
 
 __all__ = ["KafkaTransactionCommitter", "marks_topic"]
@@ -64,20 +66,48 @@ class KafkaTransactionCommitter(Committer):
         self._logger = context.logger
         self._producer: BatchProducer | None = None
         self._marker: CommitMarker | None = None
+        self._begun: CommittedEpochs | None = None
+        """The mark of the open transaction, which has all its records. None if none is open."""
         # refuses properties before a record is staged
         BatchProducer(self._producer_config).close()
+
+    def begin_commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        """Open the first transaction, and let the brokers have its records."""
+        for transaction in islice(whole_epochs(requests, TRANSACTION_BYTES), 1):
+            try:
+                self._begin(transaction)
+            except Exception:
+                self._abort()
+                self._drop()
+                raise
+            crash_point("transaction-begun")
+
+    def abandon_commit(self) -> None:
+        if self._begun is not None:
+            self._begun = None
+            self._abort()
+
+    def _abort(self) -> None:
+        """Abort the open transaction, if there is one, so that no reader waits for its end."""
+        if self._producer is None:
+            return
+        try:
+            self._producer.client.abort_transaction(REQUEST_TIMEOUT_S)
+        except import_confluent_kafka().KafkaException as error:
+            self._logger.debug("the next producer aborts the transaction: %s", error)
+            self._drop()
 
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
         try:
             for transaction in whole_epochs(requests, TRANSACTION_BYTES):
-                self._require_time(sum(staged.size for _, staged in transaction))
-                producer, marker = self._session()
-                self._write(producer, marker, transaction)
+                if self._begun is None:
+                    self._begin(transaction)
+                self._end()
         except MarksTopicError:
-            self.close()
+            self._drop()
             raise
         except (import_confluent_kafka().KafkaException, KafkaError) as error:
-            self.close()
+            self._drop()
             # an error of millrace's own ends the job: this is tried again, by a new producer
             raise ConnectionError(f"the transaction failed: {error}") from error
 
@@ -90,7 +120,7 @@ class KafkaTransactionCommitter(Committer):
         self._timeout_ms = needed
         self._producer_config[TRANSACTION_TIMEOUT] = str(needed)
         self._logger.info("transactions may take %d s, for %d bytes", needed // 1_000, size)
-        self.close()
+        self._drop()
 
     def _session(self) -> tuple[BatchProducer, CommitMarker]:
         """A producer that fences others with its id, and the epochs that were committed before."""
@@ -102,13 +132,11 @@ class KafkaTransactionCommitter(Committer):
             self._producer, self._marker = producer, marker
         return self._producer, self._marker
 
-    def _write(
-        self,
-        producer: BatchProducer,
-        marker: CommitMarker,
-        requests: Sequence[tuple[CommitRequest[Any], StagedEpoch]],
-    ) -> None:
-        """Write all uncommitted epochs in one transaction."""
+    def _begin(self, requests: Sequence[tuple[CommitRequest[Any], StagedEpoch]]) -> None:
+        """Open a transaction, and send all records of uncommitted epochs and their mark. If all
+        epochs are committed, none is opened."""
+        self._require_time(sum(staged.size for _, staged in requests))
+        producer, marker = self._session()
         fresh: list[StagedEpoch] = []
         for request, staged in requests:
             if marker.epochs.cover(staged):
@@ -123,11 +151,25 @@ class KafkaTransactionCommitter(Committer):
             epochs = marker.epochs.with_epochs(fresh)
             producer.send(marker.record(epochs))
             producer.flush()  # what cannot be delivered is better told by its own error
-            crash_point("before-transaction-commit")
-            producer.client.commit_transaction(REQUEST_TIMEOUT_S)
-            crash_point("after-transaction-commit")
-            marker.epochs = epochs
+            self._begun = epochs
+
+    def _end(self) -> None:
+        """Commit the open transaction, if there is one."""
+        begun, self._begun = self._begun, None
+        if begun is None:
+            return
+        assert self._producer is not None
+        assert self._marker is not None
+        crash_point("before-transaction-commit")
+        self._producer.client.commit_transaction(REQUEST_TIMEOUT_S)
+        crash_point("after-transaction-commit")
+        self._marker.epochs = begun
 
     def close(self) -> None:
-        """Close the producer; its next instance aborts an open transaction."""
-        self._producer = None
+        """Close the producer."""
+        self.abandon_commit()
+        self._drop()
+
+    def _drop(self) -> None:
+        """Forget the producer; its next instance aborts an open transaction."""
+        self._producer = self._begun = None

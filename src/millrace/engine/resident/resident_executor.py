@@ -554,7 +554,7 @@ class ResidentExecutor:
             if not opened.is_closing and due is not None and due <= now:
                 opened.is_closing = True
                 if hooks is not None:
-                    hooks.closing()
+                    hooks.closing(now)
                 closed_at, self._barrier_at = time.monotonic(), now
                 self._send_all(FrameKind.BARRIER, b"")
             times = () if opened.is_closing else (due, look_at)
