@@ -42,7 +42,7 @@ class EpochHooks(Protocol):
         new splits or events, which reach the subtasks with the next epoch.
         """
 
-    def closing(self, at: int) -> None:
+    def closing(self, at: int, /) -> None:
         """Note that the epoch begins to end: its barrier is sent at this time, in ms since the
         epoch of Unix."""
 
