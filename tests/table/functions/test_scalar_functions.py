@@ -230,7 +230,7 @@ def test_wrong_declarations(batch_env: TableEnvironment) -> None:
         (lambda: udf(len, result_type="NUMBER"), "NUMBER"),
         (
             lambda: udf(lambda one: one, input_types=["INT", "INT"], result_type="INT"),
-            r"told 2 input_types, and .*<lambda> takes \(one\)",
+            r"got 2 input_types, but .*<lambda> takes \(one\)",
         ),
     ):
         with pytest.raises(JobDefinitionError, match=said):
