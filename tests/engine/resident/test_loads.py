@@ -65,7 +65,8 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _resident() -> Iterator[None]:
     before = JobLauncher.current()
-    settings = ResidentSettings(barrier_interval=30)
+    # no barrier before the end: a source waits for the next epoch behind it, for real time
+    settings = ResidentSettings(barrier_interval=3_600_000)
     JobLauncher.install(JobLauncher(executor=lambda *_: local_resident_executor(1, settings)))
     yield
     JobLauncher.install(before)
