@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -164,18 +165,20 @@ def run(
         executor=history.resident.executor if history.resident else None,
     ) as cluster:
         t_env = environment(True, start_from, history.parallelism)
-        result = t_env.execute_sql(query)
-        client: Any = result.get_job_client()
+        started: Future[Any] = Future()
         asked: list[Any] = []
 
         def act(progress: Any) -> None:
             if history.rescale and progress.epochs == history.rescale[0]:
-                client.rescale(history.rescale[1])
+                started.result(60).rescale(history.rescale[1])
             if history.savepoint and progress.epochs == history.savepoint[0] and not asked:
                 path = os.path.join(directory, "savepoint")
-                asked.append(client.stop_with_savepoint(savepoint_directory=path))
+                asked.append(started.result(60).stop_with_savepoint(savepoint_directory=path))
 
         cluster.listeners.append(act)
+        result = t_env.execute_sql(query)
+        client: Any = result.get_job_client()
+        started.set_result(client)
         try:
             add_changes(left, result.collect())
         except JobCancelledError:

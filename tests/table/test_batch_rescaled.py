@@ -4,6 +4,7 @@ gave at their end is not given again, whatever the parallelism is then."""
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +77,18 @@ def run(
                 f"CREATE TABLE {name}_rows (k INT, v BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS "
                 f"ts) WITH ('connector' = 'python', 'source' = '{__name__}:source_{name}')"
             )
-        result = t_env.execute_sql(query)
-        client: Any = result.get_job_client()
+        started: Future[Any] = Future()
         asked: list[Any] = []
 
         def act(progress: Any) -> None:
             if directory is not None and progress.epochs == 6:
                 kind = SavepointFormatType.CANONICAL
-                asked.append(client.stop_with_savepoint(False, str(directory), kind))
+                asked.append(started.result(60).stop_with_savepoint(False, str(directory), kind))
 
         cluster.listeners.append(act)
+        result = t_env.execute_sql(query)
+        client: Any = result.get_job_client()
+        started.set_result(client)
         try:
             rows.update(map(tuple, result.collect()))
         except JobCancelledError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +46,19 @@ def run(
     with a savepoint, whose path is returned."""
     settings = {options.START_FROM.key: start_from} if start_from else {}
     with run_local(epoch_records=500, epoch_limit=500) as cluster:
-        result = environment(settings).execute_sql(query)
-        client: Any = result.get_job_client()
+        started: Future[Any] = Future()
         asked: list[Any] = []
 
         def act(progress: Any) -> None:
             if directory is not None and progress.records > ROWS / 2 and not asked:
-                asked.append(client.stop_with_savepoint(savepoint_directory=str(directory)))
+                asked.append(
+                    started.result(60).stop_with_savepoint(savepoint_directory=str(directory))
+                )
 
         cluster.listeners.append(act)
+        result = environment(settings).execute_sql(query)
+        client: Any = result.get_job_client()
+        started.set_result(client)
         try:
             for row in result.collect():
                 if row.get_row_kind().value in (0, 2):

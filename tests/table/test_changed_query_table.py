@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -237,8 +238,7 @@ def applied(query: str, start_from: str | None = None, directory: str | None = N
     left: Counter[str] = Counter()
     with run_local(epoch_records=8, epoch_limit=100) as cluster:
         t_env = environment("whole" if directory is None else "before", start_from)
-        result = t_env.execute_sql(query)
-        client: Any = result.get_job_client()
+        started: Future[Any] = Future()
         asked: list[Any] = []
         read = [0]
 
@@ -246,9 +246,12 @@ def applied(query: str, start_from: str | None = None, directory: str | None = N
             waits = progress.records == read[0] > 0
             read[0] = progress.records
             if directory is not None and waits and not asked:
-                asked.append(client.stop_with_savepoint(savepoint_directory=directory))
+                asked.append(started.result(60).stop_with_savepoint(savepoint_directory=directory))
 
         cluster.listeners.append(act)
+        result = t_env.execute_sql(query)
+        client: Any = result.get_job_client()
+        started.set_result(client)
         try:
             for row in result.collect():
                 left[str(tuple(row))] += -1 if row.get_row_kind().value in (1, 3) else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -243,15 +244,19 @@ def run(slope: float, start_from: str, directory: Path | None, **settings: str) 
         )
         line = described(Line(slope), schema(x="DOUBLE"), schema(y="DOUBLE"))
         t_env.create_temporary_model("line", line)
-        result = t_env.execute_sql("SELECT y FROM ML_PREDICT(TABLE n, MODEL line, DESCRIPTOR(i))")
-        client: Any = result.get_job_client()
+        started: Future[Any] = Future()
         asked: list[Any] = []
 
         def act(progress: Any) -> None:
             if directory is not None and progress.records > 2000 and not asked:
-                asked.append(client.stop_with_savepoint(savepoint_directory=str(directory)))
+                asked.append(
+                    started.result(60).stop_with_savepoint(savepoint_directory=str(directory))
+                )
 
         cluster.listeners.append(act)
+        result = t_env.execute_sql("SELECT y FROM ML_PREDICT(TABLE n, MODEL line, DESCRIPTOR(i))")
+        client: Any = result.get_job_client()
+        started.set_result(client)
         count = 0
         try:
             for _ in result.collect():

@@ -10,6 +10,7 @@ import inspect
 import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -416,15 +417,19 @@ def run(
     with run_local(2, epoch_records=7, epoch_limit=100) as cluster:
         t_env = environment(parallelism, start_from)
         query = case.query
-        result = t_env.execute_sql(query) if isinstance(query, str) else query(t_env).execute()
-        client: Any = result.get_job_client()
+        started: Future[Any] = Future()
         asked: list[Any] = []
 
         def act(progress: Any) -> None:
             if progress.epochs == stop and not asked:
-                asked.append(client.stop_with_savepoint(False, str(directory), format_type))
+                asked.append(
+                    started.result(60).stop_with_savepoint(False, str(directory), format_type)
+                )
 
         cluster.listeners.append(act)
+        result = t_env.execute_sql(query) if isinstance(query, str) else query(t_env).execute()
+        client: Any = result.get_job_client()
+        started.set_result(client)
         try:
             if case.operator == "SinkUpsertMaterializer":
                 result.wait()

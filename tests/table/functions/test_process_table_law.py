@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -206,18 +207,20 @@ def run(
             t_env.get_config().set(options.START_FROM.key, start_from)
         t_env.execute_sql(TABLE)
         t_env.create_temporary_function("watched", udptf(Watched()))
-        result = t_env.execute_sql(query)
-        client: Any = result.get_job_client()
+        started: Future[Any] = Future()
         asked: list[Any] = []
 
         def act(progress: Any) -> None:
             if history.rescale and progress.epochs == history.rescale[0]:
-                client.rescale(history.rescale[1])
+                started.result(60).rescale(history.rescale[1])
             if history.savepoint and progress.epochs == history.savepoint[0] and not asked:
                 path = os.path.join(directory, "savepoint")
-                asked.append(client.stop_with_savepoint(savepoint_directory=path))
+                asked.append(started.result(60).stop_with_savepoint(savepoint_directory=path))
 
         cluster.listeners.append(act)
+        result = t_env.execute_sql(query)
+        client: Any = result.get_job_client()
+        started.set_result(client)
         try:
             found.update(tuple(row) for row in result.collect())
         except JobCancelledError:
