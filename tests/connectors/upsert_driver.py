@@ -15,11 +15,19 @@ class UpsertDriver(KilledJob):
     patience_s = 60.0
 
     def __init__(
-        self, database: str, place: str, directory: Path, count: int, executor: str
+        self,
+        database: str,
+        place: str,
+        directory: Path,
+        count: int,
+        executor: str,
+        logged: bool = False,
     ) -> None:
         super().__init__(directory)
         self.executor = executor
         self._arguments = [database, place, str(directory / "checkpoints"), str(count)]
+        if logged:
+            self._arguments.append("logged")
 
     def arguments(self) -> list[str]:
         return self._arguments

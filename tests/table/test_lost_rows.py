@@ -19,7 +19,7 @@ from query_histories import TABLES, add_changes, table_of
 from query_histories import environment as tables_of_histories
 from tests.table import lookup_tables, written_by_key
 from tests.table.resident_cuts import RESIDENT_CUTS, ResidentCut
-from tests.table.written_by_key import CHANGES, Death
+from tests.table.written_by_key import CHANGES, WRITTEN, Death
 
 from millrace.common.errors import MillraceError
 from millrace.common.types.row import RowKind
@@ -27,10 +27,6 @@ from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.connectors.registry import register_factory
 from millrace.testing import run_local
 
-WRITTEN = (
-    "CREATE TABLE written (r STRING NOT NULL, x STRING, PRIMARY KEY (r) NOT ENFORCED) "
-    "WITH ('connector' = 'written-by-key')"
-)
 QUERIES = {
     "rows": "SELECT id, v FROM t",
     "filter": "SELECT id, v FROM t WHERE v > '3'",

@@ -24,12 +24,24 @@ from millrace.planner.execution.table_factory import (
 from millrace.table.connectors.registry import register_factory
 from millrace.table_runtime.record_batch_source import RecordBatchSource
 
-__all__ = ["CHANGES", "ROWS", "Death", "register"]
+__all__ = ["CHANGES", "ROWS", "TOUCHED", "UPSERTED", "WRITTEN", "Death", "register"]
 
+WRITTEN = (
+    "CREATE TABLE written (r STRING NOT NULL, x STRING, PRIMARY KEY (r) NOT ENFORCED) "
+    "WITH ('connector' = 'written-by-key')"
+)
 ROWS: dict[str, str | None] = {}
 """Rows of the table that is written, by key."""
+UPSERTED: set[str] = set()
+"""Keys that had a row at any time."""
+TOUCHED: set[str] = set()
+"""Keys that were written or deleted."""
 CHANGES: dict[str, list[tuple[RowKind, tuple[Any, ...]]]] = {}
 """Changes of the tables that are read, by name."""
+
+
+KINDS = ConfigOptions.key("kinds").string_type().no_default_value()
+"""Kinds of the changes of a table that is read; all unless set."""
 
 
 class Death:
@@ -48,9 +60,11 @@ class _Writer(SinkWriter[Any]):
             if Death.left is not None:
                 Death.left -= 1
             key, text = row
+            TOUCHED.add(key)
             if row.get_row_kind() is RowKind.DELETE:
                 ROWS.pop(key, None)
             else:
+                UPSERTED.add(key)
                 ROWS[key] = text
 
 
@@ -74,10 +88,13 @@ class _WrittenFactory(TableFactory):
 
 class _ChangingFactory(TableFactory):
     identifier = "changing"
-    optional = (ConfigOptions.key("name").string_type().no_default_value(),)
+    optional = (KINDS,)
 
     def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
-        return ALL_ROW_KINDS
+        shown = options.get(KINDS.key)
+        return (
+            ALL_ROW_KINDS if shown is None else frozenset(map(RowKind.__getitem__, shown.split()))
+        )
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         changes = CHANGES[request.table.path[-1]]

@@ -113,10 +113,14 @@ class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
 
     def _send(self, entries: list[E]) -> None:
         """Send entries until all are accepted."""
+        self._try(self._request, entries)
+
+    def _try(self, request: Callable[[list[Any]], Unsent[Any]], entries: list[Any]) -> None:
+        """Make requests until no entries are left."""
         pauses, tries = self._pauses(), 0
         while entries:
             begun = time.monotonic()
-            unsent = self._request(entries)
+            unsent = request(entries)
             if unsent.failure is not None:
                 tries += 1
                 progress = len(unsent.entries) < len(entries)

@@ -2,24 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from millrace.common.types.row import Row, RowKind
 
-__all__ = ["additions", "changes"]
+__all__ = ["ReplacedRows", "additions"]
 
 
-def changes(values: Sequence[Any]) -> Iterator[tuple[bool, Any]]:
-    """Pairs of a flag and a record: True to write the record, False to delete it.
+class ReplacedRows:
+    """Rows of the kind ``UPDATE_BEFORE`` in an epoch that no row with their key has followed yet.
 
-    What has no row kind is written. ``UPDATE_BEFORE`` is left out, as by Flink's upsert sinks: the
-    ``UPDATE_AFTER`` behind it writes to the same key.
+    Such a row is left out if one with its key follows, because that replaces it. Otherwise it is
+    deleted, as by Flink's sinks: the update has changed its key, or a filter has left out the row
+    after the update.
     """
-    for value in values:
-        kind = value.get_row_kind() if isinstance(value, Row) else RowKind.INSERT
-        if kind is not RowKind.UPDATE_BEFORE:
+
+    def __init__(self) -> None:
+        self._rows: dict[Any, Any] = {}
+
+    def changes(
+        self, values: Sequence[Any], key_of: Callable[[Any], Any]
+    ) -> Iterator[tuple[bool, Any]]:
+        """Pairs of a flag and a record: True to write the record, False to delete it. What has no
+        row kind is written.
+
+        Args:
+            key_of: function that returns the key of a record, which can be hashed.
+        """
+        rows = self._rows
+        for value in values:
+            kind = value.get_row_kind() if isinstance(value, Row) else RowKind.INSERT
+            if kind is RowKind.UPDATE_BEFORE:
+                rows[key_of(value)] = value
+                continue
+            if rows:
+                rows.pop(key_of(value), None)
             yield kind is not RowKind.DELETE, value
+
+    def take(self) -> list[Any]:
+        """The records that no record has followed, at the end of an epoch: they are deleted."""
+        rows, self._rows = self._rows, {}
+        return list(rows.values())
 
 
 def additions(values: Sequence[Any]) -> Iterator[tuple[bool, Any]]:

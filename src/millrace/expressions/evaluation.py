@@ -340,8 +340,10 @@ def _folded(
 
 def is_deterministic(expression: ResolvedExpression) -> bool:
     """Whether the expression always gives the same value for the same columns."""
-    if isinstance(expression, Call) and not expression.function.deterministic:
-        return False
+    if isinstance(expression, Call):
+        function = expression.function
+        if not function.deterministic or (function.tells_time and not expression.arguments):
+            return False
     return all(map(is_deterministic, expression.children()))
 
 

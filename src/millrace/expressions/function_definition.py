@@ -84,6 +84,7 @@ class FunctionDefinition:
         safe_with: tells from the arguments, each a constant or None, whether the call cannot fail.
         of_batch: whether the kernel also gets the `Frame`, with the number of rows and the instant.
         deterministic: whether the same arguments always give the same value.
+        tells_time: whether a call without arguments tells the present time, unlike other calls.
         parameters: types that a function of the user declares, shown instead of the signatures.
         built_in: whether the function belongs to the registry or to the language, and is not a user
             function.
@@ -103,6 +104,7 @@ class FunctionDefinition:
     safe_with: Callable[[Sequence[Any]], bool] | None = None
     of_batch: bool = False
     deterministic: bool = True
+    tells_time: bool = False
     parameters: tuple[str, ...] | None = None
     built_in: bool = True
     process: Any = None

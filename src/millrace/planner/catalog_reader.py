@@ -125,6 +125,7 @@ class ResolvedTable:
             when it is created.
         bounded: whether the source is bounded.
         lookup: whether rows can be looked up by key, as the right side of a look-up join.
+        repeats: whether the source gives the same rows if it is read again.
         source: the table's `TableFactory`, a function that finds it by the table's options, or
             the `DataStreamAccess` of a stream; the catalog passes it to the translation.
         option_places: positions of the options in the statements that declare them, by key.
@@ -141,6 +142,7 @@ class ResolvedTable:
     accepts: frozenset[RowKind] = frozenset()
     bounded: bool = False
     lookup: bool = False
+    repeats: bool = True
     source: Any = None
     option_places: Mapping[str, OptionPlace] = field(
         default_factory=dict, compare=False, repr=False

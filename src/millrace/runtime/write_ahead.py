@@ -4,11 +4,14 @@ A sink that writes at once leaves what a lost epoch has written, and the repeate
 touch the same keys. With a log, an epoch's writes are its committables: the checkpoint contains
 them, and only then the subtask makes them. Made again after a failure, they leave the same rows.
 Flink: ``GenericWriteAheadSink``.
+
+The log has entries, which a `LoggableWriter` has made of the records: what cannot be written fails
+its epoch, as without a log, and not the commit of a checkpoint that has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from millrace.common.compression import compressed, decompressed
@@ -26,10 +29,54 @@ from millrace.common.sink import (
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.state.serialization.payload import decode, encode, encode_records
 
-__all__ = ["LoggedEpoch", "RepeatableSink", "WriteAheadSink", "WriteAheadWriter"]
+__all__ = [
+    "LoggableWriter",
+    "LoggedEpoch",
+    "RepeatableSink",
+    "WriteAheadSink",
+    "WriteAheadWriter",
+]
 
-_ROWS, _STREAM, _COLUMNS = range(3)
-"""Kinds of payloads: rows; the beginning of a stream of columns, and its next batch."""
+_ROWS, _STREAM, _COLUMNS, _ENTRIES = range(4)
+"""Kinds of payloads: rows; the beginning of a stream of columns, and its next batch; entries."""
+
+
+class LoggableWriter(SinkWriter[Any]):
+    """Base of writers that make entries of records, and write the entries, at once or from a log.
+
+    Functions of the user are called once for each record, and the entries that they make are
+    written, however often that is repeated.
+    """
+
+    def entries(self, batch: Batch) -> Any:
+        """Entries of a batch, which can be encoded. None if there are none.
+
+        Raises:
+            Exception: a record cannot be written.
+        """
+        raise NotImplementedError
+
+    def last_entries(self) -> Any:
+        """Entries that are known only at the end of an epoch. None if there are none."""
+        return None
+
+    def write_entries(self, entries: Any) -> None:
+        """Write entries."""
+        raise NotImplementedError
+
+    def write(self, batch: RowBatch[Any]) -> None:
+        self._write(self.entries(batch))
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        self._write(self.entries(batch))
+
+    def flush(self, end_of_input: bool) -> None:
+        self._write(self.last_entries())
+        super().flush(end_of_input)
+
+    def _write(self, entries: Any) -> None:
+        if entries is not None:
+            self.write_entries(entries)
 
 
 class LoggedEpoch(NamedTuple):
@@ -45,27 +92,40 @@ class LoggedEpoch(NamedTuple):
         raw = encode(list(payloads))
         return LoggedEpoch(len(raw), compressed(raw))
 
-    def batches(self) -> list[Batch]:
-        """The logged batches."""
+    def write(self, writer: SinkWriter[Any]) -> None:
+        """Write what is logged."""
+        for kind, logged in self._logged():
+            if kind == _ENTRIES:
+                assert isinstance(writer, LoggableWriter)
+                writer.write_entries(logged)
+            elif kind == _ROWS:
+                writer.write(logged)
+            else:
+                writer.write_columns(logged)
+
+    def _logged(self) -> Iterator[tuple[int, Any]]:
+        """Entries and batches, with their kinds."""
         from millrace.runtime.column_stream import ColumnStreamReader
 
         columns = ColumnStreamReader()
-        batches: list[Batch] = []
         for kind, payload in decode(decompressed(self.compressed, self.size)):
-            if kind == _ROWS:
-                batches.append(RowBatch(*decode(payload)))
-                continue
-            if kind == _STREAM:
-                columns = ColumnStreamReader()
-            batches.append(columns.read(payload))
-        return batches
+            if kind == _ENTRIES:
+                yield kind, decode(payload)
+            elif kind == _ROWS:
+                yield kind, RowBatch(*decode(payload))
+            else:
+                if kind == _STREAM:
+                    columns = ColumnStreamReader()
+                yield kind, columns.read(payload)
 
 
 class WriteAheadWriter(SinkWriter[Any]):
-    """Logs batches. When their checkpoint is complete, another writer writes them directly.
+    """Logs what a writer makes of batches, and writes it when the checkpoint is complete.
+
+    Of a writer that makes no entries, the batches themselves are logged.
 
     Args:
-        create: function that creates the writer, before the first write.
+        create: function that creates the writer, before the first batch.
         run_id: id of the run, for the names of the writer's epochs.
     """
 
@@ -75,45 +135,61 @@ class WriteAheadWriter(SinkWriter[Any]):
         self._payloads: list[tuple[int, bytes]] = []
         self._stream: Any = None
         """Encoder of columns of one schema. None if the log has no columns yet."""
-        self._writer: SinkWriter[Any] | None = None
+        self._known_writer: SinkWriter[Any] | None = None
         self._epoch = WriterEpoch(0, "", 0)
 
     def begin_epoch(self, epoch: WriterEpoch) -> None:
         self._epoch = epoch
 
     def write(self, batch: RowBatch[Any]) -> None:
-        self._payloads.append((_ROWS, encode_records(batch.values, batch.timestamps)))
+        writer = self._writer()
+        if isinstance(writer, LoggableWriter):
+            self._log(writer.entries(batch))
+        else:
+            self._payloads.append((_ROWS, encode_records(batch.values, batch.timestamps)))
 
     def write_columns(self, batch: ColumnBatch) -> None:
         from millrace.runtime.column_stream import ColumnStreamWriter
 
+        writer = self._writer()
+        if isinstance(writer, LoggableWriter):
+            self._log(writer.entries(batch))
+            return
         kind = _COLUMNS
         if self._stream is None or not self._stream.fits(batch):
             kind, self._stream = _STREAM, ColumnStreamWriter(batch)
         self._payloads.append((kind, self._stream.write(batch)))
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[tuple[Any, ...]]:
+        writer = self._known_writer
+        if isinstance(writer, LoggableWriter):
+            self._log(writer.last_entries())
         if not self._payloads:
             return ()
         logged, self._payloads, self._stream = LoggedEpoch.of(self._payloads), [], None
         return (tuple(logged),)
 
+    def _log(self, entries: Any) -> None:
+        if entries is not None:
+            self._payloads.append((_ENTRIES, encode(entries)))
+
+    def _writer(self) -> SinkWriter[Any]:
+        if self._known_writer is None:
+            self._known_writer = self._create()
+        return self._known_writer
+
     def write_logged(self, logged: LoggedEpoch) -> None:
-        """Write the batches of an epoch whose checkpoint is complete."""
-        writer = self._writer = self._writer or self._create()
+        """Write the log of an epoch whose checkpoint is complete."""
+        writer = self._writer()
         number, attempt, now = self._epoch
         writer.begin_epoch(WriterEpoch(number, f"{attempt or self._run_id}-logged", now))
-        for batch in logged.batches():
-            if isinstance(batch, ColumnBatch):
-                writer.write_columns(batch)
-            else:
-                writer.write(batch)
+        logged.write(writer)
         writer.flush(False)
         writer.prepare_commit(False)
 
     def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
+        if self._known_writer is not None:
+            self._known_writer.close()
 
 
 class _WriteAheadCommitter(Committer):
@@ -140,7 +216,9 @@ class _WriteAheadCommitter(Committer):
                 raise
             except Exception as error:
                 raise JobExecutionError(
-                    f"writes of a complete checkpoint failed: {type(error).__name__}: {error}"
+                    f"writes of a complete checkpoint failed: {type(error).__name__}: {error}; "
+                    "they are made again when the job goes on from it, so let the target take "
+                    "them, or go on from an earlier one"
                 ) from error
 
 
@@ -155,7 +233,8 @@ class RepeatableSink(Sink[Any]):
         raise NotImplementedError
 
     def create_direct_writer(self, context: WriterContext) -> SinkWriter[Any]:
-        """A writer that writes directly, and leaves nothing to commit."""
+        """A writer that writes directly, and leaves nothing to commit. If it is a `LoggableWriter`,
+        records that cannot be written are found before they are logged."""
         raise NotImplementedError
 
     @property

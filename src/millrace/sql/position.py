@@ -74,11 +74,14 @@ class StatementPlace(NamedTuple):
     position: TextPosition
     is_unknown_option: bool = False
     """Whether it is the key of an option that does not exist, whose value may be a secret."""
+    unknown_in_hint: str | None = None
+    """Key of an option in a hint that does not exist. None if there is none."""
 
     def shown(self, reason: str) -> str:
         """Error text about the expression, with its position and its SQL text."""
         place = f"line {self.position.line}, column {self.position.column}: {reason}"
-        return f"{place}\n{excerpt(self.text, self.position, self.is_unknown_option)}"
+        text = shown_statement(self.text, key=self.unknown_in_hint)
+        return f"{place}\n{excerpt(text, self.position, self.is_unknown_option)}"
 
 
 class OptionPlace(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +13,14 @@ from millrace.common.sink import Sink
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.row import RowKind
 from millrace.runtime.operators.sink import SinkOperator
-from millrace.state.columns.columnar_table import ColumnsOf
-from millrace.state.columns.slot_table import SlotTable
+from millrace.state.columns.fingerprints import fingerprints
+from millrace.state.columns.key_columns import first_rows
 from millrace.table_runtime.sink_constraints import SinkConstraints
 
 __all__ = ["TableSinkOperator", "by_key"]
+
+_SEEDS = (secrets.randbits(64), secrets.randbits(64))
+"""Nobody can make keys collide on purpose."""
 
 
 class TableSinkOperator(SinkOperator):
@@ -66,12 +70,10 @@ def by_key(batch: ColumnBatch, keys: tuple[int, ...]) -> ColumnBatch:
     if not before.any():
         return batch
     columns = [batch.data.column(index) for index in keys]
-    groups = SlotTable()
-    groups.bind(ColumnsOf(tuple(column.type for column in columns)))
-    slots = groups.slots_of(columns, create=True, count=kinds.size)
-    last = np.full(int(slots.max()) + 1, -1)
+    _, groups = first_rows(fingerprints(columns, kinds.size, _SEEDS))
+    last = np.full(int(groups.max()) + 1, -1)
     others = np.flatnonzero(~before)
-    np.maximum.at(last, slots[others], others)
-    replaced = before & (last.take(slots) > np.arange(kinds.size))
+    np.maximum.at(last, groups[others], others)
+    replaced = before & (last.take(groups) > np.arange(kinds.size))
     kinds = np.where(before, RowKind.DELETE.value, kinds).astype(np.int8)
     return replace(batch, row_kinds=pa.array(kinds)).filter(pa.array(~replaced))

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from millrace.common.config.shown_settings import HIDDEN, shown_settings, shown_value
+from millrace.common.config.shown_settings import (
+    HIDDEN,
+    shown_settings,
+    shown_statement,
+    shown_value,
+)
 
 
 def test_what_is_secret() -> None:
     keys = ("s3.secret-key", "fs.s3a.access.key", "rest.token", "jdbc.PASSWORD", "my.apikey")
     keys += ("spark.hadoop.fs.azure.account.key.mine.dfs.core.windows.net",)
     assert set(shown_settings(dict.fromkeys(keys, "x")).values()) == {"******"}
-    assert shown_settings({"parallelism.default": "2"}) == {"parallelism.default": "2"}
+    plain = {"parallelism.default": "2", "topic": "t", "scan.section": "s", "compass": "n"}
+    assert shown_settings(plain) == plain
+
+
+@pytest.mark.parametrize("key", ["pasword", "db.passwort", "scret", "Tokn", "my-pwd", "credntial"])
+def test_a_secret_with_a_misspelt_key_is_hidden(key: str) -> None:
+    assert shown_settings({key: "x"}) == {key: HIDDEN}
+    assert shown_statement(f"OPTIONS('{key}' = 'x')") == f"OPTIONS('{key}' = '*')"
 
 
 @pytest.mark.parametrize(

@@ -259,6 +259,15 @@ def test_the_driver_is_killed(
     assert {key: total for key, (total, _) in found(session, table).items()} == sums_of(2_000)
 
 
+@executors
+def test_nothing_of_a_lost_epoch_stays_with_a_log(
+    executor: str, cassandra_node: CassandraNode, session: Any, table: str, tmp_path: Path
+) -> None:
+    place = f"{cassandra_node.port} {cassandra_node.user} {cassandra_node.password} {table}"
+    UpsertDriver("cassandra", place, tmp_path, 2_000, executor, logged=True).run_through_kills()
+    assert sorted(total for total, _ in found(session, table).values()) == list(range(2_000))
+
+
 def test_a_node_that_is_killed_is_waited_for(tmp_path: Path) -> None:
     """While a job writes; what was acknowledged before is there afterwards."""
     with CassandraNode(tmp_path / "node") as node:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from killed_job import executors
 from opensearch import OpenSearch
 from service import free_ports
 
@@ -32,6 +33,7 @@ from millrace.connectors.elasticsearch import (
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import Faults, run_local
 
+from ..upsert_driver import UpsertDriver
 from .scripted_node import ScriptedNode, scripted_node
 
 pytestmark = pytest.mark.connectors
@@ -369,3 +371,13 @@ def _some(node: OpenSearch, index: str) -> dict[str, Any]:
         return node.documents(index)
     except KeyError:  # there is no such index yet
         return {}
+
+
+@executors
+def test_nothing_of_a_lost_epoch_stays_with_a_log(
+    executor: str, opensearch: OpenSearch, index: str, tmp_path: Path
+) -> None:
+    place = f"{opensearch.url} {index}"
+    UpsertDriver("elasticsearch", place, tmp_path, 2_000, executor, logged=True).run_through_kills()
+    totals = [document["total"] for document in opensearch.documents(index).values()]
+    assert sorted(totals) == list(range(2_000))

@@ -13,6 +13,7 @@ from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.sink import CommitMode, DeliveryGuarantee, WriterContext
 from millrace.connectors.mongodb import MongoError, MongoSink, MongoSource, PartitionStrategy
 from millrace.connectors.mongodb.operations import FunctionOperations, KeyedOperations
+from millrace.connectors.row_changes import ReplacedRows
 
 SECRET = "pa%2Fss"
 URI = f"mongodb://app:{SECRET}@db-1:27017,db-2/?authSource=admin"
@@ -50,7 +51,7 @@ def test_writes_are_acknowledged(options: str) -> None:
 def test_a_key_is_no_condition() -> None:
     """A document of another key would be deleted."""
     row = Row.of_kind(RowKind.DELETE, id={"$gte": ""})
-    [(_, operation)] = KeyedOperations(("id",)).of([row])
+    [(_, operation)] = KeyedOperations(("id",)).of([row], ReplacedRows())
     assert operation._filter == {"_id": {"$eq": {"$gte": ""}}}
 
 
@@ -138,7 +139,7 @@ def test_kinds_of_rows_become_upserts_and_deletes() -> None:
         Row.of_kind(RowKind.UPDATE_AFTER, id=1, name="Ada"),
         Row.of_kind(RowKind.DELETE, id=2, name="bob"),
     ]
-    made = list(KeyedOperations(("id",)).of(rows))
+    made = list(KeyedOperations(("id",)).of(rows, ReplacedRows()))
     assert [token for token, _ in made] == [1, 1, 2]
     assert made[1][1]._doc == {"id": 1, "name": "Ada", "_id": 1}
     assert [type(operation).__name__ for _, operation in made] == [
@@ -146,17 +147,17 @@ def test_kinds_of_rows_become_upserts_and_deletes() -> None:
         "ReplaceOne",
         "DeleteOne",
     ]
-    [(_, compound)] = KeyedOperations(("b", "a")).of([{"a": 1, "b": 2}])
+    [(_, compound)] = KeyedOperations(("b", "a")).of([{"a": 1, "b": 2}], ReplacedRows())
     assert list(compound._filter["_id"]["$eq"].items()) == [("b", 2), ("a", 1)]
 
 
 def test_documents_without_a_key_are_new_and_inputs_stay_as_they_are() -> None:
     record = {"n": 1}
-    tokens = [token for token, _ in KeyedOperations().of([record, record])]
+    tokens = [token for token, _ in KeyedOperations().of([record, record], ReplacedRows())]
     assert len(set(tokens)) == 2
     assert record == {"n": 1}
     numbers = [{"_id": key} for key in (1, 1.0, True)]
-    one, same, true = (token for token, _ in KeyedOperations().of(numbers))
+    one, same, true = (token for token, _ in KeyedOperations().of(numbers, ReplacedRows()))
     assert one == same != true
 
 
@@ -167,28 +168,26 @@ def test_documents_without_a_key_are_new_and_inputs_stay_as_they_are() -> None:
         (("id",), {"id": None}, "has no value in 'id'"),
         (("a", "b"), {"a": 1}, "has no value in 'b'"),
         ((), Row.of_kind(RowKind.DELETE, n=1), "has no value in '_id'"),
+        ((), Row.of_kind(RowKind.UPDATE_BEFORE, n=1), "has no value in '_id'"),
         ((), Row(1, 2), "name its fields"),
         ((), 5, "5 is not a document"),
     ],
 )
 def test_records_that_are_no_documents(key: Any, record: Any, said: str) -> None:
     with pytest.raises(SerializationError, match=said):
-        list(KeyedOperations(key).of([record]))
+        list(KeyedOperations(key).of([record], ReplacedRows()))
 
 
 def test_functions_return_operations() -> None:
     from pymongo import DeleteOne, InsertOne
 
     made = FunctionOperations(lambda n: [InsertOne({"n": n}), DeleteOne({})] if n else None)
-    assert len(list(made.of([0, 1, 2]))) == 4
+    assert len(list(made.of([0, 1, 2], ReplacedRows()))) == 4
     with pytest.raises(SerializationError, match="not a dict"):
-        list(FunctionOperations(lambda n: {"n": n}).of([1]))
+        list(FunctionOperations(lambda n: {"n": n}).of([1], ReplacedRows()))
 
 
-def test_exactly_once_needs_a_key_and_writes_by_commits() -> None:
-    builder = sink().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
-    with pytest.raises(JobDefinitionError, match=r"EXACTLY_ONCE needs set_key\(\)"):
-        builder.build()
-    made = builder.set_key("_id").build()
+def test_exactly_once_writes_by_commits() -> None:
+    made = sink().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE).build()
     assert made.commit_mode is CommitMode.IN_SUBTASK
     assert sink().build().commit_mode is CommitMode.BEFORE_NEXT_EPOCH

@@ -22,3 +22,12 @@ def test_the_driver_is_killed(
     place = f"{ferretdb.uri} tests {collection.name}"
     UpsertDriver("mongodb", place, tmp_path, 2_000, executor).run_through_kills()
     assert {one["key"]: one["total"] for one in collection.find()} == sums_of(2_000)
+
+
+@executors
+def test_nothing_of_a_lost_epoch_stays_with_a_log(
+    executor: str, ferretdb: FerretDB, collection: Any, tmp_path: Path
+) -> None:
+    place = f"{ferretdb.uri} tests {collection.name}"
+    UpsertDriver("mongodb", place, tmp_path, 2_000, executor, logged=True).run_through_kills()
+    assert sorted(one["total"] for one in collection.find()) == list(range(2_000))

@@ -15,6 +15,7 @@ from millrace.common import ErrorPolicy
 from millrace.connectors.mongodb import MongoSink, MongoUnavailableError
 from millrace.connectors.mongodb import writer as writer_module
 from millrace.connectors.mongodb.operations import KeyedOperations
+from millrace.connectors.row_changes import ReplacedRows
 
 STOPPED = {"code": 11600, "errmsg": "interrupted at shutdown"}
 DUPLICATE = {"code": 11000, "errmsg": "E11000 duplicate key"}
@@ -107,5 +108,6 @@ def test_it_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch, sink_harness: A
 )
 def test_keys_that_are_one_to_mongodb_are_one_in_a_bulk(keys: list[Any]) -> None:
     others = [7, "7", False, b"7", {"a": 1}]
-    tokens = [token for token, _ in KeyedOperations().of([{"_id": key} for key in keys + others])]
+    records = [{"_id": key} for key in keys + others]
+    tokens = [token for token, _ in KeyedOperations().of(records, ReplacedRows())]
     assert len(set(tokens)) == 1 + len(others)

@@ -14,7 +14,7 @@ from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.row import Row
 from millrace.graph.streams.distances_operator import DistancesOperator
 from millrace.graph.streams.edge_columns import CHANGE, SOURCE, TARGET, VALUE
-from millrace.graph.streams.lockstep_operator import BUNDLES
+from millrace.graph.streams.lockstep_operator import BUNDLES, _Bundle
 from millrace.graph.streams.ranks_operator import RanksOperator
 from millrace.graph.streams.solver_operator import SolverOperator
 from millrace.runtime.epoch import EpochContext
@@ -124,6 +124,19 @@ def test_results_when_nothing_is_under_way(method: str, seeds: range) -> None:
         assert subtasks.are_quiet
         rows += subtasks.results()
         check(method, rows, history)
+
+
+@pytest.mark.parametrize("method", ["distances", "ranks"])
+def test_a_subtask_goes_on_with_bundles_of_a_round_that_it_has_not_begun(method: str) -> None:
+    """Whatever the order in which they came, there is no progress in a round then."""
+    subtasks = Subtasks(random.Random(1), method, 2)
+    one = subtasks.operators[0]
+    early = _Bundle(0, 1, 1, 1, 1, 0, 0, False, None)
+    one._keep(early)
+    one.end_epoch(False)
+    one.restore()
+    assert one._bundles == {(1, 1): {1: [early]}}
+    assert not one._is_open
 
 
 def check(method: str, rows: list[Any], history: History) -> None:

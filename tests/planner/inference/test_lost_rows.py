@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from query_tables import PATH, bound
+from dataclasses import replace
 
-from millrace.common.types.row import UPSERTS
-from millrace.planner.catalog_reader import ResolvedColumn, ResolvedTable
+import pytest
+from query_tables import PATH, TABLES, bound, table
+
+from millrace.common.types.row import ALL_ROW_KINDS, UPSERTS, RowKind
+from millrace.planner.catalog_reader import ColumnKind, ResolvedColumn, ResolvedTable
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.planner.inference.lost_rows import leaves_lost_rows
 from millrace.planner.relational.sink_nodes import LogicalSink
@@ -19,6 +21,48 @@ COUNTED = (
     f"SELECT item, window_start, window_end, COUNT(*) AS n FROM {WINDOWED} GROUP BY item, "
     "window_start, window_end"
 )
+
+
+def of_metadata(given: ResolvedTable, name: str) -> ResolvedTable:
+    """A table with a metadata column."""
+    columns = [
+        replace(each, kind=ColumnKind.METADATA) if each.name == name else each
+        for each in given.columns
+    ]
+    return replace(given, columns=tuple(columns))
+
+
+UPDATED = ALL_ROW_KINDS - {RowKind.DELETE}
+KEYED = "id INT NOT NULL, v INT, op_ts BIGINT"
+MORE = (
+    table("visits", "id BIGINT NOT NULL, item STRING, n INT, ts TIMESTAMP(3)", "ts",
+          primary_key=("id",)),
+    table("updated", KEYED, changes=UPDATED, primary_key=("id",)),
+    table("streamed", "a INT, b STRING", repeats=False),
+    of_metadata(table("captured", KEYED, changes=ALL_ROW_KINDS), "op_ts"),
+    of_metadata(table("added", KEYED), "op_ts"),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for each in MORE:
+        monkeypatch.setitem(TABLES, each.path[-1], each)
+
+
+def aggregated(call: str) -> str:
+    """A query whose key is an aggregate of the rows of a window."""
+    return (
+        f"SELECT x, window_start FROM (SELECT window_start, window_end, {call} AS x "
+        f"FROM {WINDOWED} GROUP BY window_start, window_end)"
+    )
+
+
+def matched(source: str, clauses: str) -> str:
+    return (
+        f"SELECT x FROM {source} MATCH_RECOGNIZE ({clauses} MEASURES b.item AS x PATTERN "
+        "(a b) DEFINE b AS b.item <> a.item)"
+    )
 
 
 def leaves(query: str) -> bool:
@@ -61,6 +105,15 @@ def leaves(query: str) -> bool:
         f"ORDER BY n, item) AS r FROM ({COUNTED})) WHERE r <= 3",
         f"SELECT n, COUNT(*) AS m FROM ({COUNTED}) GROUP BY n",
         "SELECT a, tag FROM t CROSS JOIN UNNEST(tags) AS u (tag)",
+        *map(aggregated, ("COUNT(*)", "SUM(price)", "MAX(item)", "COUNT(DISTINCT item)")),
+        aggregated("SUM(auction) FILTER (WHERE price > 1)"),
+        matched("visits", "PARTITION BY item ORDER BY ts, id"),
+        "SELECT updated.id, s.d FROM updated JOIN s ON updated.id = s.a",
+        "SELECT s.a, updated.v FROM s LEFT JOIN updated ON updated.id = s.a",
+        "SELECT u.id, s.d FROM (SELECT * FROM updated WHERE id > 1) u JOIN s ON u.id = s.a",
+        "SELECT id, op_ts FROM captured",
+        "SELECT op_ts, id FROM added",
+        "SELECT UNIX_TIMESTAMP(b) AS x, a FROM t",
         "SELECT a, c.name FROM (SELECT a, PROCTIME() AS p FROM t) LEFT JOIN customers FOR "
         "SYSTEM_TIME AS OF p AS c ON a = c.id",
     ],
@@ -73,6 +126,21 @@ def test_a_key_of_source_rows_is_written_again(query: str) -> None:
     "query",
     [
         "SELECT UUID() AS a FROM t",
+        "SELECT UNIX_TIMESTAMP() AS a FROM t",
+        "SELECT CURRENT_TIMESTAMP AS a FROM t",
+        "SELECT a FROM t WHERE c < UNIX_TIMESTAMP()",
+        "SELECT a, b FROM streamed",
+        "SELECT b, COUNT(*) AS n FROM streamed GROUP BY b",
+        "SELECT op_ts, id FROM captured",
+        *map(aggregated, ("LISTAGG(item)", "FIRST_VALUE(item)", "LAST_VALUE(item)")),
+        *map(aggregated, ("SUM(CAST(price AS DOUBLE))", "AVG(CAST(price AS FLOAT))")),
+        *map(aggregated, ("STDDEV_POP(price)", "JSON_ARRAYAGG(item)", "MAX(RAND())")),
+        matched("bid", "PARTITION BY auction ORDER BY ts"),
+        matched("visits", "PARTITION BY item ORDER BY ts"),
+        "SELECT s.a, updated.v FROM s JOIN updated ON updated.v = s.a",
+        "SELECT updated.v, s.d FROM updated JOIN s ON updated.id = s.a",
+        "SELECT u.id, s.d FROM (SELECT * FROM updated WHERE v > 1) u JOIN s ON u.id = s.a",
+        "SELECT updated.id, s.d FROM updated LEFT JOIN s ON updated.v = s.a",
         "SELECT a FROM t WHERE RAND() < 0.5",
         "SELECT n, b FROM (SELECT b, COUNT(*) AS n FROM t GROUP BY b)",
         "SELECT b, n FROM (SELECT b, COUNT(*) AS n FROM t GROUP BY b) WHERE n < 3",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from difflib import SequenceMatcher
+from functools import cache
 
 __all__ = ["HIDDEN", "shown_settings", "shown_statement", "shown_value", "shown_word"]
 
@@ -28,6 +30,20 @@ SECRET = (
 )
 """Words in the keys of settings with secret values (Flink: ``GlobalConfiguration`` hides the
 same). The address of a webhook is a secret, too: whoever knows it can post there."""
+_SHORT = frozenset({"pass", "passwd", "passphrase", "pw", "pwd"})
+_MISSPELT = (
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "credential",
+    "credentials",
+)
+_LIKENESS = 0.8
+"""More than this of the letters of a word are those of a secret."""
+_WORD = re.compile(r"[a-z]+")
 _PASSWORD = re.compile(r"(\w://[^\s/:@]*):[^\s/]+@")
 """A password in a URL."""
 _PARAMETER = re.compile(
@@ -78,17 +94,21 @@ def shown_word(word: str) -> str:
     return f"{key}={HIDDEN if _is_secret(key) else shown_word(value)}"
 
 
-def shown_statement(text: str, hidden: int | None = None) -> str:
+def shown_statement(text: str, hidden: int | None = None, key: str | None = None) -> str:
     """A statement of SQL with stars for secrets, one for each character, so that positions stay.
 
     Args:
         hidden: offset of an option whose value is hidden, too, whatever its key.
+        key: key of options whose values are hidden, too.
 
     Example:
         >>> shown_statement("WITH ('url' = 'jdbc://ada:pw@host', 'password' = 'x''y')")
         "WITH ('url' = 'jdbc://ada:**@host', 'password' = '****')"
     """
-    return _OPTION.sub(lambda option: _with_stars(option, option.start() == hidden), text)
+    quoted = None if key is None else key.replace("'", "''")
+    return _OPTION.sub(
+        lambda option: _with_stars(option, option.start() == hidden or option[2] == quoted), text
+    )
 
 
 def _with_stars(option: re.Match[str], is_hidden: bool) -> str:
@@ -101,4 +121,19 @@ def _with_stars(option: re.Match[str], is_hidden: bool) -> str:
 
 
 def _is_secret(key: str) -> bool:
-    return any(word in key.lower() for word in SECRET)
+    lower = key.lower()
+    return any(word in lower for word in SECRET) or any(map(_is_like_secret, _WORD.findall(lower)))
+
+
+@cache
+def _is_like_secret(word: str) -> bool:
+    """Whether a word of a key is short for a secret, or misspelt: the value is hidden even if no
+    such setting exists, as it stays in logs.
+
+    Example:
+        >>> [_is_like_secret(word) for word in ("pasword", "pwd", "scret", "section", "topic")]
+        [True, True, True, False, False]
+    """
+    return word in _SHORT or any(
+        SequenceMatcher(None, word, secret).ratio() > _LIKENESS for secret in _MISSPELT
+    )

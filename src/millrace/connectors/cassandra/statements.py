@@ -14,9 +14,12 @@ from millrace.common.errors import SerializationError
 from millrace.common.types.row import Row
 from millrace.connectors.cassandra.client import CassandraError, import_cassandra, is_passing
 from millrace.connectors.cassandra.consistency_level import ConsistencyLevel
-from millrace.connectors.row_changes import changes
+from millrace.connectors.row_changes import ReplacedRows
 
-__all__ = ["CassandraTarget", "Statements"]
+__all__ = ["BoundValues", "CassandraTarget", "Statements"]
+
+BoundValues = tuple[str, tuple[Any, ...]]
+"""Text of a statement, and its values as bytes: None for null, False for columns that stay."""
 
 _KINDS: dict[str, tuple[type, ...]] = {
     "blob": (bytes, bytearray, memoryview),
@@ -49,7 +52,7 @@ class CassandraTarget:
 
 
 class Statements:
-    """Makes bound statements from records; each statement text is prepared once.
+    """Makes statements from records; each statement text is prepared once.
 
     Args:
         session: session of the driver.
@@ -66,8 +69,11 @@ class Statements:
         if target.table is not None:
             self._key = _primary_key(session, target.table)
 
-    def of(self, values: Sequence[Any]) -> Iterator[Any]:
-        """One bound statement for each record that is written or deletes a row.
+    def of(self, values: Sequence[Any], replaced: ReplacedRows) -> Iterator[BoundValues]:
+        """A statement with its values for each record that is written or deletes a row.
+
+        Args:
+            replaced: rows of the epoch that an update has replaced.
 
         Raises:
             SerializationError: a record does not fit.
@@ -78,17 +84,47 @@ class Statements:
             for value in values:
                 yield self._bound(prepared, self._arguments(prepared, value))
             return
-        for written, value in changes(values):
-            fields = _fields(value)
-            names = tuple(fields) if written else self._key
-            prepared = self._statement(self._insert(names) if written else self._delete())
-            try:
-                yield self._bound(prepared, [fields[name] for name in names])
-            except KeyError as error:
-                raise SerializationError(
-                    f"a record with the fields {', '.join(fields)} has no {error.args[0]!r}, which "
-                    f"is in the primary key of {self._target}"
-                ) from None
+        for written, value in replaced.changes(values, self._key_of):
+            yield self._change(value, written)
+
+    def last(self, replaced: ReplacedRows) -> Iterator[BoundValues]:
+        """Such statements at the end of an epoch."""
+        for value in replaced.take():
+            yield self._change(value, False)
+
+    def _change(self, value: Any, written: bool) -> BoundValues:
+        fields = _fields(value)
+        if written:
+            return self._bound(self._statement(self._insert(tuple(fields))), list(fields.values()))
+        return self._bound(self._statement(self._delete()), self._key_in(fields))
+
+    def _key_of(self, value: Any) -> tuple[Any, ...]:
+        """The primary key, as the server gets it."""
+        prepared = self._statement(self._delete())
+        return self._bound(prepared, self._key_in(_fields(value)))[1]
+
+    def _key_in(self, fields: dict[str, Any]) -> list[Any]:
+        try:
+            return [fields[name] for name in self._key]
+        except KeyError as error:
+            raise SerializationError(
+                f"a record with the fields {', '.join(fields)} has no {error.args[0]!r}, which "
+                f"is in the primary key of {self._target}"
+            ) from None
+
+    def bound(self, values: BoundValues) -> Any:
+        """The bound statement of the driver.
+
+        Raises:
+            CassandraError: the table has no such column any more.
+        """
+        from cassandra.query import UNSET_VALUE, BoundStatement
+
+        text, parts = values
+        statement = BoundStatement(self._statement(text).statement)
+        statement.values = [UNSET_VALUE if part is False else part for part in parts]
+        statement.raw_values = statement.values
+        return statement
 
     def close(self) -> None:
         """Close the session and its connections."""
@@ -123,7 +159,7 @@ class Statements:
                 ) from None
             found.consistency_level = self._target.consistency.value
             found.is_idempotent = True
-            prepared = self._prepared[text] = _Prepared(found)
+            prepared = self._prepared[text] = _Prepared(text, found)
         return prepared
 
     def _arguments(self, prepared: _Prepared, value: Any) -> Sequence[Any]:
@@ -146,16 +182,17 @@ class Statements:
             )
         return list(value)
 
-    def _bound(self, prepared: _Prepared, values: Sequence[Any]) -> Any:
+    def _bound(self, prepared: _Prepared, values: Sequence[Any]) -> BoundValues:
         from cassandra.query import UNSET_VALUE
 
         if self._target.ignore_nulls:
             values = [UNSET_VALUE if value is None else value for value in values]
         try:
             prepared.require_kinds(values)
-            return prepared.statement.bind(values)
+            bound = prepared.statement.bind(values).values
         except (TypeError, ValueError, struct.error, OverflowError, AttributeError) as error:
             raise self._misfit(prepared, values, error) from error
+        return prepared.text, tuple(False if part is UNSET_VALUE else part for part in bound)
 
     def _misfit(
         self, prepared: _Prepared, values: Sequence[Any], error: Exception
@@ -181,7 +218,8 @@ class Statements:
 class _Prepared:
     """A prepared statement, with the columns for which the driver accepts values of wrong types."""
 
-    def __init__(self, statement: Any) -> None:
+    def __init__(self, text: str, statement: Any) -> None:
+        self.text = text
         self.statement = statement
         self.columns: Sequence[Any] = statement.column_metadata
         self._strict = [

@@ -10,7 +10,7 @@ from typing import Any
 
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.sink import WriterContext
-from millrace.common.types.batch import RowBatch
+from millrace.common.types.batch import Batch, RowBatch
 from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
 from millrace.connectors.cassandra.client import (
     CassandraConnection,
@@ -22,9 +22,11 @@ from millrace.connectors.cassandra.client import (
 )
 from millrace.connectors.cassandra.failure_handler import CassandraFailureHandler
 from millrace.connectors.cassandra.mapper_options import MappedWrites
-from millrace.connectors.cassandra.statements import CassandraTarget, Statements
+from millrace.connectors.cassandra.statements import BoundValues, CassandraTarget, Statements
 from millrace.connectors.refused_writes import RefusedWrites
 from millrace.connectors.retries import FixedPauses
+from millrace.connectors.row_changes import ReplacedRows
+from millrace.runtime.write_ahead import LoggableWriter
 
 __all__ = ["CassandraWriter", "CassandraWriting"]
 
@@ -50,7 +52,7 @@ class CassandraWriting:
     """Whether rows are written when their checkpoint is complete."""
 
 
-class CassandraWriter(AsyncSinkWriter[Any]):
+class CassandraWriter(LoggableWriter, AsyncSinkWriter[BoundValues]):
     """Sends the statements of a batch, and waits for all of them.
 
     Of two writes of a row the later has the higher timestamp, which the client gives it, whichever
@@ -68,8 +70,7 @@ class CassandraWriter(AsyncSinkWriter[Any]):
     ) -> None:
         super().__init__(context, BufferLimits(entries=_BOUND), sleep)
         self._writing = writing
-        self._bound = False
-        """Whether entries are statements: values become some once there is a session."""
+        self._replaced = ReplacedRows()
         self._known_statements: Statements | None = None
         self._refused = RefusedWrites(
             writing.policy, CassandraError, context.metrics, context.logger
@@ -84,23 +85,49 @@ class CassandraWriter(AsyncSinkWriter[Any]):
         """
         values = batch.values
         for start in range(0, len(values), _BOUND):
-            self._bound = False
-            self._send(values[start : start + _BOUND])
+            self.write_entries(self._bound(values[start : start + _BOUND]))
+
+    def entries(self, batch: Batch) -> list[BoundValues]:
+        assert isinstance(batch, RowBatch)
+        return self._bound(batch.values)
+
+    def last_entries(self) -> list[BoundValues] | None:
+        if self._known_statements is None:
+            return None
+        return list(self._known_statements.last(self._replaced)) or None
+
+    def write_entries(self, entries: list[BoundValues]) -> None:
+        for start in range(0, len(entries), _BOUND):
+            part = entries[start : start + _BOUND]
+            self._sent.inc(len(part))
+            self._send(part)
+
+    def _bound(self, values: list[Any]) -> list[BoundValues]:
+        """Statements for values. To make them takes a session, which knows the columns."""
+        bound: list[BoundValues] = []
+
+        def bind(left: list[Any]) -> Unsent[Any]:
+            try:
+                bound.extend(self._statements().of(left, self._replaced))
+            except Exception as error:
+                if not _may_pass(error):
+                    raise
+                bound.clear()
+                return Unsent(left, error)
+            return Unsent([])
+
+        self._try(bind, values)
+        return bound
 
     def _pauses(self) -> FixedPauses:
         writing = self._writing
         return FixedPauses([writing.retry_interval_ms / 1000] * writing.max_retries)
 
-    def _request(self, entries: list[Any]) -> Unsent[Any]:
+    def _request(self, entries: list[BoundValues]) -> Unsent[BoundValues]:
         try:
-            statements = self._statements()
-            if not self._bound:
-                entries = list(statements.of(entries))
-                self._bound = True
-                self._sent.inc(len(entries))
-            return self._execute(statements.session, entries)
+            return self._execute(self._statements(), entries)
         except Exception as error:
-            if not is_passing(error) and not isinstance(error, CassandraUnavailableError):
+            if not _may_pass(error):
                 raise
             return Unsent(entries, error)
 
@@ -127,13 +154,13 @@ class CassandraWriter(AsyncSinkWriter[Any]):
         if self._known_statements is not None:
             self._known_statements.close()
 
-    def _execute(self, session: Any, pending: list[Any]) -> Unsent[Any]:
+    def _execute(self, statements: Statements, pending: list[BoundValues]) -> Unsent[BoundValues]:
         """Send all statements; returns the first failed one and all after it, to be sent again."""
         from cassandra.concurrent import execute_concurrent
 
         outcomes = execute_concurrent(
-            session,
-            [(statement, ()) for statement in pending],
+            statements.session,
+            [(statements.bound(entry), ()) for entry in pending],
             concurrency=self._writing.max_concurrent_requests,
             raise_on_first_error=False,
         )
@@ -164,3 +191,7 @@ class CassandraWriter(AsyncSinkWriter[Any]):
             advice = "; grant the user of set_credentials() MODIFY on it"
         reason = str(getattr(error, "message", None) or error)[:300]
         return f"{connection} refuses a write to {target}: {reason}{advice}"
+
+
+def _may_pass(error: Exception) -> bool:
+    return is_passing(error) or isinstance(error, CassandraUnavailableError)

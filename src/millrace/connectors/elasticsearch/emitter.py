@@ -9,18 +9,17 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types.row import Row, RowKind
 from millrace.connectors.elasticsearch.action import ElasticsearchAction
+from millrace.connectors.row_changes import ReplacedRows
 
 __all__ = ["ElasticsearchEmitter"]
-
-_INDEXED = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 
 
 class ElasticsearchEmitter(ABC):
     """Makes actions from records.
 
     `static_index` and `dynamic_index` take records that are dicts or rows with field names; `of`
-    takes a function for anything else. A row of kind DELETE deletes its document. One of kind
-    UPDATE_BEFORE does nothing: what it was before is replaced by the UPDATE_AFTER that follows.
+    takes a function for anything else. A row of kind DELETE deletes its document, and so does one
+    of kind UPDATE_BEFORE, unless a row with its id follows in the epoch, which replaces it.
 
     Example:
         >>> emitter = ElasticsearchEmitter.static_index("users", "id")
@@ -32,9 +31,6 @@ class ElasticsearchEmitter(ABC):
         'delete'
     """
 
-    has_ids = True
-    """Whether documents have ids, by which one that is written again replaces itself."""
-
     @abstractmethod
     def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:
         """Actions of a batch, in its order.
@@ -42,6 +38,20 @@ class ElasticsearchEmitter(ABC):
         Raises:
             SerializationError: a record lacks the field of its id or index, or is no document.
         """
+
+    def emit_changes(
+        self, values: list[Any], replaced: ReplacedRows
+    ) -> Iterable[ElasticsearchAction]:
+        """Actions of a batch, in its order. Here they are those of `emit_batch`.
+
+        Args:
+            replaced: rows of the epoch that an update has replaced.
+        """
+        return self.emit_batch(values)
+
+    def emit_last(self, replaced: ReplacedRows) -> Iterable[ElasticsearchAction]:
+        """Actions at the end of an epoch. Here there are none."""
+        return ()
 
     @staticmethod
     def static_index(
@@ -101,14 +111,33 @@ class _FieldEmitter(ElasticsearchEmitter):
         self._index = index
         self._index_field = index_field
         self._key_field = _optional(key_field, "key_field")
-        self.has_ids = key_field is not None
         self._type = _optional(doc_type, "doc_type")
 
     def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:
-        actions = (self._action(value) for value in values)
-        return [action for action in actions if action is not None]
+        replaced = ReplacedRows()
+        return [*self.emit_changes(values, replaced), *self.emit_last(replaced)]
 
-    def _action(self, value: Any) -> ElasticsearchAction | None:
+    def emit_changes(
+        self, values: list[Any], replaced: ReplacedRows
+    ) -> Iterable[ElasticsearchAction]:
+        for written, value in replaced.changes(values, self._place_of):
+            yield self._action(value, written)
+
+    def emit_last(self, replaced: ReplacedRows) -> Iterable[ElasticsearchAction]:
+        for value in replaced.take():
+            yield self._action(value, False)
+
+    def _action(self, value: Any, written: bool) -> ElasticsearchAction:
+        index, key, document = self._parts(value)
+        if written:
+            return ElasticsearchAction("index", index, key, document, self._type)
+        return ElasticsearchAction("delete", index, key, None, self._type)
+
+    def _place_of(self, value: Any) -> tuple[str, str | None]:
+        return self._parts(value)[:2]
+
+    def _parts(self, value: Any) -> tuple[str, str | None, dict[str, Any]]:
+        """Index, id and document of a record."""
         kind = RowKind.INSERT
         document = value
         if isinstance(value, Row):
@@ -129,11 +158,7 @@ class _FieldEmitter(ElasticsearchEmitter):
             )
         if self._index_field is not None:
             index = str(self._field(document, self._index_field))
-        if kind in _INDEXED:
-            return ElasticsearchAction("index", index, key, document, self._type)
-        if kind is RowKind.UPDATE_BEFORE:
-            return None
-        return ElasticsearchAction("delete", index, key, None, self._type)
+        return index, key, document
 
     @staticmethod
     def _fields_of(row: Row) -> dict[str, Any]:

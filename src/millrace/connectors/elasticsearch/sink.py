@@ -87,7 +87,7 @@ class ElasticsearchSinkBuilderBase(ABC):
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
         """The guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written at once, and
         again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
-        so nothing of a lost epoch stays. The emitter must give documents ids.
+        so nothing of a lost epoch stays. Documents without ids get ids from the sink then.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.
@@ -201,17 +201,11 @@ class ElasticsearchSinkBuilderBase(ABC):
         """The sink.
 
         Raises:
-            JobDefinitionError: hosts or emitter are missing, or documents without ids are to be
-                written exactly once.
+            JobDefinitionError: hosts or emitter are missing.
         """
         if not self._connection.hosts or self._emitter is None:
             missing = "set_hosts()" if self._emitter is not None else "set_emitter()"
             raise JobDefinitionError(f"an ElasticsearchSink needs {missing}")
-        if self._writes_ahead and not self._emitter.has_ids:
-            raise JobDefinitionError(
-                "EXACTLY_ONCE needs an emitter with a key_field, so that a repeated write "
-                "replaces the same document; without one, use AT_LEAST_ONCE"
-            )
         settings = SinkSettings(
             self._connection,
             self._emitter,

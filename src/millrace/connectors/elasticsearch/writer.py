@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from millrace.common.sink import WriterContext
-from millrace.common.types.batch import RowBatch
+from millrace.common.types.batch import Batch, RowBatch
 from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
-from millrace.connectors.elasticsearch.action import PreparedAction
+from millrace.connectors.elasticsearch.action import ElasticsearchAction, PreparedAction
 from millrace.connectors.elasticsearch.bulk_client import BulkClient, Refusal
 from millrace.connectors.elasticsearch.errors import (
     DocumentFailure,
@@ -18,6 +20,8 @@ from millrace.connectors.elasticsearch.errors import (
 )
 from millrace.connectors.elasticsearch.settings import SinkSettings
 from millrace.connectors.retries import FixedPauses
+from millrace.connectors.row_changes import ReplacedRows
+from millrace.runtime.write_ahead import LoggableWriter
 
 __all__ = ["ElasticsearchWriter"]
 
@@ -33,7 +37,7 @@ class _Busy(Exception):
         self.refusals = refusals
 
 
-class ElasticsearchWriter(AsyncSinkWriter[PreparedAction]):
+class ElasticsearchWriter(LoggableWriter, AsyncSinkWriter[PreparedAction]):
     """Collects actions and sends them in the order of their records.
 
     Of several actions that replace one document in one request only the last is sent.
@@ -53,18 +57,46 @@ class ElasticsearchWriter(AsyncSinkWriter[PreparedAction]):
         super().__init__(context, BufferLimits(settings.max_actions, settings.max_bytes), sleep)
         self._settings = settings
         self._errors = context.metrics.counter("numRecordsSendErrors")
+        self._replaced = ReplacedRows()
         self._client = BulkClient(settings.connection) if client is None else client
 
     def write(self, batch: RowBatch[Any]) -> None:
+        self._add_all(self._settings.emitter.emit_changes(batch.values, self._replaced))
+
+    def entries(self, batch: Batch) -> list[tuple[Any, ...]]:
+        assert isinstance(batch, RowBatch)
+        return self._logged(self._settings.emitter.emit_changes(batch.values, self._replaced))
+
+    def last_entries(self) -> list[tuple[Any, ...]] | None:
+        return self._logged(self._settings.emitter.emit_last(self._replaced)) or None
+
+    def _logged(self, actions: Iterable[ElasticsearchAction]) -> list[tuple[Any, ...]]:
+        """Actions for a log. A new document gets an id, so that it is there once however often it
+        is written."""
         with_types = self._settings.with_types
-        for action in self._settings.emitter.emit_batch(batch.values):
-            prepared = PreparedAction.of(action, with_types)
-            key = None
-            if prepared.document_id is not None:
-                key = prepared.index_name, prepared.document_id
-                if key in self._waiting and prepared.operation not in _WHOLE:
-                    self._send_waiting()
-            self._add(prepared, prepared.size, key)
+        logged: list[tuple[Any, ...]] = []
+        for action in actions:
+            if action.document_id is None:
+                action = replace(action, document_id=uuid4().hex)
+            logged.append(tuple(PreparedAction.of(action, with_types)))
+        return logged
+
+    def write_entries(self, entries: list[tuple[Any, ...]]) -> None:
+        for entry in entries:
+            self._add_action(PreparedAction(*entry))
+
+    def _add_all(self, actions: Iterable[ElasticsearchAction]) -> None:
+        with_types = self._settings.with_types
+        for action in actions:
+            self._add_action(PreparedAction.of(action, with_types))
+
+    def _add_action(self, action: PreparedAction) -> None:
+        key = None
+        if action.document_id is not None:
+            key = action.index_name, action.document_id
+            if key in self._waiting and action.operation not in _WHOLE:
+                self._send_waiting()
+        self._add(action, action.size, key)
 
     def close(self) -> None:
         self._client.close()

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from millrace.common.sink import SinkWriter, WriterContext, WriterEpoch
-from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.sink import WriterContext, WriterEpoch
+from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.common.types.row import Row, RowKind, shared_names
 from millrace.connectors.jdbc.client import JdbcError
 from millrace.connectors.jdbc.commit_log import CommitLog, staging_table
@@ -19,6 +19,7 @@ from millrace.connectors.jdbc.execution_options import JdbcExecutionOptions
 from millrace.connectors.jdbc.placeholders import for_driver
 from millrace.connectors.jdbc.session import JdbcSession
 from millrace.connectors.jdbc.target_table import StagedTable, TargetTable
+from millrace.runtime.write_ahead import LoggableWriter
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -44,7 +45,7 @@ class BatchWriting:
     """Id of an exactly-once sink."""
 
 
-class JdbcWriter(SinkWriter[Any], ABC):
+class JdbcWriter(LoggableWriter, ABC):
     """Collects rows, and sends them as batches."""
 
     def __init__(self, writing: BatchWriting, context: WriterContext) -> None:
@@ -61,15 +62,12 @@ class JdbcWriter(SinkWriter[Any], ABC):
     def _send(self, rows: Rows, deleted: Deleted) -> None:
         """Make a batch durable."""
 
-    def write(self, batch: RowBatch[Any]) -> None:
-        self._add(batch)
-
-    def write_columns(self, batch: ColumnBatch) -> None:
-        self._add(batch)
-
-    def _add(self, batch: Batch) -> None:
+    def entries(self, batch: Batch) -> tuple[Any, ...]:
         target = self._writing.target
-        found = table_rows(batch, target.columns, bool(target.key))
+        return tuple(table_rows(batch, target.columns, bool(target.key)))
+
+    def write_entries(self, entries: tuple[Any, ...]) -> None:
+        found = JdbcRows(*entries)
         if found.deleted is not None and self._deleted is None:
             self._deleted = [False] * len(self._rows)
         if self._deleted is not None:

@@ -90,12 +90,11 @@ class KafkaSink(Sink[Any]):
         writing = self._writing
         partitions = TopicPartitions(writing.properties)
         schema = writing.schema.opened(context.subtask_index, context.parallelism)
+        largest = int(writing.properties.get(MAX_MESSAGE_BYTES, _DEFAULT_MAX_MESSAGE_BYTES))
         if writing.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
-            properties = writing.properties
-            largest = properties.get(MAX_MESSAGE_BYTES, _DEFAULT_MAX_MESSAGE_BYTES)
-            return StagingWriter(schema, int(largest), partitions, context)
+            return StagingWriter(schema, largest, partitions, context)
         waits = writing.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
-        return KafkaWriter(writing.properties, schema, waits, partitions, context)
+        return KafkaWriter(writing.properties, schema, waits, largest, partitions, context)
 
     def create_committer(self, context: CommitterContext) -> Committer | None:
         writing = self._writing

@@ -15,7 +15,7 @@ from millrace.connectors.kafka.record_serializer import (
 from millrace.connectors.kafka.topic_partitions import TopicPartitions
 from millrace.connectors.staged_epoch import StagedEpoch
 
-__all__ = ["StagingWriter"]
+__all__ = ["StagingWriter", "require_small"]
 
 _OVERHEAD = 36
 """Bytes that the client adds to every record before it compares it with its limit."""
@@ -52,17 +52,10 @@ class StagingWriter(SinkWriter[Any]):
         """Add a batch to the staged records.
 
         Raises:
-            KafkaError: a record is too large: later, in the transaction, it would be too late.
+            KafkaError: a record is too large.
         """
         outgoing = self._schema.serialize_batch(batch, self._partitions.of)
-        for topic, messages in outgoing.items():
-            size = max(map(_size, messages), default=0)
-            if size > self._largest:
-                raise KafkaError(
-                    f"a record for topic '{topic}' has {size} bytes; the producer sends at most "
-                    f"{self._largest}: set_property('message.max.bytes', ...), and the topic's "
-                    "max.message.bytes"
-                )
+        require_small(outgoing, self._largest)
         self._batches.append(outgoing)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[tuple[Any, ...]]:
@@ -74,6 +67,26 @@ class StagingWriter(SinkWriter[Any]):
                 merged.setdefault(topic, []).extend(messages)
         self._batches = []
         return (tuple(StagedEpoch.pack(self._run_id, self._epoch, merged)),)
+
+
+def require_small(outgoing: Outgoing, largest: int) -> None:
+    """Refuse records that the producer will not send: once they are in a checkpoint, it would be
+    too late.
+
+    Args:
+        largest: bytes of the largest record that the producer will take.
+
+    Raises:
+        KafkaError: a record is too large.
+    """
+    for topic, messages in outgoing.items():
+        size = max(map(_size, messages), default=0)
+        if size > largest:
+            raise KafkaError(
+                f"a record for topic '{topic}' has {size} bytes; the producer sends at most "
+                f"{largest}: set_property('message.max.bytes', ...), and the topic's "
+                "max.message.bytes"
+            )
 
 
 def _size(message: dict[str, Any]) -> int:

@@ -11,13 +11,13 @@ from typing import Any
 
 from millrace.common.errors import SerializationError
 from millrace.connectors.mongodb.documents import codec, fields_of, is_number_of_numpy
-from millrace.connectors.row_changes import changes
+from millrace.connectors.row_changes import ReplacedRows
 
 __all__ = ["FunctionOperations", "KeyedOperations", "Operations"]
 
 _ID = "_id"
 _PLAIN = frozenset({str, int, bytes})
-_NAN = object()
+_NAN = (float, "nan")
 """The token of keys that are not a number, which are equal to MongoDB."""
 
 
@@ -28,13 +28,20 @@ class Operations(ABC):
     """Whether they must be carried out one after the other."""
 
     @abstractmethod
-    def of(self, values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    def of(self, values: Sequence[Any], replaced: ReplacedRows) -> Iterator[tuple[Any, Any]]:
         """Pairs of a token and an operation; an operation supersedes earlier ones with an equal
-        token.
+        token. The token is None if it supersedes none.
+
+        Args:
+            replaced: rows of the epoch that an update has replaced.
 
         Raises:
             SerializationError: a record is no document, or has no key.
         """
+
+    def last(self, replaced: ReplacedRows) -> Iterator[tuple[Any, Any]]:
+        """Such pairs at the end of an epoch."""
+        yield from ()
 
 
 @dataclass(frozen=True)
@@ -45,34 +52,41 @@ class KeyedOperations(Operations):
     key: tuple[str, ...] = ()
     ordered = False
 
-    def of(self, values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    def of(self, values: Sequence[Any], replaced: ReplacedRows) -> Iterator[tuple[Any, Any]]:
+        for written, value in replaced.changes(values, self._token_of):
+            yield self._operation(value, written)
+
+    def last(self, replaced: ReplacedRows) -> Iterator[tuple[Any, Any]]:
+        for value in replaced.take():
+            yield self._operation(value, False)
+
+    def _operation(self, value: Any, written: bool) -> tuple[Any, Any]:
         from bson.objectid import ObjectId
         from pymongo import DeleteOne, ReplaceOne
 
-        fields, single = self.key, self.key[0] if len(self.key) == 1 else None
-        for written, record in changes(values):
-            document = fields_of(record)
-            try:
-                if single is not None:
-                    key = document[single]
-                elif fields:
-                    key = {name: document[name] for name in fields}
-                elif _ID in document:
-                    key = document[_ID]
-                elif written:
-                    key = ObjectId()
-                else:
-                    raise KeyError(_ID)
-            except KeyError as error:
-                raise _keyless(document, error.args[0]) from None
-            if key is None:
-                raise _keyless(document, single or _ID)
-            if not written:
-                yield _token(key), DeleteOne(_of(key))
-                continue
-            if _ID not in document or fields:
-                document = {**document, _ID: key}
-            yield _token(key), ReplaceOne(_of(key), document, upsert=True)
+        document = fields_of(value)
+        is_new = written and not self.key and _ID not in document
+        key = ObjectId() if is_new else self._key_of(document)
+        if not written:
+            return _token(key), DeleteOne(_of(key))
+        if _ID not in document or self.key:
+            document = {**document, _ID: key}
+        return _token(key), ReplaceOne(_of(key), document, upsert=True)
+
+    def _token_of(self, value: Any) -> Any:
+        return _token(self._key_of(fields_of(value)))
+
+    def _key_of(self, document: dict[str, Any]) -> Any:
+        fields = self.key or (_ID,)
+        try:
+            if len(fields) > 1:
+                return {name: document[name] for name in fields}
+            key = document[fields[0]]
+        except KeyError as error:
+            raise _keyless(document, error.args[0]) from None
+        if key is None:
+            raise _keyless(document, fields[0])
+        return key
 
 
 @dataclass(frozen=True)
@@ -83,7 +97,7 @@ class FunctionOperations(Operations):
     function: Callable[[Any], Any]
     ordered = True
 
-    def of(self, values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    def of(self, values: Sequence[Any], replaced: ReplacedRows) -> Iterator[tuple[Any, Any]]:
         for value in values:
             made = self.function(value)
             for operation in made if isinstance(made, (list, tuple)) else (made,):
@@ -94,7 +108,7 @@ class FunctionOperations(Operations):
                             "pymongo such as UpdateOne(filter, update), lists of them or None, "
                             f"not a {type(operation).__name__}"
                         )
-                    yield object(), operation
+                    yield None, operation
 
 
 def _of(key: Any) -> dict[str, Any]:

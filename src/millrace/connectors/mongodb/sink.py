@@ -153,8 +153,7 @@ class MongoSinkBuilder:
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> MongoSinkBuilder:
         """The guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written at once, and
         again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
-        so nothing of a lost epoch stays. Documents then need a key (`set_key`), so that a repeated
-        write replaces the same document.
+        so nothing of a lost epoch stays, and a document without a key is there once, too.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.
@@ -173,8 +172,8 @@ class MongoSinkBuilder:
         """The sink.
 
         Raises:
-            JobDefinitionError: connection string, database or collection are missing, writes are
-                not to be acknowledged, or documents without a key are to be written exactly once.
+            JobDefinitionError: connection string, database or collection are missing, or writes
+                are not to be acknowledged.
         """
         connection = self._writing.connection
         for given, call in (
@@ -188,12 +187,6 @@ class MongoSinkBuilder:
             raise JobDefinitionError(
                 "a MongoSink waits until its writes are acknowledged, because it could lose "
                 "them otherwise: remove w=0 from the connection string"
-            )
-        if self._writing.writes_ahead and self._writing.operations == KeyedOperations():
-            raise JobDefinitionError(
-                "EXACTLY_ONCE needs set_key(), so that a repeated write replaces the same "
-                "document: call set_key('_id') if the records have an _id, else use "
-                "AT_LEAST_ONCE"
             )
         return MongoSink(self._writing)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.sink import WriterContext
-from millrace.common.types.batch import RowBatch
+from millrace.common.types.batch import Batch, RowBatch
 from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
 from millrace.connectors.mongodb.client import (
     PASSING,
@@ -23,10 +23,14 @@ from millrace.connectors.mongodb.documents import codec, require_storable
 from millrace.connectors.mongodb.operations import KeyedOperations, Operations
 from millrace.connectors.refused_writes import RefusedWrites
 from millrace.connectors.retries import FixedPauses
+from millrace.connectors.row_changes import ReplacedRows
+from millrace.runtime.write_ahead import LoggableWriter
 
 __all__ = ["MongoWriter", "MongoWriting"]
 
 _REASON_LENGTH = 300
+_LARGEST = 16 << 20
+"""Bytes of the largest document that MongoDB stores."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class MongoWriting:
     """Whether documents are written when their checkpoint is complete."""
 
 
-class MongoWriter(AsyncSinkWriter[Any]):
+class MongoWriter(LoggableWriter, AsyncSinkWriter[Any]):
     """Collects operations; if a bulk has several for one document, only the last is sent.
 
     Args:
@@ -61,6 +65,7 @@ class MongoWriter(AsyncSinkWriter[Any]):
         self._writing = writing
         self._refused = RefusedWrites(writing.policy, MongoError, context.metrics, context.logger)
         place = writing.connection
+        self._replaced = ReplacedRows()
         self._client = connected(place)
         database = self._client.get_database(place.database)
         self._collection = database.get_collection(place.collection, codec_options=codec())
@@ -71,8 +76,45 @@ class MongoWriter(AsyncSinkWriter[Any]):
         Raises:
             MongoError: no server takes them, or one refuses them.
         """
-        for token, operation in self._writing.operations.of(batch.values):
+        self.write_entries(self._operations(batch))
+
+    def entries(self, batch: Batch) -> list[tuple[Any, Any]]:
+        assert isinstance(batch, RowBatch)
+        entries = list(self._operations(batch))
+        for _, operation in entries:
+            self._require_storable(operation)
+        return entries
+
+    def _operations(self, batch: RowBatch[Any]) -> Iterator[tuple[Any, Any]]:
+        return self._writing.operations.of(batch.values, self._replaced)
+
+    def last_entries(self) -> list[tuple[Any, Any]] | None:
+        return list(self._writing.operations.last(self._replaced)) or None
+
+    def write_entries(self, entries: Iterable[tuple[Any, Any]]) -> None:
+        for token, operation in entries:
             self._add(operation, key=token)
+
+    def _require_storable(self, operation: Any) -> None:
+        """Refuse an operation that cannot be sent, before it is logged.
+
+        Raises:
+            MongoError, SerializationError: it has a value that MongoDB does not store.
+        """
+        import bson
+
+        parts = {name: getattr(operation, f"_{name}", None) for name in ("filter", "doc")}
+        try:
+            size = len(bson.encode(parts, codec_options=codec()))
+        except _unstorable_errors() as error:
+            raise self._unstorable([operation], error) from error
+        if size > _LARGEST:
+            raise self._unstorable([operation], f"it has {size} bytes")
+
+    def _unstorable(self, operations: list[Any], reason: object) -> MongoError:
+        place = self._writing.connection
+        require_storable([_document(operation) for operation in operations], place)
+        return MongoError(f"{place} cannot store a document: {str(reason)[:_REASON_LENGTH]}")
 
     def close(self) -> None:
         self._client.close()
@@ -93,22 +135,15 @@ class MongoWriter(AsyncSinkWriter[Any]):
 
     def _bulk(self, operations: list[Any]) -> Unsent[Any]:
         """Execute operations, and return those that no server accepted or confirmed."""
-        import bson
-        from pymongo.errors import BulkWriteError, DocumentTooLarge
+        from pymongo.errors import BulkWriteError
 
-        place = self._writing.connection
-        with telling(place):
+        with telling(self._writing.connection):
             try:
                 self._collection.bulk_write(operations, ordered=self._writing.operations.ordered)
             except BulkWriteError as error:
                 return self._left(operations, error.details)
-            except (
-                bson.errors.BSONError, OverflowError, DocumentTooLarge, TypeError, ValueError,
-            ) as error:  # fmt: skip
-                require_storable([_document(operation) for operation in operations], place)
-                raise MongoError(
-                    f"{place} cannot store a document: {str(error)[:_REASON_LENGTH]}"
-                ) from error
+            except _unstorable_errors() as error:
+                raise self._unstorable(operations, error) from error
         return Unsent([])
 
     def _left(self, operations: list[Any], details: Any) -> Unsent[Any]:
@@ -140,6 +175,14 @@ class MongoWriter(AsyncSinkWriter[Any]):
         place = self._writing.connection
         code = refused.get("code")
         return f"{place} refuses the document {key!r}: {_text(refused)} (code {code})"
+
+
+def _unstorable_errors() -> tuple[type[Exception], ...]:
+    """Errors of pymongo about documents that MongoDB does not store."""
+    import bson
+    from pymongo.errors import DocumentTooLarge
+
+    return bson.errors.BSONError, OverflowError, DocumentTooLarge, TypeError, ValueError
 
 
 def _text(error: dict[str, Any]) -> str:

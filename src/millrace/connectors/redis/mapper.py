@@ -11,7 +11,7 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.amounts import Duration
 from millrace.connectors.redis.client import Command, RedisError
-from millrace.connectors.row_changes import additions, changes
+from millrace.connectors.row_changes import ReplacedRows, additions
 
 __all__ = ["RedisMapper"]
 
@@ -26,8 +26,8 @@ class RedisMapper(ABC):
     subclassed.
 
     A key is a text, which is the same for all records, or a function of the record. Values are
-    texts, bytes or numbers. A row of kind ``DELETE`` deletes what one with its key would write;
-    ``UPDATE_BEFORE`` is left out.
+    texts, bytes or numbers. A row of kind ``DELETE`` deletes what one with its key would write, and
+    so does one of kind ``UPDATE_BEFORE``, unless a row with its key follows in the epoch.
 
     Example:
         >>> mapper = RedisMapper.set_value(lambda r: f"total:{r[0]}", lambda r: r[1])
@@ -50,11 +50,33 @@ class RedisMapper(ABC):
             "rows out, or write by a key, as set_value() and set_fields() do"
         )
 
-    def commands(self, records: Sequence[Any]) -> list[Command]:
-        """Commands of a batch, in the order of its records."""
+    def commands(
+        self, records: Sequence[Any], replaced: ReplacedRows | None = None
+    ) -> list[Command]:
+        """Commands of a batch, in the order of its records.
+
+        Args:
+            replaced: rows of the epoch that an update has replaced. None if the batch is an epoch.
+        """
         write, delete = self.write, self.delete
-        pairs = changes(records)
-        return list(chain.from_iterable(write(r) if kept else delete(r) for kept, r in pairs))
+        rows = ReplacedRows() if replaced is None else replaced
+        pairs = rows.changes(records, self._target)
+        made = list(chain.from_iterable(write(r) if kept else delete(r) for kept, r in pairs))
+        return made if replaced is not None else made + self.last_commands(rows)
+
+    def last_commands(self, replaced: ReplacedRows) -> list[Command]:
+        """Commands at the end of an epoch."""
+        left = replaced.take()
+        return list(chain.from_iterable(map(self.delete, left))) if self._deletes else []
+
+    @property
+    def _deletes(self) -> bool:
+        """Whether something that was written can be deleted. If not, replaced rows are left out."""
+        return type(self).delete is not RedisMapper.delete
+
+    def _target(self, record: Any) -> Any:
+        """The place to which a record writes."""
+        return tuple(map(tuple, self.delete(record))) if self._deletes else None
 
     @staticmethod
     def set_value(key: Key, value: Part, ttl: Duration | None = None) -> RedisMapper:
@@ -229,7 +251,9 @@ class _Increment(RedisMapper):
     def write(self, record: Any) -> Sequence[Command]:
         return (self._add(record, self.by(record)),)
 
-    def commands(self, records: Sequence[Any]) -> list[Command]:
+    def commands(
+        self, records: Sequence[Any], replaced: ReplacedRows | None = None
+    ) -> list[Command]:
         by = self.by
         return [self._add(r, by(r) if adds else -by(r)) for adds, r in additions(records)]
 
@@ -249,7 +273,9 @@ class _Commands(RedisMapper):
         is_one = isinstance(found, tuple) and found and not isinstance(found[0], tuple)
         return (found,) if is_one else found
 
-    def commands(self, records: Sequence[Any]) -> list[Command]:
+    def commands(
+        self, records: Sequence[Any], replaced: ReplacedRows | None = None
+    ) -> list[Command]:
         return list(chain.from_iterable(map(self.write, records)))
 
 

@@ -16,6 +16,7 @@ from millrace.connectors.redis.client import (
 )
 from millrace.connectors.redis.mapper import RedisMapper
 from millrace.connectors.refused_writes import RefusedWrites
+from millrace.connectors.row_changes import ReplacedRows
 from millrace.connectors.staged_epoch import StagedEpoch
 
 __all__ = ["RedisStagingWriter", "RedisWriter", "refusals"]
@@ -38,6 +39,7 @@ class RedisWriter(SinkWriter[Any]):
         self._mapper = mapper
         self._pipeline = pipeline
         self._refused = refused
+        self._replaced = ReplacedRows()
         self._client = RedisClient(url)
 
     def write(self, batch: RowBatch[Any]) -> None:
@@ -46,7 +48,12 @@ class RedisWriter(SinkWriter[Any]):
         Raises:
             RedisError: the server cannot be reached, or refuses a command.
         """
-        commands = self._mapper.commands(batch.values)
+        self._run(self._mapper.commands(batch.values, self._replaced))
+
+    def flush(self, end_of_input: bool) -> None:
+        self._run(self._mapper.last_commands(self._replaced))
+
+    def _run(self, commands: list[Command]) -> None:
         require_plain(commands)
         for start in range(0, len(commands), self._pipeline):
             together = commands[start : start + self._pipeline]
@@ -64,6 +71,7 @@ class RedisStagingWriter(SinkWriter[Any]):
         self._run_id = context.run_id
         self._epoch = 0
         self._commands: list[Command] = []
+        self._replaced = ReplacedRows()
 
     def begin_epoch(self, epoch: WriterEpoch) -> None:
         self._epoch = epoch.number
@@ -74,7 +82,12 @@ class RedisStagingWriter(SinkWriter[Any]):
         Raises:
             RedisError: a value cannot be written.
         """
-        commands = self._mapper.commands(batch.values)
+        self._stage(self._mapper.commands(batch.values, self._replaced))
+
+    def flush(self, end_of_input: bool) -> None:
+        self._stage(self._mapper.last_commands(self._replaced))
+
+    def _stage(self, commands: list[Command]) -> None:
         require_plain(commands)
         self._commands += commands
 

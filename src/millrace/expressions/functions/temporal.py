@@ -414,6 +414,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         lambda c: logical.BigIntType(nullable=c.any_nullable),
         unix_timestamp,
         of_batch=True,
+        tells_time=True,
         category=CATEGORY,
         text="Seconds since 1970, of the current time or of a text in the session's zone.",
         examples=(("UNIX_TIMESTAMP('1970-01-02 00:00:00')", "86400"),),

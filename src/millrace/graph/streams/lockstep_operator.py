@@ -187,7 +187,8 @@ class LockstepOperator(PacedOperator, IterationHeadOperator):
             self._is_open, self._phase, self._step, self._anew = opened
             for bundle in bundles:
                 self._keep(_Bundle(*bundle))
-            self.resume(progress)
+            if self._is_open:
+                self.resume(progress)
 
     def begin_epoch(self, epoch: EpochContext) -> None:
         self._is_at_barrier = self._is_released = self._is_last = False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
@@ -20,10 +21,11 @@ from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.expressions.resolved import ResolvedExpression
-from millrace.plan.transformation import Input
+from millrace.plan.transformation import Input, Role
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import LOOKUP_OPTIONS
 from millrace.planner.execution.table_options import OptionError, UnknownOptionError
+from millrace.runtime.operators.timestamps import TimestampsOperator
 
 __all__ = [
     "COMMON_OPTIONS",
@@ -122,6 +124,20 @@ class DataStreamAccess:
 
     inputs: tuple[Input, ...]
     changes: frozenset[RowKind]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the stream has the same rows if its sources are read again: functions of the
+        program may depend on the order of the rows, on the time, or on chance."""
+        return all(map(_repeats, self.inputs))
+
+
+def _repeats(one: Input) -> bool:
+    made = one.transformation
+    if made.role is Role.SOURCE:
+        return True
+    only_times = isinstance(made.factory, partial) and made.factory.func is TimestampsOperator
+    return only_times and all(map(_repeats, made.inputs))
 
 
 class OptionValues:

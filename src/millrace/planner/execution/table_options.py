@@ -10,7 +10,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.expressions.resolved import Place
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
-from millrace.sql.position import OptionPlace
+from millrace.sql.position import OptionPlace, StatementPlace
 
 __all__ = ["OptionError", "UnknownOptionError", "errors_of_connector", "option_place"]
 
@@ -84,4 +84,6 @@ def errors_of_connector(
         shown = option_place(error, table.option_places, hints) or place
         if shown is None:
             raise
+        if isinstance(error, UnknownOptionError) and isinstance(shown, StatementPlace):
+            shown = shown._replace(unknown_in_hint=error.option)
         raise UnsupportedQueryError(str(error), shown) from error

@@ -4,17 +4,27 @@ The sink writes by key and at least once. The epoch that follows reads the same 
 order, together with more of them, and in other batches. The table is right again if it writes each
 key that the lost one has written. So a key must depend on source rows alone, and not on what else
 was there when they came: the result of an aggregation may be a number that is never seen again.
+Neither may it depend on the order in which they came, nor on a function that is not deterministic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.row import INSERT_ONLY
 from millrace.expressions.evaluation import is_deterministic
+from millrace.expressions.parameters import APPROXIMATE
 from millrace.expressions.resolved import AggregateCall, ResolvedExpression, fields_of
+from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
-from millrace.planner.inference.time_attributes import joins_by_time, ordered_by_time
+from millrace.planner.inference.time_attributes import (
+    TimeAttribute,
+    joins_by_time,
+    ordered_by_time,
+    time_attributes,
+)
 from millrace.planner.inference.upsert_keys import upsert_keys
 from millrace.planner.relational.changelog import FromChangelog
 from millrace.planner.relational.model_predict import ModelPredict
@@ -53,6 +63,15 @@ __all__ = ["leaves_lost_rows"]
 
 Fixed = frozenset[int]
 """Positions of columns that depend on source rows alone."""
+_COUNTS = frozenset(
+    {"COUNT", "APPROX_COUNT_DISTINCT"}
+    | {f"BITMAP_{name}" for name in ("BUILD_AGG", "BUILD_CARDINALITY_AGG")}
+    | {f"BITMAP_{name}_{what}AGG" for name in ("AND", "OR", "XOR") for what in ("", "CARDINALITY_")}
+)
+_EXACT = frozenset({"SUM", "SUM0", "AVG", "MIN", "MAX", "SINGLE_VALUE", "PERCENTILE"})
+"""Aggregates that do not depend on the order of their rows: of any values, and of values that have
+no rounding. A sum of floating-point numbers depends on it, as do the first and the last value,
+texts and arrays of values, and functions of users."""
 
 
 def leaves_lost_rows(sink: LogicalSink, modes: ChangelogModes) -> bool:
@@ -103,15 +122,38 @@ class _Returns:
         if right is None or not _reads(both, [node.condition]):
             return None
         if joins_by_time(node):
-            return both
+            return both if all(map(self.modes.insert_only, node.inputs)) else None
         if node.kind is JoinKind.SEMI:
             # without its partner for a moment, a row goes and does not come again
             return left if all(map(self.modes.insert_only, node.inputs)) else None
-        if any(RowChanges.DELETE in self.modes.changes(side) for side in node.inputs):
+        if any(map(self._loses_rows, node.inputs)):
             return None  # a row may be gone when its partner comes
+        stays = self._stays(node.left) | {width + index for index in self._stays(node.right)}
+        if not stays.issuperset(fields_of(node.condition)):
+            return None  # a row may have another key when its partner comes
         # the side that may be missing is NULL until it comes
         kinds = {JoinKind.INNER: both, JoinKind.LEFT: left, JoinKind.RIGHT: both - left}
-        return kinds.get(node.kind)
+        known = kinds.get(node.kind)
+        return None if known is None else known & stays
+
+    def _loses_rows(self, node: RelNode) -> bool:
+        """Whether rows may go: they are deleted, or a filter leaves them out after an update."""
+        if self.modes.insert_only(node):
+            return False
+        if RowChanges.DELETE in self.modes.changes(node):
+            return True
+        if isinstance(node, Filter):
+            stays = self._stays(node.input)
+            if not is_deterministic(node.condition) or not stays >= set(fields_of(node.condition)):
+                return True
+        return any(map(self._loses_rows, node.inputs))
+
+    def _stays(self, node: RelNode) -> Fixed:
+        """The columns that an update of a row does not change."""
+        if self.modes.insert_only(node):
+            return frozenset(range(len(node.row_type)))
+        keys = upsert_keys(node.input if isinstance(node, LogicalSnapshot) else node)
+        return frozenset.intersection(*keys) if keys else frozenset()
 
     def _of_set_operation(self, node: SetOperation, inputs: list[Fixed]) -> Fixed | None:
         fixed = frozenset.intersection(*inputs)
@@ -123,9 +165,23 @@ class _Returns:
 
 
 def _of_leaf(node: RelNode) -> Fixed | None:
-    if isinstance(node, TableScan | Values) or _is_repeated(node):
+    if isinstance(node, TableScan):
+        return _of_scan(node)
+    if isinstance(node, Values) or _is_repeated(node):
         return frozenset(range(len(node.row_type)))
     return None
+
+
+def _of_scan(node: TableScan) -> Fixed | None:
+    table: ResolvedTable = node.table
+    if not table.repeats or node.limit is not None:
+        return None
+    fixed = frozenset(range(len(node.row_type)))
+    if table.changes == INSERT_ONLY:
+        return fixed
+    # metadata, such as the time of a change, is not that of the row that it takes back
+    metadata = {each.name for each in table.columns if each.kind is ColumnKind.METADATA}
+    return fixed - {i for i, name in enumerate(node.row_type.names) if name in metadata}
 
 
 def _is_repeated(node: RelNode, *conditions: ResolvedExpression) -> bool:
@@ -183,14 +239,23 @@ def _of_window_aggregate(
         return None
     # a window is emitted once, when its rows are complete
     calls = enumerate(node.calls, len(node.groups))
-    changing = {index for index, call in calls if not _reads_fixed(call, fixed)}
+    kinds = [column.type for column in node.input.row_type.fields]
+    changing = {index for index, call in calls if not _is_fixed(call, fixed, kinds)}
     return frozenset(range(len(node.row_type))) - changing
 
 
-def _reads_fixed(call: AggregateCall, fixed: Fixed) -> bool:
-    """Whether an aggregate of complete rows depends on fixed columns alone."""
+def _is_fixed(call: AggregateCall, fixed: Fixed, kinds: Sequence[LogicalType]) -> bool:
+    """Whether an aggregate of complete rows depends on fixed columns alone, and not on their
+    order.
+
+    Args:
+        kinds: types of the columns.
+    """
     read = call.arguments if call.filter is None else (*call.arguments, call.filter)
-    return call.function.deterministic and fixed.issuperset(read)
+    if not call.function.built_in or not fixed.issuperset(read):
+        return False
+    is_exact = not any(isinstance(kinds[index], APPROXIMATE) for index in call.arguments)
+    return call.function.name in _COUNTS or (call.function.name in _EXACT and is_exact)
 
 
 def _of_count_windows(
@@ -209,8 +274,7 @@ def _of_rank(node: Rank, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
         return None
     columns = frozenset(range(len(node.row_type)))
     ordered = frozenset((*node.partition, *(key.index for key in node.order)))
-    is_unique = any(key <= ordered for key in upsert_keys(node.input))
-    if is_unique or node.rank_kind is not RankKind.ROW_NUMBER:
+    if _is_unique(node.input, ordered) or node.rank_kind is not RankKind.ROW_NUMBER:
         return columns
     # of rows that are equal in the order, any may come first
     return ordered | columns.difference(range(len(node.input.row_type)))
@@ -230,9 +294,19 @@ def _of_match(node: Match, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:
     whole = len(fixed) == len(node.input.row_type) and modes.insert_only(node.input)
     if not whole or not all(is_deterministic(condition) for _, condition in node.definitions):
         return None
+    time = time_attributes(node.input).get(node.order[0].index)
+    ordered = frozenset((*node.partition, *(key.index for key in node.order)))
+    # rows that are equal in the order are matched as they come
+    if time is not TimeAttribute.ROWTIME or not _is_unique(node.input, ordered):
+        return None
     measures = enumerate((measure for _, measure in node.measures), len(node.partition))
     changing = {index for index, measure in measures if not is_deterministic(measure)}
     return frozenset(range(len(node.row_type))) - changing
+
+
+def _is_unique(node: RelNode, columns: Fixed) -> bool:
+    """Whether no two rows have the same values in these columns."""
+    return any(key <= columns for key in upsert_keys(node))
 
 
 def _of_changes(node: FromChangelog, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:

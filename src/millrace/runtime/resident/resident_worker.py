@@ -157,6 +157,8 @@ class ResidentWorker:
         self._told: set[News] = set()
         self._acks: list[bytes] = []
         """Acknowledgements of this step, which are sent together."""
+        self._acks_size = 0
+        """Bytes of these acknowledgements."""
         self._first = 0
         """Subtask with which the next step begins."""
         self._turn_since: float | None = None
@@ -625,15 +627,16 @@ class ResidentWorker:
 
     def _acknowledge(self, payload: bytes) -> None:
         """Send an acknowledgement, at the end of the step at the latest."""
-        if sum(map(len, self._acks)) + len(payload) > MOST_TOGETHER:
+        if self._acks_size + len(payload) > MOST_TOGETHER:
             self._send_acks()
         self._acks.append(payload)
+        self._acks_size += len(payload)
 
     def _send_acks(self) -> None:
         """Send the acknowledgements of this step in one frame: with many subtasks, a frame for each
         is a good part of a barrier's round."""
         if self._acks:
-            acks, self._acks = self._acks, []
+            acks, self._acks, self._acks_size = self._acks, [], 0
             self._control.send(FrameKind.ACK, encode(acks))
 
     def _tell_news(self) -> None:

@@ -159,6 +159,7 @@ def resolved_columns(
         table.options,
         table.comment,
         source=table.access or factory_of,
+        repeats=getattr(table.access, "repeats", True),
         bounded=table.bounded,
         option_places=table.option_places,
     )
