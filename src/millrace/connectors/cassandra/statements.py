@@ -107,10 +107,25 @@ class Statements:
         try:
             return [fields[name] for name in self._key]
         except KeyError as error:
-            raise SerializationError(
-                f"a record with the fields {', '.join(fields)} has no {error.args[0]!r}, which "
-                f"is in the primary key of {self._target}"
-            ) from None
+            raise self._keyless(fields, error.args[0]) from None
+
+    def _keyless(self, fields: dict[str, Any], name: str) -> SerializationError:
+        return SerializationError(
+            f"a record with the fields {', '.join(fields)} has no {name!r}, which "
+            f"is in the primary key of {self._target}"
+        )
+
+    def require_keys(self, values: Sequence[Any]) -> None:
+        """Refuse records without a primary key, which the server would refuse.
+
+        Raises:
+            SerializationError: a column of the key is missing or null.
+        """
+        for value in values if self._key else ():
+            fields = _fields(value)
+            for name in self._key:
+                if fields.get(name) is None:
+                    raise self._keyless(fields, name)
 
     def bound(self, values: BoundValues) -> Any:
         """The bound statement of the driver.

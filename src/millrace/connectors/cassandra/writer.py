@@ -89,7 +89,10 @@ class CassandraWriter(LoggableWriter, AsyncSinkWriter[BoundValues]):
 
     def entries(self, batch: Batch) -> list[BoundValues]:
         assert isinstance(batch, RowBatch)
-        return self._bound(batch.values)
+        bound = self._bound(batch.values)
+        if self._writing.policy.fails and self._writing.failure_handler is None:
+            self._statements().require_keys(batch.values)
+        return bound
 
     def last_entries(self) -> list[BoundValues] | None:
         if self._known_statements is None:
