@@ -46,7 +46,8 @@ DEPENDENT = {
     f"FROM {WINDOWS} GROUP BY window_start, window_end",
     "matches of equal times": "SELECT s || CAST(n AS STRING) AS a, k AS b FROM t MATCH_RECOGNIZE "
     f"(PARTITION BY k ORDER BY ts {MATCHED}",
-    "join of keys that are updated": "SELECT m.s || t.s AS a, t.k AS b FROM m JOIN t ON m.k = t.k",
+    "join of keys that are updated": "SELECT m.k || CAST(m.id AS STRING) || '-' || "
+    "CAST(t.id AS STRING) AS a, t.k AS b FROM m JOIN t ON m.k = t.k",
     "join behind a filter": "SELECT CAST(m.id AS STRING) || t.s AS a, t.k AS b FROM "
     "(SELECT * FROM m WHERE n > 1) m JOIN t ON m.id = t.n",
     "time": "SELECT CAST(UNIX_TIMESTAMP() AS STRING) AS a, k AS b FROM t",
