@@ -20,7 +20,6 @@ from millrace.expressions.resolved import AggregateCall, ResolvedExpression, fie
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
 from millrace.planner.inference.time_attributes import (
-    TimeAttribute,
     joins_by_time,
     ordered_by_time,
     time_attributes,
@@ -52,6 +51,7 @@ from millrace.planner.relational.stream_rel_nodes import (
     OverAggregate,
     Rank,
     RankKind,
+    TimeAttribute,
     UpsertMaterialize,
     WatermarkAssigner,
     WindowAggregate,
