@@ -41,13 +41,13 @@ from millrace.connectors.kafka import writer as kafka_writer
 from millrace.connectors.mongodb import MongoError, MongoSink
 from millrace.connectors.mongodb import writer as mongodb_writer
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.planner.execution.table_factory import TableFactory
 from millrace.runtime.write_ahead import (
     LoggableWriter,
     RepeatableSink,
     WriteAheadSink,
     WriteAheadWriter,
 )
-from millrace.table.connectors.factory import TableFactory
 from millrace.table.connectors.registry import CONNECTORS
 from millrace.testing import ManualClock, run_local
 
