@@ -12,6 +12,7 @@ from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.resident.credits import (
     COLUMNS_PIECE,
     FIRST_CREDIT,
+    LONGEST_PIECE,
     MOST_RECORDS,
     PIECE,
     WINDOW,
@@ -188,16 +189,20 @@ def test_an_unknown_pace_leaves_the_window() -> None:
     assert window.records == FIRST_CREDIT
 
 
-@given(st.lists(st.tuples(st.integers(0, 5000), PACES), max_size=20), st.integers(1, 4096))
+@given(st.lists(st.integers(0, 5000), max_size=40), PACES, st.integers(1, 4096))
 def test_a_piece_has_a_record_and_takes_its_time_at_most(
-    pieces: list[tuple[int, float]], records: int
+    waiting: list[int], seconds: float, records: int
 ) -> None:
-    pace = Pace()
-    for count, seconds in pieces:
-        pace.observe(count, count * seconds)
+    """But for one larger piece, which shows whether calls have a cost of their own."""
+    pace, longer = Pace(), []
+    for count in waiting:
         limit = pace.limit(records)
         assert 1 <= limit <= records
-        assert limit == 1 or limit * pace.seconds <= PIECE * 1.0001
+        size = min(count, limit)
+        if size > 1 and size * pace.seconds > PIECE * 1.0001:
+            longer.append(size)
+        pace.observe(size, size * seconds)
+    assert len(longer) <= 1
 
 
 def test_pieces_begin_small() -> None:
@@ -223,3 +228,46 @@ def test_the_rest_of_a_buffer_makes_no_piece_small() -> None:
     pace.observe(4_000, 0.004)
     pace.observe(3, 0.0003)
     assert pace.seconds == pytest.approx(1e-6, rel=0.2)
+
+
+CALLS = st.floats(1e-3, 0.15)
+RECORDS = st.floats(1e-7, 1e-3)
+NOISE = st.lists(st.floats(0.8, 1.3), min_size=80, max_size=80)
+
+
+def size_of(pace: Pace, is_columnar: bool) -> int:
+    return pace.columns if is_columnar else pace.limit(MOST_RECORDS)
+
+
+@pytest.mark.parametrize("is_columnar", [False, True])
+@given(CALLS, RECORDS, NOISE)
+def test_an_expensive_call_makes_no_piece_small(
+    is_columnar: bool, call: float, record: float, noise: list[float]
+) -> None:
+    """The rate is within reach of that of pieces of the longest time, and no piece takes much
+    longer than that. Pieces of one record took jobs to a hundredth of their rate."""
+    pace, done, took = Pace(), 0, 0.0
+    for number, factor in enumerate(noise):
+        size = size_of(pace, is_columnar)
+        seconds = (call + size * record) * factor
+        pace.observe(size, seconds)
+        assert seconds <= 6 * max(LONGEST_PIECE, 2 * call + 16 * record)
+        if number >= len(noise) // 2:
+            done, took = done + size, took + seconds
+    largest = min(MOST_RECORDS, max(1, (max(LONGEST_PIECE, 2 * call) - call) / record))
+    assert done / took >= 0.25 * largest / (call + largest * record)
+
+
+@pytest.mark.parametrize("is_columnar", [False, True])
+@given(CALLS, st.floats(1e-7, 1e-4))
+def test_records_that_become_slow_get_small_pieces_at_once(
+    is_columnar: bool, call: float, record: float
+) -> None:
+    pace = Pace()
+    for _ in range(40):
+        size = size_of(pace, is_columnar)
+        pace.observe(size, call + size * record)
+    for _ in range(4):
+        size = size_of(pace, is_columnar)
+        pace.observe(size, call + size * 1.0)
+    assert size_of(pace, is_columnar) <= 2

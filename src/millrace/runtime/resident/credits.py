@@ -40,6 +40,15 @@ PIECE = 0.005
 COLUMNS_PIECE = 0.02
 """Seconds that one piece of columns should take. A call of columnar functions takes milliseconds
 even for one record, so pieces of `PIECE` would be small and dear."""
+LONGEST_PIECE = 0.2
+"""Seconds that a piece may take so that the cost of its call is a small share."""
+_CALL_SHARE = 1 / 8
+"""Share of a piece's time that its call should cost at most."""
+_ALIKE = 4
+"""Pieces of the same size before a larger one shows the cost of a call."""
+_SPREAD = 0.3
+"""Standard deviation of the sizes of pieces, relative to their mean, that shows the cost of a call
+apart from that of its records."""
 _CREDIT = struct.Struct("<IIII")
 
 
@@ -54,12 +63,81 @@ def unpack_credit(body: bytes) -> tuple[int, int, int, int]:
     return edge, channel, target, records
 
 
+class CallCosts:
+    """Measured cost of a call of a subtask's operators, apart from the cost of each record.
+
+    A call of many columnar functions, a model or a data frame may take longer than a piece should.
+    Smaller pieces would not make it shorter, only more frequent: pieces of one record took whole
+    jobs to a hundredth of their rate. So a piece has at least the records that make the call a
+    small share of its time.
+
+    Example:
+        >>> costs = CallCosts()
+        >>> for records in (64, 16, 64):
+        ...     costs.observe(records, 0.03 + records * 1e-5)
+        >>> costs.least
+        256
+    """
+
+    def __init__(self) -> None:
+        self.least = 1
+        """Records of a piece of which the call is no large share."""
+        self._call = self._record = 0.0
+        """Seconds of a call, and of each of its records. 0: unknown."""
+        self._forget()
+
+    def observe(self, records: int, seconds: float) -> None:
+        """Measure: a call with ``records`` took ``seconds``."""
+        expected = self._call + records * self._record
+        if self._record and seconds > _SLOW * expected and seconds > PIECE:
+            # the records may have become slow: then large pieces would take very long
+            self._call, self._record, self.least = 0.0, 0.0, 1
+            self._forget()
+        self._alike += 1
+        self._most = max(self._most, records)
+        new = 1.0, records, seconds, records * records, records * seconds
+        self._sums = [_KEPT * old + one for old, one in zip(self._sums, new, strict=True)]
+        if self._fit():
+            self._alike = 0
+        elif not expected / 2 < seconds < 2 * expected:
+            self._record = 0.0  # what is known is wrong
+        self.least = self._trial(records, seconds) or (self._least() if self._record else 1)
+
+    def _forget(self) -> None:
+        self._alike, self._most, self._sums = 0, 1, [0.0] * 5
+
+    def _fit(self) -> bool:
+        """Fit a line to the last pieces, if their sizes differ enough."""
+        pieces, records, seconds, squares, products = self._sums
+        mean, time = records / pieces, seconds / pieces
+        variance = squares / pieces - mean * mean
+        if variance < (_SPREAD * mean) ** 2:
+            return False
+        slope = (products / pieces - mean * time) / variance
+        if slope > 0:
+            self._record, self._call = slope, max(0.0, time - slope * mean)
+        return slope > 0
+
+    def _trial(self, records: int, seconds: float) -> int:
+        """Records of a larger piece, if the last ones have been too much alike. 0 if not."""
+        if not self._record:
+            return min(2 * records, MOST_RECORDS) if self._alike >= _ALIKE else 0
+        # the cost of a call was measured on a busy machine, perhaps
+        is_due = self._alike >= 4 * _ALIKE and seconds < LONGEST_PIECE
+        return min(4 * records, MOST_RECORDS) if is_due and self._call > seconds / 10 else 0
+
+    def _least(self) -> int:
+        wanted = self._call * (1 / _CALL_SHARE - 1)
+        allowed = max(min(wanted, LONGEST_PIECE - self._call), self._call)
+        return max(1, min(int(allowed / self._record), 4 * self._most, MOST_RECORDS))
+
+
 class Pace:
     """Measured seconds per record of a subtask, which limit the size of a piece of its input.
 
     The first pieces are small: a record may take 100 ms. Pieces of columns grow fourfold as long as
     they take less than half of `COLUMNS_PIECE`: seconds per record, measured with few of them, say
-    little about many.
+    little about many. Where a call is expensive, pieces are as large as `CallCosts` says.
 
     Example:
         >>> pace = Pace()
@@ -77,21 +155,27 @@ class Pace:
         """Records and seconds of the last pieces."""
         self._first = 1
         """Limit of the next piece, which doubles with each."""
-        self.columns = 16
+        self._columns = 16
+        self._costs = CallCosts()
+
+    @property
+    def columns(self) -> int:
         """Records of the next piece of columns."""
+        return max(self._columns, self._costs.least)
 
     def is_slow(self, records: int, seconds: float) -> bool:
-        """Whether a piece took much longer than the pieces before it."""
+        """Whether a piece took much longer than those before."""
         return 0 < _SLOW * self.seconds * records < seconds
 
     def observe(self, records: int, seconds: float) -> None:
-        """Record that ``records`` took ``seconds``."""
+        """Measure: ``records`` took ``seconds``."""
         if not records:
             return
+        self._costs.observe(records, seconds)
         if seconds > 3 * COLUMNS_PIECE:
-            self.columns = max(1, int(records * COLUMNS_PIECE / seconds))
+            self._columns = max(1, int(records * COLUMNS_PIECE / seconds))
         elif seconds < COLUMNS_PIECE / 2:
-            self.columns = max(self.columns, min(4 * records, MOST_RECORDS))
+            self._columns = max(self._columns, min(4 * records, MOST_RECORDS))
         if seconds > _SHORT and seconds > self.seconds * records:
             # at once if it became slower: a piece should not take long
             self._records, self._time = float(records), seconds
@@ -104,42 +188,54 @@ class Pace:
         """Records of the next piece, at most ``records``."""
         first, self._first = self._first, min(2 * self._first, MOST_RECORDS)
         paced = int(PIECE / self.seconds) if self.seconds else records
-        return max(1, min(records, paced, first))
+        return max(1, min(records, max(paced, self._costs.least), first))
+
+    def least(self, is_columnar: bool) -> int:
+        """Records that must be able to wait before the subtask, so that its pieces can be as large
+        as they should be."""
+        return self.columns if is_columnar else self._costs.least
 
 
 class Preemptions:
-    """Tells whether a piece took long because another process had the processor. The subtask's pace
-    is then computed from processor time, because a busy machine would otherwise make the next
-    pieces smaller and smaller.
+    """Tells whether a piece took long because another process had the processor. The pace of the
+    subtask is then that of the processor time: otherwise the next pieces would be small, and more
+    so the busier the machine is.
+
+    A function that sleeps or waits for an answer gives up the processor by itself. Its time counts
+    in full, unless the piece is much slower than those before.
 
     Args:
-        count: function that returns how often the thread had to give up the processor so far.
+        count: function that returns how often the thread had to give up the processor so far, and
+            how often it did by itself.
 
     Example:
-        >>> counts = iter([3, 3, 4])
+        >>> counts = iter([(3, 0), (3, 0), (4, 0)])
         >>> preemptions = Preemptions(lambda: next(counts))
         >>> preemptions.without(0.02, 0.001), preemptions.without(0.02, 0.001)
         (0.02, 0.001)
     """
 
-    def __init__(self, count: Callable[[], int] | None = None) -> None:
-        self._count = count or _involuntary_switches
-        self._before = self._count()
+    def __init__(self, count: Callable[[], tuple[int, int]] | None = None) -> None:
+        self._count = count or _switches
+        self._forced, self._own = self._count()
 
-    def without(self, seconds: float, used: float) -> float:
+    def without(self, seconds: float, used: float, is_slow: bool = False) -> float:
         """Seconds that a piece would have taken without preemption.
 
         Args:
             seconds: seconds that it took.
             used: its processor time.
+            is_slow: whether it took much longer than those before.
         """
-        before, self._before = self._before, self._count()
-        return used if self._before > before and seconds > 2 * used > 0 else seconds
+        forced, own = self._forced, self._own
+        self._forced, self._own = self._count()
+        is_preempted = self._forced > forced and (is_slow or self._own == own)
+        return used if is_preempted and seconds > 2 * used > 0 else seconds
 
 
-def _involuntary_switches() -> int:
+def _switches() -> tuple[int, int]:
     usage = resource.getrusage(getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF))
-    return usage.ru_nivcsw
+    return usage.ru_nivcsw, usage.ru_nvcsw
 
 
 class CreditWindow:

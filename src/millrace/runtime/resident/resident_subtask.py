@@ -356,8 +356,9 @@ class ResidentSubtask:
             used: the thread's processor time at its beginning.
         """
         seconds = time.perf_counter() - started
-        if self._pace.is_slow(records, seconds):
-            seconds = self._preemptions.without(seconds, time.thread_time() - used)
+        is_slow = self._pace.is_slow(records, seconds)
+        if is_slow or seconds > _LONG:
+            seconds = self._preemptions.without(seconds, time.thread_time() - used, is_slow)
         self._pace.observe(records, seconds)
 
     def _step(self, limit: int) -> int | None:
@@ -400,7 +401,7 @@ class ResidentSubtask:
 
     def _give_credit(self) -> None:
         taken, self._intake.taken = self._intake.taken, {}
-        self._window.adapt(self._pace.seconds, self._pace.columns if self._is_columnar else 1)
+        self._window.adapt(self._pace.seconds, self._pace.least(self._is_columnar))
         for channel, records in taken.items():
             granted = self._window.returned(channel, records)
             if granted:
@@ -607,6 +608,8 @@ class _Yield:
 
 
 _KEPT = 0.95
+_LONG = 0.002
+"""Seconds of a piece in which another process may have had the processor."""
 _LEAST_RATIO = 1 / 16
 
 
