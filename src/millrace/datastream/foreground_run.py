@@ -92,8 +92,8 @@ def _signals_afterwards() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in came:
-            signal.raise_signal(number)
+        for signal_number in came:
+            signal.raise_signal(signal_number)
 
 
 @contextmanager

@@ -63,6 +63,32 @@ def unpack_credit(body: bytes) -> tuple[int, int, int, int]:
     return edge, channel, target, records
 
 
+class _Sums:
+    """Sums over the last pieces, of which earlier ones count less."""
+
+    def __init__(self) -> None:
+        self._pieces = self._records = self._seconds = self._squares = self._products = 0.0
+
+    def add(self, records: int, seconds: float) -> None:
+        self._pieces = _KEPT * self._pieces + 1
+        self._records = _KEPT * self._records + records
+        self._seconds = _KEPT * self._seconds + seconds
+        self._squares = _KEPT * self._squares + records * records
+        self._products = _KEPT * self._products + records * seconds
+
+    def slope(self) -> float:
+        """Seconds per further record (least squares). 0 if the sizes differ too little."""
+        mean = self._records / self._pieces
+        variance = self._squares / self._pieces - mean * mean
+        if variance < (_SPREAD * mean) ** 2:
+            return 0.0
+        return (self._products - mean * self._seconds) / self._pieces / variance
+
+    def seconds_without(self, slope: float) -> float:
+        """Seconds of a call of which each record takes ``slope`` seconds."""
+        return max(0.0, (self._seconds - slope * self._records) / self._pieces)
+
+
 class CallCosts:
     """Measured cost of a call of a subtask's operators, apart from the cost of each record.
 
@@ -84,7 +110,11 @@ class CallCosts:
         """Records of a piece of which the call is no large share."""
         self._call = self._record = 0.0
         """Seconds of a call, and of each of its records. 0: unknown."""
-        self._forget()
+        self._alike = 0
+        """Pieces since the last fit."""
+        self._most = 1
+        """Records of the largest piece."""
+        self._sums = _Sums()
 
     def observe(self, records: int, seconds: float) -> None:
         """Measure: a call with ``records`` took ``seconds``."""
@@ -92,31 +122,23 @@ class CallCosts:
         if self._record and seconds > _SLOW * expected and seconds > PIECE:
             # the records may have become slow: then large pieces would take very long
             self._call, self._record, self.least = 0.0, 0.0, 1
-            self._forget()
+            self._alike, self._most, self._sums = 0, 1, _Sums()
         self._alike += 1
         self._most = max(self._most, records)
-        new = 1.0, records, seconds, records * records, records * seconds
-        self._sums = [_KEPT * old + one for old, one in zip(self._sums, new, strict=True)]
+        self._sums.add(records, seconds)
         if self._fit():
             self._alike = 0
         elif not expected / 2 < seconds < 2 * expected:
             self._record = 0.0  # what is known is wrong
         self.least = self._trial(records, seconds) or (self._least() if self._record else 1)
 
-    def _forget(self) -> None:
-        self._alike, self._most, self._sums = 0, 1, [0.0] * 5
-
     def _fit(self) -> bool:
         """Fit a line to the last pieces, if their sizes differ enough."""
-        pieces, records, seconds, squares, products = self._sums
-        mean, time = records / pieces, seconds / pieces
-        variance = squares / pieces - mean * mean
-        if variance < (_SPREAD * mean) ** 2:
+        slope = self._sums.slope()
+        if slope <= 0:
             return False
-        slope = (products / pieces - mean * time) / variance
-        if slope > 0:
-            self._record, self._call = slope, max(0.0, time - slope * mean)
-        return slope > 0
+        self._record, self._call = slope, self._sums.seconds_without(slope)
+        return True
 
     def _trial(self, records: int, seconds: float) -> int:
         """Records of a larger piece, if the last ones have been too much alike. 0 if not."""
