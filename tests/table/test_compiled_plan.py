@@ -128,7 +128,7 @@ def test_a_plan_names_temporary_tables_and_functions(shop: TableEnvironment, cap
     text = shop.compile_plan_sql("INSERT INTO t SELECT 'a', doubled(id) FROM made").as_json_string()
     assert "number-of-rows" not in text
     reference = PlanReference.from_json_string(text)
-    with pytest.raises(JobDefinitionError, match="needs the table .*made, which is not there"):
+    with pytest.raises(JobDefinitionError, match="needs the table .*made, which does not exist"):
         fresh().load_plan(reference)
     later = with_others(fresh())
     later.load_plan(reference).execute().wait()
@@ -245,7 +245,7 @@ def test_models_of_a_plan_are_those_it_was_compiled_with(shop: TableEnvironment)
     query = "SELECT name, y FROM ML_PREDICT(TABLE s, MODEL line, DESCRIPTOR(id))"
     text = shop.compile_plan_sql(f"INSERT INTO t {query}").as_json_string()
     later = fresh()
-    with pytest.raises(JobDefinitionError, match=r"needs the model .*line, which is not there"):
+    with pytest.raises(JobDefinitionError, match=r"needs the model .*line, which does not exist"):
         later.load_plan(PlanReference.from_json_string(text))
     later.execute_sql(LINE.replace("y BIGINT", "y DOUBLE"))
     with pytest.raises(JobDefinitionError, match="columns of model .*line have changed since"):

@@ -139,7 +139,7 @@ def test_a_schema_names_and_casts(batch_env: TableEnvironment) -> None:
     row_type = DataTypes.ROW([DataTypes.FIELD("n", DataTypes.INT())])
     table = batch_env.from_arrow(pa.table({"n": pa.array([1], pa.int64())}), row_type)
     assert str(table.get_schema()) == "root\n |-- n: INT\n"
-    with pytest.raises(JobDefinitionError, match="2 names for 1 columns"):
+    with pytest.raises(JobDefinitionError, match="2 names were given for 1 columns"):
         batch_env.from_arrow(pa.table({"n": [1]}), ["a", "b"])
     with pytest.raises(JobDefinitionError, match="__arrow_c_stream__"):
         batch_env.from_arrow([1, 2])

@@ -207,7 +207,7 @@ def test_wrong_columns_of_streams(t_env: StreamTableEnvironment) -> None:
     stream = env_of(t_env).from_collection([(1, "a")], KEYED)
     with pytest.raises(JobDefinitionError, match="no column 'nam'.*did you mean 'name'"):
         t_env.from_data_stream(stream, col("nam").alias("x"))
-    with pytest.raises(JobDefinitionError, match="3 names for 2 columns"):
+    with pytest.raises(JobDefinitionError, match="3 names were given for 2 columns"):
         t_env.from_data_stream(stream, col("a"), col("b"), col("c"))
     with pytest.raises(JobDefinitionError, match="takes a Schema, or columns"):
         t_env.from_data_stream(stream, col("id") + 1)

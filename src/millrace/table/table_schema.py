@@ -90,7 +90,9 @@ class TableSchema:
         """Type of the column with a name, or at a position from 0; None if there is none."""
         kinds = dict(enumerate(self.row_type.children()))
         if not isinstance(field, (int, str)):
-            raise ColumnReferenceError(f"a column is a name and a type, but got {field!r}")
+            raise ColumnReferenceError(
+                f"a column is named by its name or its position from 0, not by {field!r}"
+            )
         by_name = dict(zip(self.row_type.names, kinds.values(), strict=True))
         return by_name.get(field) if isinstance(field, str) else kinds.get(field)
 

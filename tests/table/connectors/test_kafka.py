@@ -68,7 +68,7 @@ def test_messages_that_cannot_be_read_are_skipped(
             "'format' = 'json', 'scan.startup.mode' = 'timestamp'",
             "needs the option 'scan.startup.timestamp-millis'",
         ),
-        ("id INT, o BIGINT METADATA", "'format' = 'json'", "no metadata .o.; there are headers"),
+        ("id INT, o BIGINT METADATA", "'format' = 'json'", "no metadata .o.; known are headers"),
     ],
 )
 def test_what_cannot_be_is_refused(
@@ -89,3 +89,13 @@ def test_a_misspelt_name_of_the_required_option_is_seen(t_env: TableEnvironment)
     )
     with pytest.raises(JobDefinitionError, match="is 'properties.bootstrap.server' a misspelling"):
         t_env.execute_sql("SELECT * FROM t")
+
+
+@pytest.mark.parametrize("topics_of", ["'topic' = 'a;b'", "'topic-pattern' = 'a.*'"])
+def test_a_table_of_several_topics_is_not_written(t_env: TableEnvironment, topics_of: str) -> None:
+    t_env.execute_sql(
+        f"CREATE TABLE t (id INT) WITH ('connector' = 'kafka', {topics_of}, 'format' = 'json', "
+        "'properties.bootstrap.servers' = 'localhost:1')"
+    )
+    with pytest.raises(JobDefinitionError, match=r"t: it cannot be written, .* one 'topic'"):
+        t_env.execute_sql("INSERT INTO t VALUES (1)")

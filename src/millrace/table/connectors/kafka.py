@@ -244,7 +244,7 @@ class TopicFormats:
         """Serializer of rows to records."""
         topic = self._options.get(keys.TOPIC)
         if topic is None or ";" in topic:
-            raise self._wrong("written, because it does not have exactly one 'topic'")
+            raise self._wrong("it cannot be written, because it does not have exactly one 'topic'")
         metadata = {
             each.name: each.metadata_key or each.name
             for each in self._table.columns
