@@ -52,3 +52,10 @@ def test_the_executor_and_why_the_job_has_it() -> None:
     overview = overview_of_archive("clicks-1", chosen)
     assert overview.executor == "epochs: the job runs in batch mode"
     assert "executor     epochs: the job runs in batch mode" in list(_lines(overview))
+
+
+def test_values_are_in_one_column_also_before_there_are_stages() -> None:
+    overview = overview_of_archive("clicks-1", archive_of(JobDetails("clicks")))
+    _, *lines = _lines(overview)
+    assert lines[-1].startswith("stages       none yet: ")
+    assert [line for line in lines if line[12] != " " or line[13] == " "] == []

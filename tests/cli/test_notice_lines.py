@@ -45,3 +45,11 @@ def test_a_job_does_not_fill_the_terminal() -> None:
         told(JobDetails(notices=(notice("x" * number + "\nsecond line"),)))
     assert len(lines(stream)) == MOST_LINES
     assert lines(stream)[-1].endswith(" " + "x" * (MOST_LINES - 1))
+
+
+def test_control_characters_of_a_record_do_not_reach_the_terminal() -> None:
+    stream = io.StringIO()
+    told = NoticeLines(Terminal(stream))
+    told(JobDetails(notices=(notice("key \x1b[2J\rx"), notice("\x1b]0;x\x07", level="INFO"))))
+    assert not {"\x1b", "\x07", "\r"} & set(stream.getvalue())
+    assert lines(stream)[-1] == "millrace: warning of operator 'Call': key �[2J�x"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millrace.cli.printing import printable
 from millrace.cli.terminal import Terminal
 from millrace.engine.job_details import JobDetails, JobNotice
 from millrace.runtime.logs.worker_notice import without_numbers
@@ -33,7 +34,8 @@ class NoticeLines:
 
 
 def notice_line(notice: JobNotice) -> str:
-    """A notice as a line. Warnings name their operator.
+    """A notice as a line. Warnings name their operator. Control characters in it, which may come
+    from records, are replaced.
 
     Example:
         >>> notice_line(JobNotice("INFO", "millrace.x", "it listens", "In", (0,), 1, 1, 1))
@@ -43,6 +45,6 @@ def notice_line(notice: JobNotice) -> str:
     """
     text = notice.text.partition("\n")[0]
     if notice.level == "INFO":
-        return text
+        return printable(text)
     where = "" if notice.operator is None else f" of operator '{notice.operator}'"
-    return f"{notice.level.lower()}{where}: {text}"
+    return printable(f"{notice.level.lower()}{where}: {text}")

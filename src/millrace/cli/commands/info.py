@@ -67,4 +67,4 @@ def _lines(job: JobOverview) -> Iterator[str]:
         yield ""
         yield from aligned(stage_cells(job.stages))
     elif not job.epoch and not job.error:
-        yield "stages none yet: the program has not started the job; its log shows the progress"
+        yield "stages       none yet: the program has not started the job; its log has the reason"
