@@ -15,6 +15,7 @@ __all__ = ["LATE_NAMES", "late_names"]
 
 LATE_NAMES: Mapping[str, Mapping[str, str]] = {
     "millrace.connectors": {"StateChangesSource": "millrace.state_processor"},
+    "millrace.connectors.state_changes": {"StateChangesSource": "millrace.state_processor"},
     "millrace.table.table": {
         "UserDefinedAggregateFunctionWrapper": "millrace.table.udf",
         "UserDefinedScalarFunctionWrapper": "millrace.table.udf",

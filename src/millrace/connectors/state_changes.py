@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from millrace.other_paths import late_names
+
 __all__ = ["CopyComplete", "StatePosition", "StateUpdate"]
 
 
@@ -42,3 +44,6 @@ class StatePosition:
     """Id of that checkpoint's snapshot."""
     complete: bool
     """Whether all updates up to that checkpoint have been read."""
+
+
+__getattr__ = late_names(__name__)
