@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from millrace.common.config.known_options import OPTIONS
+import millrace
+from millrace.common.config.known_options import _DECLARING, OPTIONS
 from millrace.common.config.options_page import options_as_markdown
 
 
@@ -38,3 +40,15 @@ def test_markdown_table_shows_every_option_once() -> None:
     assert {row.count("|") for row in rows} == {5}
     assert "| `parallelism.default` | number | `1` |" in options_as_markdown()
     assert "| `STREAMING` / `BATCH` / `AUTOMATIC` | `STREAMING` |" in options_as_markdown()
+
+
+def test_the_registry_loads_every_module_that_declares_options() -> None:
+    """Else a key would be known only to programs that have imported the module."""
+    root = Path(millrace.__file__).parent
+    declares = re.compile(r"^\w+ = (known|free_prefix)\(", re.MULTILINE)
+    declaring = {
+        ".".join(path.relative_to(root.parent).with_suffix("").parts)
+        for path in root.rglob("*.py")
+        if declares.search(path.read_text(encoding="utf-8"))
+    }
+    assert declaring == set(_DECLARING)

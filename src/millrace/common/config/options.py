@@ -97,7 +97,7 @@ TOLERABLE_FAILED_CHECKPOINTS = known(
     .int_type()
     .default_value(0)
     .at_least(0),
-    "Number of consecutive checkpoint failures after which the job fails.",
+    "Maximum number of consecutive checkpoint failures that the job tolerates; one more fails it.",
 )
 RESUME = known(
     ConfigOptions.key("millrace.resume").boolean_type().default_value(False),
