@@ -22,8 +22,9 @@ def test_the_python_of_the_driver_and_one_of_its_version_will_do(tmp_path: Path)
     require_worker_python({})
     require_worker_python({"PYSPARK_PYTHON": "./environment/bin/python"})
     require_worker_python({"PYSPARK_PYTHON": sys.executable})
-    other = script(tmp_path / "python", f'exec {sys.executable} "$@"')
-    require_worker_python({"PYSPARK_PYTHON": other})
+    for before in ("", "echo 'the environment is ready'; "):
+        other = script(tmp_path / "python", f'{before}exec {sys.executable} "$@"')
+        require_worker_python({"PYSPARK_PYTHON": other})
 
 
 def test_a_python_that_cannot_be_run(tmp_path: Path) -> None:

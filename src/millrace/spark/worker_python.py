@@ -49,7 +49,8 @@ def _version() -> str:
 
 
 def _version_of(python: str) -> str | None:
-    """Version of an interpreter; None if it does not tell."""
+    """Version of an interpreter; None if it does not tell. A wrapper, or a file of its site, may
+    print lines before."""
     try:
         command = [python, "-c", _ASK]
         told = subprocess.run(
@@ -57,4 +58,4 @@ def _version_of(python: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return told.stdout.strip() or None
+    return told.stdout.split()[-1] if told.stdout.strip() else None
