@@ -162,6 +162,9 @@ def test_a_key_of_source_rows_is_written_again(query: str) -> None:
         "SELECT x, item FROM bid MATCH_RECOGNIZE (PARTITION BY item ORDER BY ts MEASURES UUID() AS "
         "x PATTERN (a b) DEFINE b AS b.price > a.price)",
         f"SELECT window_end, COUNT(*) AS n FROM {SESSIONS} GROUP BY window_start, window_end",
+        "SELECT window_end, price FROM TABLE(SESSION(TABLE (SELECT * FROM bid WHERE EXISTS (SELECT "
+        "id FROM visits WHERE visits.item = bid.item AND bid.ts BETWEEN visits.ts AND visits.ts + "
+        "INTERVAL '1' HOUR)) PARTITION BY item, DESCRIPTOR(ts), INTERVAL '1' HOUR))",
         "SELECT a, c.name FROM (SELECT a, PROCTIME() AS p FROM t) JOIN customers FOR "
         "SYSTEM_TIME AS OF p AS c ON a = c.id",
     ],

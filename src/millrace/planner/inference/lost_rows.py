@@ -122,7 +122,9 @@ class _Returns:
         if right is None or not _reads(both, [node.condition]):
             return None
         if joins_by_time(node):
-            return both if all(map(self.modes.insert_only, node.inputs)) else None
+            # EXISTS has the columns of its left side alone
+            known = both & frozenset(range(len(node.row_type)))
+            return known if all(map(self.modes.insert_only, node.inputs)) else None
         if node.kind is JoinKind.SEMI:
             # without its partner for a moment, a row goes and does not come again
             return left if all(map(self.modes.insert_only, node.inputs)) else None
@@ -133,8 +135,8 @@ class _Returns:
             return None  # a row may have another key when its partner comes
         # the side that may be missing is NULL until it comes
         kinds = {JoinKind.INNER: both, JoinKind.LEFT: left, JoinKind.RIGHT: both - left}
-        known = kinds.get(node.kind)
-        return None if known is None else known & stays
+        fixed = kinds.get(node.kind)
+        return None if fixed is None else fixed & stays
 
     def _loses_rows(self, node: RelNode) -> bool:
         """Whether rows may go: they are deleted, or a filter leaves them out after an update."""
