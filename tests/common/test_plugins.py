@@ -59,7 +59,10 @@ def test_names_of_installed_packages_are_there_beside_own_ones(installed: Path) 
     [
         ("zero", r"'zero' of some 1.5 \(some_points:Broken\) cannot be loaded: OSError: no disk"),
         ("gone", r"'gone' of some 1.5 .*ModuleNotFoundError: No module named 'no_such_module'"),
-        ("path", r"the number 'path' of some 1.5 \(pathlib:Path\) is no dict: .* millrace.tests"),
+        (
+            "path",
+            r"the number 'path' of some 1.5 \(pathlib:Path\) is not a dict: .* millrace.tests",
+        ),
     ],
 )
 def test_the_package_of_a_broken_one_is_named(installed: Path, name: str, said: str) -> None:

@@ -255,7 +255,7 @@ def test_what_cannot_work_is_refused() -> None:
     with pytest.raises(JobDefinitionError, match=r"co_group\(\) takes streams of one job"):
         one.co_group(other)
     with pytest.raises(JobDefinitionError, match=r"join\(\) takes a stream, got 5"):
-        one.join(60)
+        one.join(5)
     window = TumblingEventTimeWindows.of(10)
     meeting = one.join(two).where(abs).equal_to(abs).window(window)
     with pytest.raises(JobDefinitionError, match="takes a JoinFunction or a callable"):

@@ -340,7 +340,7 @@ def delta(old, new):
         ),
         (
             lambda: keyed().window(OwnMerging(DeltaTrigger.of(1, delta))).process(Elements()),
-            r"DeltaTrigger\(1\) cannot merge, but the windows of Own\(\) do",
+            r"DeltaTrigger\(1\) cannot merge, but the windows of Own\(\) are merged",
         ),
         (
             lambda: keyed().window(Own(None)).process(Elements()),

@@ -197,6 +197,60 @@ def test_no_commit_begins_behind_one_that_failed() -> None:
     assert not sink.begun
 
 
+class Stuck(Slow):
+    """Commits at once, and cannot undo what it has begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let.set()
+        self.is_closed = False
+
+    def abandon_commit(self) -> None:
+        raise TimeoutError("too slow")
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_nothing_is_committed_behind_what_could_not_be_undone() -> None:
+    """Nobody knows what the commit would make visible."""
+    sink = Stuck()
+    coordinator = SinkCoordinator([SinkNode("s", "stuck", sink)])
+    coordinator.accept(ack("a"))
+    coordinator.begin_commit()
+    coordinator.abandon_commit()
+    coordinator.commit(1)
+    with pytest.raises(JobExecutionError, match=r"'stuck' could not undo .*TimeoutError: too slow"):
+        coordinator.finish()
+    assert coordinator.owes
+    coordinator.close()
+    assert (sink.committed, sink.is_closed) == ([], True)
+
+
+def test_what_cannot_be_undone_at_the_end_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    sink = Stuck()
+    coordinator = SinkCoordinator([SinkNode("s", "stuck", sink)])
+    coordinator.accept(ack("a"))
+    coordinator.begin_commit()
+    coordinator._background._thread().submit(lambda: None).result(30)
+    coordinator.close()
+    assert sink.is_closed
+    assert "sink 'stuck' could not undo a commit" in caplog.text
+
+
+def test_all_committers_are_closed() -> None:
+    class Broken(Slow):
+        def close(self) -> None:
+            raise ConnectionError("gone")
+
+    other = Stuck()
+    nodes = [SinkNode("1", "broken", Broken()), SinkNode("2", "other", other)]
+    nodes.append(SinkNode("3", "broken", Broken()))
+    with pytest.raises(ConnectionError):
+        SinkCoordinator(nodes).close()
+    assert other.is_closed
+
+
 @pytest.mark.parametrize(
     ("limit", "most"), [("MOST_BEHIND", 2), ("MOST_BYTES", 2 * len(encode(1)))]
 )

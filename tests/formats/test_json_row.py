@@ -131,7 +131,7 @@ def test_a_missing_field_may_be_refused() -> None:
     builder.type_info(Types.ROW_NAMED(["n"], [Types.INT()]))
     with pytest.raises(SerializationError, match="field 'n' is missing"):
         builder.build().deserialize(b"{}")
-    with pytest.raises(JobDefinitionError, match="opposite"):
+    with pytest.raises(JobDefinitionError, match="contradict each other"):
         builder.ignore_parse_errors().build()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from millrace.runtime.committing import Committing
 from millrace.state.serialization.payload import decode
 
 __all__ = ["FIRST_BACKOFF", "BackgroundCommits", "DriverCommits", "Pause", "backoff", "too_often"]
+
+log = logging.getLogger(__name__)
 
 Pause = Callable[[float], object]
 """Waits for the given number of seconds. If the job is being cancelled, it returns True at once,
@@ -65,7 +68,11 @@ class DriverCommits:
             self._begun = list(committables), requests
 
     def abandon(self) -> None:
-        """Undo what was begun, because the checkpoint was not completed."""
+        """Undo what was begun, because the checkpoint was not completed.
+
+        Raises:
+            JobExecutionError: the committer could not undo it.
+        """
         if self._begun is not None:
             self._begun = None
             self._committing.abandon()
@@ -102,7 +109,10 @@ class DriverCommits:
 
     def close(self) -> None:
         """Undo what was begun, and close the committer."""
-        self.abandon()
+        try:
+            self.abandon()
+        except JobExecutionError as error:  # a new committer makes the next commit
+            log.warning("%s", error)
         self._committing.close()
 
 
@@ -143,7 +153,8 @@ class BackgroundCommits:
 
     def prepare(self, uid: str, step: Callable[[], None]) -> None:
         """Run a step that precedes a commit of a sink, or takes the place of one, after the commits
-        before. It is left out if one of these fails."""
+        before. It is left out if one of these fails. If the step fails, the next commit does, too.
+        """
         self._thread().submit(self._step, uid, step)
 
     def _thread(self) -> ThreadPoolExecutor:
@@ -152,8 +163,12 @@ class BackgroundCommits:
         return self._pool
 
     def _step(self, uid: str, step: Callable[[], None]) -> None:
-        if uid not in self._failed:
+        if uid in self._failed:
+            return
+        try:
             step()
+        except BaseException as error:
+            self._failed[uid] = error
 
     def _commit(
         self, uid: str, committables: list[bytes], commit: Callable[[list[bytes]], None]

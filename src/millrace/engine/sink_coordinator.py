@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable
+from contextlib import ExitStack
 from functools import partial
 
 from millrace.common.errors import StateError
@@ -234,6 +235,7 @@ class SinkCoordinator:
 
     def close(self) -> None:
         """Finish the commits in the background, and close the committers."""
-        self._background.close()
-        for commits in self._in_driver.values():
-            commits.close()
+        with ExitStack() as closing:  # whatever one of them raises, the others are closed
+            for commits in self._in_driver.values():
+                closing.callback(commits.close)
+            closing.callback(self._background.close)  # first

@@ -61,13 +61,28 @@ class Committing:
         try:
             self._committer.begin_commit(requests)
         except Exception as error:
-            self._logger.debug("sink '%s' could not begin to commit: %s", self._name, error)
+            self._logger.info(
+                "sink '%s' could not begin to commit while the checkpoint is written, and commits "
+                "everything afterwards: %s: %s",
+                self._name, type(error).__name__, error,
+            )  # fmt: skip
             return False
         return True
 
     def abandon(self) -> None:
-        """Let the committer undo what it has begun."""
-        self._committer.abandon_commit()
+        """Let the committer undo what it has begun.
+
+        Raises:
+            JobExecutionError: it could not.
+        """
+        try:
+            self._committer.abandon_commit()
+        except Exception as error:
+            raise JobExecutionError(
+                f"sink '{self._name}' could not undo a commit that it had begun for a checkpoint "
+                f"that failed: {type(error).__name__}: {error}. Resume the job: a new committer "
+                "commits what is in its newest checkpoint"
+            ) from error
 
     def _is_left(self, request: CommitRequest[Any]) -> bool:
         """Count the outcome of a request, and return whether it must be retried."""

@@ -184,7 +184,7 @@ def test_executors_that_go() -> None:
 
 def test_class_archive() -> None:
     judged(check_class_archive("-XX:SharedArchiveFile=a.jsa", {}), OK, "used")
-    judged(check_class_archive("-XX:ArchiveClassesAtExit=a.jsa", {}), OK, "made")
+    judged(check_class_archive("-XX:ArchiveClassesAtExit=a.jsa", {}), OK, "created")
     judged(check_class_archive("", {"MILLRACE_CLASS_ARCHIVE": "off"}), OK, "off")
     judged(check_class_archive("", {}), WARNING, "no directory", "MILLRACE_CLASS_ARCHIVE")
 

@@ -104,9 +104,10 @@ def test_the_driver_is_killed_around_transactions(pipeline: Make, executor: str)
 
 
 def test_checkpoints_fail_after_their_transactions_have_begun(pipeline: Make) -> None:
-    """The job goes on, or dies with the next checkpoint."""
+    """The job goes on, or dies with the next checkpoint. A transaction fails, too, as soon as it
+    has begun."""
     job = pipeline(6_000)
-    full = "during-metadata:2:raise,during-metadata:5:raise"
+    full = "transaction-begun:1:raise,during-metadata:2:raise,during-metadata:5:raise"
     assert job.run(f"{full},during-metadata:6") == -signal.SIGKILL, job.log
     assert (job.directory / "log").read_text().count("checkpoint failed") == 2
     assert job.run(full) == 0, job.log

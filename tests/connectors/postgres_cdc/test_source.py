@@ -363,7 +363,7 @@ def test_settings_that_do_not_fit(database: CapturedDatabase, tmp_path: Path) ->
     refused(
         b("public.orders").slot_name(f"x_{database.name}").build(),
         tmp_path,
-        "of plugin test_decoding",
+        "has plugin test_decoding",
     )
 
 

@@ -255,7 +255,7 @@ def test_errors_of_functions_on_batches() -> None:
 
     with pytest.raises(UserFunctionError, match=r"shape \(9,\) for 10 vertices"):
         iterate(program, FAR, CHAIN)
-    with pytest.raises(JobExecutionError, match="values of type string"):
+    with pytest.raises(JobExecutionError, match="values are type string"):
         iterate(program, {1: "text"}, [(1, 1, 1.0)])
 
 

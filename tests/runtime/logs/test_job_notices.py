@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from threading import Thread
 
 import pytest
 
@@ -16,6 +17,7 @@ from millrace.runtime.logs.job_notices import (
     tell,
 )
 from millrace.runtime.logs.log_place import LogPlace, at_place
+from millrace.runtime.logs.worker_notice import WorkerNotice
 
 
 @pytest.fixture
@@ -78,6 +80,32 @@ def test_no_worker_keeps_everything(logger: logging.Logger) -> None:
     logger.warning("x" * 5 * MOST_CHARACTERS)
     [notice] = take_notices()
     assert len(notice.text) == MOST_CHARACTERS + 1
+
+
+def test_what_is_logged_meanwhile_by_the_same_thread_is_kept(
+    logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Finalizers and handlers of signals run at any moment, also while a notice is being kept."""
+    joined = WorkerNotice.joined
+
+    def interrupted(notice: WorkerNotice, later: WorkerNotice) -> WorkerNotice:
+        logger.warning("a task was never awaited")
+        return joined(notice, later)
+
+    monkeypatch.setattr(WorkerNotice, "joined", interrupted)
+
+    def log() -> None:
+        for _ in range(2):
+            logger.warning("slow")
+
+    thread = Thread(target=log, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert [(notice.text, notice.times) for notice in take_notices()] == [
+        ("slow", 2),
+        ("a task was never awaited", 1),
+    ]
 
 
 def test_arguments_that_do_not_fit_are_no_reason_to_fail(logger: logging.Logger, capsys) -> None:

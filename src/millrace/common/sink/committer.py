@@ -24,7 +24,8 @@ class CommitMode(Enum):
     """Place of a sink's committer, and whether the job waits for it."""
 
     BEFORE_NEXT_EPOCH = "BEFORE_NEXT_EPOCH"
-    """In the driver; the next epoch begins when all is committed. The default."""
+    """In the driver, which waits until all is committed before it ends the next epoch. On resident
+    tasks, writers may write the next epoch's records meanwhile. The default."""
     IN_BACKGROUND = "IN_BACKGROUND"
     """In a thread of the driver while the job goes on. A driver that was superseded may still be
     committing, so a commit must do no harm whoever makes it."""
@@ -118,7 +119,8 @@ class Committer(ABC):
 
     def abandon_commit(self) -> None:
         """Undo `begin_commit`, because the checkpoint was not completed. The requests come again
-        with a later checkpoint, together with others, or with none."""
+        with a later checkpoint, together with others, or with none. If the call raises, the job
+        fails: nobody knows what the next commit would make visible."""
 
     def close(self) -> None:
         """Release connections."""

@@ -76,11 +76,11 @@ class KafkaTransactionCommitter(Committer):
         for transaction in islice(whole_epochs(requests, TRANSACTION_BYTES), 1):
             try:
                 self._begin(transaction)
+                crash_point("transaction-begun")
             except Exception:
                 self._abort()
                 self._drop()
                 raise
-            crash_point("transaction-begun")
 
     def abandon_commit(self) -> None:
         if self._begun is not None:
@@ -93,16 +93,16 @@ class KafkaTransactionCommitter(Committer):
             return
         try:
             self._producer.client.abort_transaction(REQUEST_TIMEOUT_S)
-        except import_confluent_kafka().KafkaException as error:
+        except Exception as error:  # also a SystemError, of callbacks that the call serves
             self._logger.debug("the next producer aborts the transaction: %s", error)
             self._drop()
 
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
         try:
             for transaction in whole_epochs(requests, TRANSACTION_BYTES):
-                if self._begun is None:
+                if not self._end_early():
                     self._begin(transaction)
-                self._end()
+                    self._end()
         except MarksTopicError:
             self._drop()
             raise
@@ -110,6 +110,23 @@ class KafkaTransactionCommitter(Committer):
             self._drop()
             # an error of millrace's own ends the job: this is tried again, by a new producer
             raise ConnectionError(f"the transaction failed: {error}") from error
+
+    def _end_early(self) -> bool:
+        """Commit the transaction that `begin_commit` has opened. False if there is none, or its
+        records may have to be written again: it expires if the checkpoint takes too long."""
+        if self._begun is None:
+            return False
+        try:
+            self._end()
+        except import_confluent_kafka().KafkaException as error:
+            self._logger.info(
+                "transaction '%s', which was open while the checkpoint was written, could not be "
+                "committed; unless the brokers have it, its records are written again: %s",
+                self._id, error,
+            )  # fmt: skip
+            self._drop()
+            return False
+        return True
 
     def _require_time(self, size: int) -> None:
         """Raise the transaction timeout, with a new producer, if a transaction of ``size`` bytes

@@ -26,7 +26,8 @@ class _KeptNotices:
     """Notices of this process that no acknowledgement has taken yet."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # a finalizer or a handler of a signal may log in a thread that has the lock
+        self._lock = threading.RLock()
         self._kept: dict[tuple[Any, ...], WorkerNotice] = {}
 
     def add(self, level: int, logger: str, text: str, place: LogPlace, created: float) -> None:
