@@ -101,7 +101,7 @@ def test_statements(shop: TableEnvironment, tmp_path: Path, capsys: Any) -> None
     shop.get_config().set("table.plan.force-recompile", "true")
     shop.execute_sql(f"COMPILE PLAN '{file}' FOR {other}")
     assert (tmp_path / "plan.json").read_text() != kept
-    with pytest.raises(JobDefinitionError, match="only INSERT statements can be compiled"):
+    with pytest.raises(JobDefinitionError, match="only INSERT and STATEMENT SET can be compiled"):
         shop.compile_plan_sql("SELECT * FROM s")
 
 

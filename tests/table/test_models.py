@@ -192,7 +192,7 @@ def test_what_is_refused(t_env: TableEnvironment) -> None:
     with pytest.raises(JobDefinitionError, match=r"has a method predict\(\)"):
         t_env.from_model(described(object(), schema(x="DOUBLE"), schema(y="DOUBLE")))
     for settings, reason in (
-        ({"provider": "openai"}, "there are 'python' and 'spark'"),
+        ({"provider": "openai"}, "known are 'python' and 'spark'"),
         ({"provider": "python"}, "needs the option 'model'"),
         ({"provider": "python", "speed": "high"}, "has the option 'speed'"),
         ({"provider": "python", "model": "nothing_there:x"}, "cannot be imported"),

@@ -57,7 +57,7 @@ def test_somebody_elses() -> None:
     ):
         load_backend("broken")
     with pytest.raises(
-        StateError, match="'strange' of others 1.0 .pathlib:Path. is no StateBackend"
+        StateError, match="'strange' of others 1.0 .pathlib:Path. is not a StateBackend"
     ):
         load_backend("strange")
     with pytest.raises(StateError, match="no state backend 'heap'.*'hashmap', 'mine', 'rocksdb'"):

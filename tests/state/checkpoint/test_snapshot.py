@@ -72,7 +72,7 @@ def test_a_savepoint_has_its_files_below_itself(job_dir: Path, tmp_path: Path) -
 
 def test_nothing_there(tmp_path: Path) -> None:
     """The error says which path, and what it should be."""
-    with pytest.raises(CheckpointError, match="nowhere, which does not exist; name a savepoint"):
+    with pytest.raises(CheckpointError, match="nowhere, which does not exist; give the path"):
         open_snapshot(tmp_path / "nowhere")
     with pytest.raises(CheckpointError, match="no complete savepoint or checkpoint at"):
         open_snapshot(tmp_path)

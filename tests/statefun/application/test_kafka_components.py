@@ -93,7 +93,10 @@ def test_records_of_the_egress() -> None:
             TypedValue(KAFKA_RECORD, True, b"\xff"),
             "1 bytes are not a record of type type.googleapis",
         ),
-        (TypedValue(KAFKA_RECORD, True, b""), "a record for an egress of Kafka has no topic"),
+        (
+            TypedValue(KAFKA_RECORD, True, b""),
+            "a record for an egress of Kafka lacks the field topic",
+        ),
     ):
         with pytest.raises(SerializationError, match=error):
             topic_key_value(value)

@@ -61,7 +61,7 @@ def test_a_record_is_a_message_to_each_target() -> None:
     ("value", "message"),
     [
         (TypedValue("test/x", True, b""), "takes records of type type.googleapis.com/"),
-        (TypedValue(KINESIS_RECORD, True, b""), "has no stream"),
+        (TypedValue(KINESIS_RECORD, True, b""), "lacks the field stream"),
     ],
 )
 def test_what_is_no_record_is_refused(value: TypedValue, message: str) -> None:

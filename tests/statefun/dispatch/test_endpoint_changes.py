@@ -33,7 +33,7 @@ MALFORMED = [
     (f'[{ENDPOINT}, "transport": {{"pool_size": 0}}}}]', "pool_size of a transport is a number fr"),
     (f'[{ENDPOINT}, "transport": {{"call_ms": -1}}}}]', "call_ms of a transport is a number from"),
     (f'[{ENDPOINT}, "max_num_batch_requests": 0}}]', "max_num_batch_requests of an endpoint is a"),
-    (f'[{ENDPOINT}, "transport": {{"client_cert": "x"}}}}]', "go together: set both or neither"),
+    (f'[{ENDPOINT}, "transport": {{"client_cert": "x"}}}}]', "set together: set both or neither"),
     (f"[{ENDPOINT}}}]".replace('"*"', '""'), "'test/' is not a type name"),
     (f"[{ENDPOINT}}}]".replace("http:", "ftp:"), "has no http or https URL"),
 ]

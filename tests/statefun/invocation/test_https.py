@@ -175,7 +175,7 @@ def test_a_server_that_wants_a_certificate_refuses_a_client_without(authority: A
     ("changed", "reason"),
     [
         ({"trust_cacerts": "none.pem"}, "trust_cacerts 'none.pem': No such file"),
-        ({"trust_cacerts": __file__}, f"trust_cacerts '{__file__}' has no certificate"),
+        ({"trust_cacerts": __file__}, f"trust_cacerts '{__file__}' contains no certificate"),
         ({"client_key": "none.key"}, "client_key 'none.key': No such file"),
         ({"client_key_password": "none"}, "client_key_password 'none': No such file"),
         ({"client_key_password": __file__}, "cannot be loaded, is the password right"),

@@ -183,7 +183,7 @@ def test_partitions(catalog: Catalog, tmp_path: Path) -> None:
             lambda: catalog.create_partition(
                 path, CatalogPartitionSpec({"k": "c"}), CatalogPartition()
             ),
-            "names k, id, not k",
+            "named by k, id, not by k",
         ),
     ):
         with pytest.raises(CatalogError, match=reason):

@@ -312,5 +312,5 @@ def test_the_schema_that_messages_of_debezium_carry(
     query = "SELECT id, s, t = TO_TIMESTAMP_LTZ(5, 3) FROM t"
     assert left(t_env, query) == [(1, '{"type":"struct"}', True)]
     t_env.execute_sql(create.format("u", "source.tabel"))
-    with pytest.raises(JobDefinitionError, match="no metadata 'value.source.tabel'; there are"):
+    with pytest.raises(JobDefinitionError, match="no metadata 'value.source.tabel'; known are"):
         t_env.execute_sql("SELECT * FROM u")

@@ -64,7 +64,7 @@ def test_what_is_no_source_is_refused(
 def test_an_unknown_connector_is_told_the_nearest(t_env: TableEnvironment) -> None:
     with pytest.raises(JobDefinitionError, match="no connector 'datagn'; did you mean 'datagen'"):
         t_env.execute_sql("CREATE TABLE t (id INT) WITH ('connector' = 'datagn')")
-    with pytest.raises(JobDefinitionError, match="needs the option 'connector'; there are"):
+    with pytest.raises(JobDefinitionError, match="needs the option 'connector'; given are"):
         t_env.execute_sql("CREATE TABLE t (id INT)")
 
 

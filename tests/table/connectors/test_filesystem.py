@@ -179,7 +179,7 @@ def test_wrong_options_are_refused(
     [
         (
             "m MAP<INT, INT>",
-            "column m is of type MAP.* which JSON cannot hold; .* maps with keys of text",
+            "column m is of MAP.* which JSON does not hold; .* maps with keys of text",
         ),
         ("p STRING METADATA", "column p: files have no metadata"),
     ],

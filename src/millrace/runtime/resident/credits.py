@@ -44,7 +44,7 @@ LONGEST_PIECE = 0.2
 """Seconds that a piece may take so that the cost of its call is a small share."""
 _CALL_SHARE = 1 / 8
 """Share of a piece's time that its call should cost at most."""
-_ALIKE = 4
+_ALIKE = 8
 """Pieces of the same size before a larger one shows the cost of a call."""
 _SPREAD = 0.3
 """Standard deviation of the sizes of pieces, relative to their mean, that shows the cost of a call
@@ -145,7 +145,7 @@ class CallCosts:
         if not self._record:
             return min(2 * records, MOST_RECORDS) if self._alike >= _ALIKE else 0
         # the cost of a call was measured on a busy machine, perhaps
-        is_due = self._alike >= 4 * _ALIKE and seconds < LONGEST_PIECE
+        is_due = self._alike >= 2 * _ALIKE and seconds < LONGEST_PIECE
         return min(4 * records, MOST_RECORDS) if is_due and self._call > seconds / 10 else 0
 
     def _least(self) -> int:
