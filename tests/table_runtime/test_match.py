@@ -181,7 +181,7 @@ class Pattern:
             return start + 1
         places = [place for place, (name, _) in enumerate(taken) if name == self.skip[-1]]
         if not places:
-            raise JobExecutionError("nothing the strategy skips")
+            raise JobExecutionError("nothing to skip to")
         place = places[0] if "FIRST" in self.skip else places[-1]
         if place == 0:
             raise JobExecutionError("nothing would be skipped")
@@ -328,7 +328,7 @@ def test_matches_are_those_of_an_exhaustive_search(
             row for key in "ab" for row in pattern.found([e for e in events if e.key == key])
         ]
     except JobExecutionError:
-        with pytest.raises(JobExecutionError, match="the strategy skips"):
+        with pytest.raises(JobExecutionError, match="to which the strategy skips"):
             job.epoch(events, MAX_WATERMARK)
         return
     left, watermark = data.draw(st.permutations(events)), 0

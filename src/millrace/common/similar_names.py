@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
-__all__ = ["LIKENESS", "did_you_mean", "nearest_name"]
+__all__ = ["LIKENESS", "did_you_mean", "likeness_of", "nearest_name"]
 
 LIKENESS = 0.6
 """Least likeness of a name that is suggested, from 0 to 1 (`difflib.SequenceMatcher.ratio`)."""
@@ -49,12 +49,18 @@ def nearest_name(name: str, known: Iterable[str], likeness: float = LIKENESS) ->
     return max(
         (by_lower[lower] for lower in near),
         # the case of letters tells programArg from program-args
-        key=lambda other: _ratio(shown.lower(), other.lower()) + _ratio(shown, other),
+        key=lambda other: likeness_of(shown.lower(), other.lower()) + likeness_of(shown, other),
         default=None,
     )
 
 
-def _ratio(one: str, other: str) -> float:
+def likeness_of(one: str, other: str) -> float:
+    """Likeness of two names, from 0 to 1.
+
+    Example:
+        >>> likeness_of("price", "price"), likeness_of("abc", "xyz")
+        (1.0, 0.0)
+    """
     return SequenceMatcher(None, other, one).ratio()
 
 

@@ -16,8 +16,11 @@ def full_disk(error: BaseException) -> str | None:
     """Message for the person who has to free disk space; None if no disk is full.
 
     Example:
-        >>> full_disk(OSError(errno.ENOSPC, "No space left on device", "/x")).partition(":")[0]
-        "there is no space left on the server's disk for /x"
+        >>> text = full_disk(OSError(errno.ENOSPC, "No space left on device", "/data/x"))
+        >>> text.partition(": ")[0]
+        "there is no space left on the server's disk for /data/x"
+        >>> text.partition(": ")[2]
+        'nothing was stored; free some space there'
         >>> full_disk(OSError(errno.EACCES, "Permission denied"))
     """
     for each in _with_causes(error):

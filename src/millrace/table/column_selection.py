@@ -102,8 +102,11 @@ def no_such_column(name: str, columns: Sequence[str]) -> str:
     """Error for an attribute of a table that is neither a method nor a column.
 
     Example:
-        >>> no_such_column("prise", ["name", "price"]).rpartition("; ")[2]
-        "did you mean 'price'?"
+        >>> text = no_such_column("prise", ["name", "price"])
+        >>> text.partition(": ")[0]
+        'a table has no method prise(), and this table has no column of this name'
+        >>> text.partition(": ")[2]
+        "name, price; did you mean 'price'?"
     """
     known = ", ".join(columns)
     hint = did_you_mean(name, columns)

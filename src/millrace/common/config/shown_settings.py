@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from difflib import SequenceMatcher
 from functools import cache
+
+from millrace.common.similar_names import likeness_of
 
 __all__ = ["HIDDEN", "shown_settings", "shown_statement", "shown_value", "shown_word"]
 
@@ -134,6 +135,4 @@ def _is_like_secret(word: str) -> bool:
         >>> [_is_like_secret(word) for word in ("pasword", "pwd", "scret", "section", "topic")]
         [True, True, True, False, False]
     """
-    return word in _SHORT or any(
-        SequenceMatcher(None, word, secret).ratio() > _LIKENESS for secret in _MISSPELT
-    )
+    return word in _SHORT or any(likeness_of(secret, word) > _LIKENESS for secret in _MISSPELT)

@@ -121,7 +121,7 @@ class CallCosts:
         expected = self._call + records * self._record
         if self._record and seconds > _SLOW * expected and seconds > PIECE:
             # the records may have become slow: then large pieces would take very long
-            self._call, self._record, self.least = 0.0, 0.0, 1
+            self._call = self._record = 0.0
             self._alike, self._most, self._sums = 0, 1, _Sums()
         self._alike += 1
         self._most = max(self._most, records)
