@@ -125,6 +125,43 @@ def test_what_subtasks_do() -> None:
     assert (stage.state_bytes, progress.details().state_bytes) == (84, 84)
 
 
+def times(progress: JobHistory) -> tuple[int, int, int]:
+    subtask = progress.details().stages[0].subtasks[0]
+    return subtask.busy_ms, subtask.back_pressured_ms, subtask.idle_ms
+
+
+def test_times_of_a_subtask_add_up_to_the_time_of_its_run() -> None:
+    progress = history()
+    done = ack(0, seconds=1.5, handing_seconds=0.5)
+    progress.accepted(0, [done], {0}, 2_000, elapsed=2.0)
+    assert times(progress) == (1_000, 500, 500)
+    # five seconds without an epoch: the subtask waits for records
+    progress.accepted(1, [done], {0}, 2_000, elapsed=9.0)
+    assert times(progress) == (2_000, 1_000, 6_000)
+    # a subtask may measure a bit more than the driver does
+    progress.accepted(2, [ack(0, seconds=2.1)], {0}, 2_000, elapsed=11.0)
+    assert times(progress) == (4_100, 1_000, 5_900)
+
+
+def test_failed_attempts_are_no_time_of_subtasks() -> None:
+    progress = history()
+    done = ack(0, seconds=1.5, handing_seconds=0.5)
+    progress.accepted(0, [done], {0}, 2_000, elapsed=2.0)
+    progress.failed(ValueError("no number"), 60_000)
+    progress.accepted(1, [done], {0}, 2_000, elapsed=100.0)
+    assert times(progress) == (2_000, 1_000, 1_000)
+    progress.accepted(2, [done], {0}, 2_000, elapsed=103.0)
+    assert times(progress) == (3_000, 1_500, 2_500)
+
+
+def test_times_begin_with_a_rescaling() -> None:
+    progress = history()
+    progress.accepted(0, [ack(0, seconds=1.5, handing_seconds=0.5)], {0}, 2_000, elapsed=2.0)
+    progress.go_on_with(PROGRAM)
+    progress.accepted(1, [ack(0, seconds=0.2)], {0}, 1_000, elapsed=30.0)
+    assert times(progress) == (200, 0, 800)
+
+
 def test_another_parallelism_counts_anew() -> None:
     progress = history()
     progress.accepted(0, [ack(0, records_in=5)], {0}, 1_000)

@@ -42,6 +42,9 @@ def details(**changes) -> JobDetails:
         back_pressured_ms_per_second=100.0,
         state_bytes=77,
         operators=(OperatorDetails(100, 80, 9_000), OperatorDetails(80, 50, None)),
+        busy_ms=6_000,
+        back_pressured_ms=1_000,
+        idle_ms=3_000,
     )
     stage = StageDetails(
         "s1", "Map -> Filter", MappingProxyType({"m": "Map", "f": "Filter"}), subtasks=(subtask,)
@@ -124,6 +127,8 @@ def test_of_a_subtask() -> None:
     assert (task["busyTimeMsPerSecond"], task["idleTimeMsPerSecond"]) == (600.0, 300.0)
     assert (task["currentInputWatermark"], task["watermarkLag"]) == (9_000, 1_000)
     assert task["stateSize"] == 77
+    times = [task[f"accumulate{load}TimeMs"] for load in ("Busy", "BackPressured", "Idle")]
+    assert times == [6_000, 1_000, 3_000]
 
 
 def test_of_operators_and_of_their_users() -> None:

@@ -73,6 +73,9 @@ def subtask(
         back_pressured_ms_per_second=50.0,
         state_bytes=77,
         operators=(OperatorDetails(read * 9, written * 9, watermark),),
+        busy_ms=round(4.5 * busy),
+        back_pressured_ms=225,
+        idle_ms=4_500 - 225 - round(4.5 * busy),
     )
 
 

@@ -264,6 +264,13 @@ class SubtaskDetails(NamedTuple):
     """Origin of its state: current, replayed, restored or new."""
     operators: tuple[OperatorDetails, ...] = ()
     """Operators in the order of the chain."""
+    busy_ms: int = 0
+    """Milliseconds in which the subtask worked, since the beginning of the run or the last
+    rescaling (Flink: ``accumulateBusyTimeMs``)."""
+    back_pressured_ms: int = 0
+    """Milliseconds in the same time in which the subtask waited until its output was taken."""
+    idle_ms: int = 0
+    """Rest of the same time. Time lost by failures is no part of it."""
 
     @property
     def idle_ms_per_second(self) -> float:

@@ -71,6 +71,8 @@ class JobHistory:
         self._epoch_accepted = self._last_read = 0
         self._watermark: int | None = None
         self._rates = Rates()
+        self._lived_ms = 0.0
+        self._has_failed = False
         self.restored: RestoredCheckpoint | None = None
         """Checkpoint from which the run has continued."""
         self.rescales = RescaleHistory(now)
@@ -99,6 +101,7 @@ class JobHistory:
         self._latencies = LatencyTracker(program, self._latency_interval)
         self._operators: dict[tuple[int, int], tuple[OperatorDetails, ...]] = {}
         self._rates = Rates()
+        self._lived_ms = 0.0
         for uid, by_subtask in self._metrics.items():
             for subtask, values in by_subtask.items():
                 kept = {name: v for name, v in values.items() if (uid, name) in self._counted}
@@ -175,6 +178,7 @@ class JobHistory:
             fatal=fatal,
         )
         self._exceptions.appendleft(entry)
+        self._has_failed = True
 
     def noticed(self, notices: Iterable[WorkerNotice]) -> None:
         """Record notices of workers."""
@@ -258,7 +262,12 @@ class JobHistory:
             begun = 0.0 if elapsed is None else elapsed - epoch_ms / 1000
             rates.begin(begun)
             self._elapsed = begun
-        self._elapsed = self._elapsed + epoch_ms / 1000 if elapsed is None else elapsed
+        before = self._elapsed
+        self._elapsed = before + epoch_ms / 1000 if elapsed is None else elapsed
+        # nobody knows what subtasks did in attempts that failed
+        lived_ms = epoch_ms if self._has_failed else (self._elapsed - before) * 1000
+        self._lived_ms += lived_ms
+        self._has_failed = False
         rates.add(self._elapsed, {(ack.stage, ack.subtask): _done(ack) for ack in acks})
 
     def _take_stages(
@@ -305,6 +314,9 @@ class JobHistory:
             state_bytes=state_bytes(id),
             state=ack.state.origin,
             operators=operators,
+            busy_ms=round(total.busy_ms),
+            back_pressured_ms=round(total.handing_ms),
+            idle_ms=max(round(self._lived_ms - total.busy_ms - total.handing_ms), 0),
         )
 
 

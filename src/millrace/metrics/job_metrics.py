@@ -231,6 +231,9 @@ def _of_subtask(
         ("busyTimeMsPerSecond", subtask.busy_ms_per_second),
         ("idleTimeMsPerSecond", subtask.idle_ms_per_second),
         ("backPressuredTimeMsPerSecond", back_pressured),
+        ("accumulateBusyTimeMs", subtask.busy_ms),
+        ("accumulateIdleTimeMs", subtask.idle_ms),
+        ("accumulateBackPressuredTimeMs", subtask.back_pressured_ms),
         ("lastEpochTimeMs", subtask.seconds * 1000),
         ("stateSize", subtask.state_bytes),
     ):

@@ -103,3 +103,15 @@ def test_each_subtask_tells_what_it_did_with_its_time() -> None:
         measured = subtask.busy_ms_per_second + subtask.back_pressured_ms_per_second
         assert measured <= 1000
         assert measured + subtask.idle_ms_per_second == pytest.approx(1000)
+
+
+def test_times_of_each_subtask_add_up_to_the_time_of_the_job() -> None:
+    found = loads()
+    passed_ms = 1000 * Clock.seconds
+    for subtask in found.values():
+        lived_ms = subtask.busy_ms + subtask.back_pressured_ms + subtask.idle_ms
+        assert lived_ms == pytest.approx(passed_ms, abs=2)
+    assert found["read"].busy_ms >= 1000 * RECORDS * READING_S - 1
+    assert found["work"].busy_ms >= 1000 * RECORDS * WORKING_S - 1
+    assert found["read"].back_pressured_ms > 500
+    assert found["rest"].idle_ms == pytest.approx(passed_ms, abs=1)

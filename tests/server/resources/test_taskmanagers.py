@@ -21,12 +21,13 @@ def test_a_worker_and_its_subtasks(api) -> None:
 def test_metrics_are_those_of_its_subtasks(api) -> None:
     names = {each["id"] for each in api.get(f"{WORKER}/metrics").json()}
     assert {"numRecordsInPerSecond", "busyTimeMsPerSecond", "stateSize"} <= names
-    asked = "numRecordsIn,busyTimeMsPerSecond,currentInputWatermark,nothing"
+    asked = "numRecordsIn,busyTimeMsPerSecond,accumulateBusyTimeMs,currentInputWatermark,nothing"
     found = api.get(f"{WORKER}/metrics?get={asked}").json()
     values = {each["id"]: float(each["value"]) for each in found}
     assert values == {
         "numRecordsIn": (60 + 80) * 9,
         "busyTimeMsPerSecond": 250.0 + 900.0,
+        "accumulateBusyTimeMs": 4.5 * (250 + 900),
         "currentInputWatermark": NOW - 3_000,
     }
 

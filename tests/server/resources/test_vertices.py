@@ -25,6 +25,22 @@ def test_a_vertex(api) -> None:
     assert api.get(f"/jobs/{RUNNING}/vertices/{'0' * 32}").status_code == 404
 
 
+def test_times_of_a_vertex_are_those_of_all_its_subtasks(api) -> None:
+    vertex = api.get(SOURCE).json()
+    names = [f"accumulated-{load}-time" for load in ("busy", "backpressured", "idle")]
+    [first, second] = [[each["metrics"][n] for n in names] for each in vertex["subtasks"]]
+    assert first == second == [1_125, 225, 3_150]
+    assert [vertex["metrics"][name] for name in names] == [2_250, 450, 6_300]
+    [listed] = [
+        each
+        for each in api.get(f"/jobs/{RUNNING}").json()["vertices"]
+        if each["id"] == vertex["id"]
+    ]
+    assert listed["metrics"] == vertex["metrics"]
+    [on_a_worker, _] = api.get(f"{SOURCE}/taskmanagers").json()["taskmanagers"]
+    assert [on_a_worker["metrics"][name] for name in names] == first
+
+
 def test_the_figures_of_operators_are_those_of_all_subtasks(api) -> None:
     [source] = api.get(SOURCE).json()["operator-figures"]
     assert source == {

@@ -13,8 +13,8 @@ __all__ = ["IOMetrics", "VertexRates", "io_metrics", "subtask_io_metrics", "vert
 
 
 class IOMetrics(msgspec.Struct, frozen=True, rename="kebab"):
-    """Records and bytes of a vertex (Flink: ``IOMetricsInfo``). Bytes that a source reads are
-    not counted."""
+    """Records, bytes and ms of a vertex, summed over its subtasks (Flink: ``IOMetricsInfo``). Bytes
+    that a source reads are not counted."""
 
     read_bytes: int = 0
     read_bytes_complete: bool = True
@@ -50,27 +50,28 @@ class VertexRates(msgspec.Struct, frozen=True):
 
 
 def io_metrics(vertex: ObservedVertex) -> IOMetrics:
-    """Records through a vertex since the newest run began, and bytes since then or since the
+    """Records through a vertex since the newest run began; bytes and times since then or since the
     last rescaling."""
     details = vertex.details
     if details is None:
         return IOMetrics()
-    return IOMetrics(
-        read_bytes=sum(subtask.bytes_in for subtask in details.subtasks),
-        write_bytes=sum(subtask.bytes_out for subtask in details.subtasks),
-        read_records=details.records_in,
-        write_records=details.records_out,
+    of_subtasks = subtask_io_metrics(*details.subtasks)
+    return msgspec.structs.replace(
+        of_subtasks, read_records=details.records_in, write_records=details.records_out
     )
 
 
 def subtask_io_metrics(*subtasks: SubtaskDetails) -> IOMetrics:
-    """Records and bytes through some subtasks since the newest run began or the job was
+    """Records, bytes and times of some subtasks since the newest run began or the job was
     rescaled."""
     return IOMetrics(
         read_bytes=sum(subtask.bytes_in for subtask in subtasks),
         write_bytes=sum(subtask.bytes_out for subtask in subtasks),
         read_records=sum(subtask.total_in for subtask in subtasks),
         write_records=sum(subtask.total_out for subtask in subtasks),
+        accumulated_backpressured_time=sum(subtask.back_pressured_ms for subtask in subtasks),
+        accumulated_idle_time=sum(subtask.idle_ms for subtask in subtasks),
+        accumulated_busy_time=float(sum(subtask.busy_ms for subtask in subtasks)),
     )
 
 

@@ -26,6 +26,7 @@ SUMMED = frozenset(
         "numRecordsIn", "numRecordsOut", "numRecordsInPerSecond", "numRecordsOutPerSecond",
         "numBytesIn", "numBytesOut", "numBytesInPerSecond", "numBytesOutPerSecond",
         "busyTimeMsPerSecond", "backPressuredTimeMsPerSecond", "lastEpochTimeMs", "stateSize",
+        "accumulateBusyTimeMs", "accumulateBackPressuredTimeMs",
     }
 )  # fmt: skip
 """A worker runs one subtask after the other: at 1000 ms of busy time per second it does nothing
