@@ -17,7 +17,9 @@ sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
 import by_file
 import frozen_objects
+import hang_dump
 import logging_state
+import unflushed_files  # noqa: F401
 import watchdog
 from azurite import Azurite
 from costs import record_costs
@@ -54,6 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     record_costs(config)
     watchdog.pytest_configure(config)
+    hang_dump.pytest_configure(config)
     config.pluginmanager.register(by_file)
     config.pluginmanager.register(frozen_objects)
     config.pluginmanager.register(logging_state)

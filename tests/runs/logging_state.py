@@ -28,9 +28,12 @@ class LoggingState:
     @staticmethod
     def now() -> LoggingState:
         manager = logging.root.manager
-        known = list(manager.loggerDict.values())
-        made = [one for one in known if isinstance(one, logging.Logger)]
-        loggers = [logging.root, *(one for one in made if one.name not in _OF_THE_SESSION)]
+        known = list(manager.loggerDict.items())
+        loggers: list[logging.Logger] = [logging.root]
+        for name, logger in known:
+            # not a place that is kept for one
+            if type(logger) is not logging.PlaceHolder and name not in _OF_THE_SESSION:
+                loggers.append(logger)  # type: ignore[arg-type]
         return LoggingState(
             manager.disable,
             {logger: (logger.level, logger.propagate, logger.disabled) for logger in loggers},
