@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -43,3 +45,37 @@ def test_starts_afresh_without_a_checkpoint(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert printed(tmp_path, capsys, millrace_resume="true") == list(range(20))
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    found = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+    caplog.clear()
+    return found
+
+
+def test_a_fresh_start_beside_a_checkpoint_is_no_secret(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    run = partial(printed, tmp_path, capsys, cancel=True)
+    run()
+    assert warnings_of(caplog) == []
+    run()
+    [job_dir] = tmp_path.iterdir()
+    assert warnings_of(caplog) == [
+        "the job starts afresh, although there is checkpoint 3; to continue from it: set "
+        f"millrace.resume to true (job 'job' in {job_dir})"
+    ]
+    run(millrace_resume="true")
+    assert warnings_of(caplog) == []
+    start = {"execution.state-recovery.path": str(max(job_dir.glob("chk-*")))}
+    run(**start, **{"execution.state-recovery.allow-pickle": "true"})
+    assert warnings_of(caplog) == []
+
+
+def test_a_query_is_meant_to_start_afresh(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        with run_local(checkpoint_dir=tmp_path):
+            env = StreamExecutionEnvironment.get_execution_environment()
+            assert list(env.from_collection([1]).execute_and_collect("query")) == [1]
+    assert list(tmp_path.glob("query-*/chk-*"))
+    assert warnings_of(caplog) == []

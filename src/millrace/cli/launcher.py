@@ -23,6 +23,8 @@ from millrace.common.job import JobExecutionResult
 from millrace.datastream.job_launcher import Handlers, JobLauncher
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.fence import own_fencing_token
+from millrace.engine.fresh_start import fresh_start_warning
+from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import RAN_BEFORE, job_id_of
 from millrace.engine.lease import Lease
 from millrace.filesystem.location import is_local
@@ -67,19 +69,15 @@ class CommandLineLauncher(JobLauncher):
         self.listeners = [] if line is None else [line]
         if FAILURE_REPORT not in os.environ:  # else it is for a server, which shows notices itself
             self.listeners.append(NoticeLines(self.terminal))
+        directory = configuration.get(options.CHECKPOINTING_DIR)
+        starts = configuration.get(options.START_FROM) is not None
+        if asked is not None and directory is not None and asked != directory and not starts:
+            self._look_for_former_layout(resolved(asked), resolved(directory), job_id_of(name))
         client = super().client(sinks, handlers, configuration, name, restart, backend)
         if line is not None:
             followed = (client.progress,)
             Thread(target=line.follow, args=followed, name="millrace-progress", daemon=True).start()
         self.interrupts.install()
-        directory = configuration.get(options.CHECKPOINTING_DIR)
-        if directory is not None:
-            start = configuration.get(options.START_FROM)
-            resume = self._resumes(configuration)
-            job_dir = os.path.join(resolved(directory), job_id_of(name))
-            if asked not in (None, directory) and start is None:
-                self._look_for_former_layout(f"{resolved(asked)}/{job_id_of(name)}", job_dir)
-            self._announce(name, job_dir, start, resume)
         client.when_done(self.terminal.clear)
         self.interrupts.watch(client)
         return client
@@ -94,30 +92,32 @@ class CommandLineLauncher(JobLauncher):
         asked = self.arguments.progress
         return self.terminal.interactive if asked is None else asked
 
-    def _announce(self, name: str, job_dir: str, start: str | None, resume: bool) -> None:
+    def announce(self, name: str, job_dir: str, config: JobConfig, collects: bool) -> None:
+        """Tell where the job keeps its checkpoints, and from which it continues."""
+        start = config.start_from
         self.terminal.say(f"job '{name}' keeps its checkpoints in {job_dir}")
-        present = complete_checkpoints(job_dir)
-        if resume and present:
+        present = complete_checkpoints(job_dir) if config.resume else []
+        if present:
             self.terminal.say(f"resuming from checkpoint {present[-1]}")
         elif start is not None:
             self.terminal.say(f"starting from {start}")
             if read_snapshot_manifest(start).manifest.finished:
                 self.terminal.say("the job had already finished: nothing is left to do")
-        elif resume:
+        elif config.resume:
             self.terminal.say("there is no checkpoint to resume from: the job starts afresh")
-        elif present:
-            self.terminal.say(
-                f"the job starts afresh, although there is checkpoint {present[-1]}; to "
-                f"continue from it: {self.arguments.resume_command()}"
-            )
+        else:
+            warning = fresh_start_warning(job_dir, config, self.arguments.resume_command())
+            if warning is not None:
+                self.terminal.say(warning)
 
-    def _look_for_former_layout(self, former: str, job_dir: str) -> None:
+    def _look_for_former_layout(self, asked: str, directory: str, job_id: str) -> None:
         """Look for checkpoints in the former layout, in which all jobs of one name shared a
         directory in an object store, so that the owner of a checkpoint is unknown.
 
         Raises:
             CheckpointError: the job has run before, perhaps there, and would begin anew.
         """
+        former, job_dir = f"{asked}/{job_id}", os.path.join(directory, job_id)
         if is_local(job_dir) or Lease.last_owner(job_dir) is not None:
             return
         present = complete_checkpoints(former)

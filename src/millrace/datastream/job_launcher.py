@@ -28,6 +28,7 @@ from millrace.common.job import JobExecutionResult
 from millrace.common.source import Boundedness
 from millrace.datastream import job_place
 from millrace.datastream.available_now import require_available_now
+from millrace.datastream.collected import CloseableIterator
 from millrace.datastream.connect_place import connect_place, connect_server
 from millrace.datastream.foreground_run import (
     adopt_spark_session,
@@ -49,6 +50,7 @@ from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.epoch_watch import EpochWatch
 from millrace.engine.executor import Executor
 from millrace.engine.executor_choice import ExecutorKind
+from millrace.engine.fresh_start import fresh_start_warning
 from millrace.engine.job_archive import JobArchive
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import Listener
@@ -69,6 +71,8 @@ from millrace.runtime.logs.log_settings import LogSettings
 from millrace.runtime.main_classes import main_classes
 from millrace.state.backend.loading import chosen_backend
 from millrace.state.backend.state_backend import StateBackend
+
+log = logging.getLogger(__name__)
 
 Onlooker = Callable[[EmbeddedJobClient], AbstractContextManager[object]]
 Handlers = Mapping[Transformation, Callable[[list[Any], int, int], None]]
@@ -93,6 +97,9 @@ class JobLauncher:
     """Function that runs a job to its end; None for the executor's usual way."""
     beside: bool = False
     """Whether Spark starts in a thread of its own, so that a signal only interrupts the wait."""
+
+    resume_advice: str = f"set {options.RESUME.key} to true"
+    """Instruction that makes a job continue from its newest checkpoint, for warnings."""
 
     onlookers: ClassVar[list[Onlooker]] = []
     """Observers while a program waits for its job, such as a progress line in a notebook."""
@@ -225,6 +232,8 @@ class JobLauncher:
                         JobArchive(manager, known),
                     ]
                 manager.observe(ObservedInControlDirectory(control or job_dir, observers))
+                collects = all(isinstance(handlers.get(s), CloseableIterator) for s in sinks)
+                self.announce(name, job_dir, config, collects)
             _let_report(manager, configuration)
             # who runs a batch waits for the one epoch that it is
             level = logging.INFO if config.batch else logging.WARNING
@@ -232,6 +241,19 @@ class JobLauncher:
             manager.observe(watch)
             failing.pop_all()
         return EmbeddedJobClient(manager)
+
+    def announce(self, name: str, job_dir: str, config: JobConfig, collects: bool) -> None:
+        """Tell how the job ``name`` starts: warn if it starts afresh although its directory has
+        checkpoints.
+
+        Args:
+            collects: whether this process collects all results, so that none are written twice.
+        """
+        if collects:
+            return
+        warning = fresh_start_warning(job_dir, config, self.resume_advice)
+        if warning is not None:
+            log.warning("%s (job '%s' in %s)", warning, name, job_dir)
 
     def _place(
         self, graph: JobGraph, configuration: Configuration, name: str, width: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -169,3 +170,47 @@ def test_exit_codes(
         monkeypatch.setattr(sys, "stdin", io.StringIO("SHOW CATALOGS;"))
         assert main(["sql"]) == 0
     assert "default_catalog" in capsys.readouterr().out
+
+
+KILLED = """
+import sys
+from millrace.cli.main import main
+from millrace.testing import run_local
+with run_local(checkpoint_dir=sys.argv[1]):
+    sys.exit(main(["sql", "-f", sys.argv[2]]))
+"""
+ENDLESS = """
+SET 'execution.checkpointing.interval' = '10 ms';
+CREATE TABLE numbers (n BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '1000');
+CREATE TABLE out_ (n BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO out_ SELECT n FROM numbers;
+"""
+
+
+def test_a_file_that_runs_again_after_a_kill_says_that_it_starts_afresh(tmp_path: Path) -> None:
+    file, checkpoints = tmp_path / "job.sql", tmp_path / "checkpoints"
+    file.write_text(ENDLESS)
+    words = [sys.executable, "-c", KILLED, str(checkpoints), str(file)]
+    told = []
+    for setting in ("", "", "SET 'millrace.resume' = 'true';"):
+        file.write_text(setting + ENDLESS)
+        newest = newest_checkpoint(checkpoints)
+        process = subprocess.Popen(words, text=True, stderr=subprocess.PIPE, stdout=sys.stderr)
+        while newest_checkpoint(checkpoints) <= newest and process.poll() is None:
+            sleep(0.02)
+        process.kill()
+        told.append((newest, process.communicate()[1]))
+    [job_dir] = checkpoints.iterdir()
+    (_, first), (newest, again), (_, resumed) = told
+    assert "afresh" not in first
+    assert (
+        f"the job starts afresh, although there is checkpoint {newest}; to continue from it: "
+        f"SET 'millrace.resume' = 'true'; (job 'insert-into_default_catalog.default_database.out_' "
+        f"in {job_dir})\n" in again
+    )
+    assert "afresh" not in resumed
+
+
+def newest_checkpoint(checkpoints: Path) -> int:
+    """Number of the newest complete checkpoint of the only job; 0 if there is none."""
+    return max((int(p.parent.name[4:]) for p in checkpoints.glob("*/chk-*/_metadata")), default=0)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millrace.cli.commands.grammar import Commands
+from millrace.common.config import options
 from millrace.common.errors import MillraceError
 from millrace.common.installation import missing_package
 
@@ -65,6 +66,7 @@ def _client(args: argparse.Namespace) -> SqlClient:
         raise _missing(error) from error
     if JobLauncher.current().executor is None:
         JobLauncher.install(JobLauncher(beside=True))
+    JobLauncher.current().resume_advice = f"SET '{options.RESUME.key}' = 'true';"
     settings = EnvironmentSettings.new_instance()
     t_env = TableEnvironment.create(
         (settings.in_batch_mode() if args.batch else settings.in_streaming_mode()).build()
