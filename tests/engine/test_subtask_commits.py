@@ -97,6 +97,22 @@ def test_with_fewer_subtasks_another_one_commits() -> None:
     assert made.plan(1, 0) == (CommitPlan(entry(3, "a")),)
 
 
+def test_all_that_was_restored_is_committed_before_anything_else() -> None:
+    """Another parallelism had the same keys in other subtasks."""
+    made = commits(parallelism=2)
+    made.add([entry(1, "old"), entry(0, "a"), entry(1, "b")], 1, restored=1)
+    assert made.plan(0, 0) == ()
+    assert made.plan(1, 0) == (CommitPlan(entry(1, "old")),)
+    made.accept("s", answer(0), 0)
+    made.accept("s", answer(1, entry(1, "rest")), 0)
+    assert made.due() == 100, "the others wait for it, too"
+    assert made.plan(0, 50) == made.plan(1, 50) == ()
+    assert made.plan(1, 100) == (CommitPlan(entry(1, "rest"), 1),)
+    made.accept("s", answer(1), 100)
+    assert made.plan(0, 100) == (CommitPlan(entry(0, "a")),)
+    assert made.plan(1, 100) == (CommitPlan(entry(1, "b")),)
+
+
 class Server:
     """Transactions by name: open ones belong to the connection that began them."""
 

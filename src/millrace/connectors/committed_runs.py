@@ -18,8 +18,8 @@ __all__ = ["CommittedRun", "by_run", "origin", "require_files"]
 class CommittedRun:
     """Requests that are committed in one transaction, under a name that repeated attempts share.
 
-    The next epoch waits for such a commit. So what checkpoints name of a run is committed as a
-    whole or not at all, and is the same whenever it is repeated. The name has the run in it
+    The next epoch does not end before such a commit. So what checkpoints name of a run is committed
+    as a whole or not at all, and is the same whenever it is repeated. The name has the run in it
     because a run that goes back to an older savepoint has old epochs with new records.
     """
 

@@ -454,7 +454,10 @@ class JobManager:
         ends_in_checkpoint = not self._stopping and self._needs_checkpoint(is_asked)
         if ends_in_checkpoint and not self._checkpoints.is_failing:
             deployment.sinks.begin_commit()
-        if self._may_overlap:  # the next epoch runs while the checkpoint of this one is written
+        # the next epoch runs while the checkpoint of this one is written, unless it has to begin
+        # with commits of that checkpoint
+        begins_with_commits = ends_in_checkpoint and deployment.sinks.is_pending_in_subtasks
+        if self._may_overlap and not begins_with_commits:
             self._begun = self._next_plan()
             self._executor.begin_epoch(self._begun)
         self._announce_commits()

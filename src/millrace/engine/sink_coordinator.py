@@ -47,6 +47,8 @@ class SinkCoordinator:
         self._work_files: dict[str, dict[int, tuple[str, ...]]] = {}
         """Files in use, by sink uid and by subtask, for subtasks that have reported."""
         self._pending: Pending = {}
+        self._restored: dict[str, int] = {}
+        """Number of the first pending committables that were restored, by sink uid."""
         self._owing = False
         """Whether a durable checkpoint names committables that the driver has not committed."""
         for node in nodes:
@@ -107,6 +109,7 @@ class SinkCoordinator:
                     "table.exec.sink.write-ahead), stop it with a savepoint, and start from there"
                 )
         self._pending = {uid: list(items) for uid, items in pending.items()}
+        self._restored = {uid: len(items) for uid, items in pending.items()}
         self._owing = any(pending.values())
 
     def pending(self) -> Pending:
@@ -162,13 +165,14 @@ class SinkCoordinator:
         self._owing = True
         for uid, committables in self._pending.items():
             if uid in self._in_subtasks:
-                self._in_subtasks[uid].add(committables, checkpoint)
+                restored = self._restored.get(uid, 0)
+                self._in_subtasks[uid].add(committables, checkpoint, restored)
             elif uid in self._in_background:
                 commit = partial(self._in_driver[uid].commit, pause=pause)
                 self._background.start(uid, checkpoint, committables, commit, ended)
             elif uid in self._in_driver and committables:
                 self._in_driver[uid].commit(committables, pause)
-        self._pending, self._begun = {}, set()
+        self._pending, self._restored, self._begun = {}, {}, set()
         self._owing = False
         self._background.wait_for_room()
 
@@ -204,6 +208,11 @@ class SinkCoordinator:
         Raises JobExecutionError if a commit has failed.
         """
         self._background.wait()
+
+    @property
+    def is_pending_in_subtasks(self) -> bool:
+        """Whether the next checkpoint gives subtasks something to commit."""
+        return any(self._pending.get(uid) for uid in self._in_subtasks)
 
     @property
     def awaits_subtasks(self) -> bool:

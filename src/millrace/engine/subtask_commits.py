@@ -23,10 +23,15 @@ class _Outstanding:
     due: int = 0
     """Time of the next try (ms since the epoch)."""
     sent: bool = False
+    is_restored: bool = False
+    """Whether an earlier run wrote it, or this one with another parallelism."""
 
 
 class SubtaskCommits:
     """Committables that the subtasks of one sink have yet to commit.
+
+    Each subtask commits its own in the order of their epochs. What was restored may have the keys
+    of other subtasks, so all of it is committed before anything else.
 
     Args:
         name: name of the sink, for messages.
@@ -39,13 +44,17 @@ class SubtaskCommits:
         self._outstanding: list[list[_Outstanding]] = [[] for _ in range(parallelism)]
         """Committables by subtask."""
 
-    def add(self, committables: list[bytes], checkpoint: int) -> None:
+    def add(self, committables: list[bytes], checkpoint: int, restored: int = 0) -> None:
         """Add the committables of a durable checkpoint. If the subtask that wrote one no longer
-        exists, another subtask commits it."""
-        for item in committables:
+        exists, another subtask commits it.
+
+        Args:
+            restored: number of the first ones, which were restored.
+        """
+        for number, item in enumerate(committables):
             subtask, _ = decode(item)
             mine = self._outstanding[subtask % len(self._outstanding)]
-            mine.append(_Outstanding(checkpoint, item))
+            mine.append(_Outstanding(checkpoint, item, is_restored=number < restored))
 
     def committables(self) -> list[bytes]:
         """All committables that are not known to be committed."""
@@ -57,7 +66,12 @@ class SubtaskCommits:
 
     def due(self) -> int | None:
         """Time of the next try of a commit (ms since the epoch); None if there are none to make."""
-        return min((item.due for item in self._all()), default=None)
+        return min((item.due for item in self._first()), default=None)
+
+    def _first(self) -> list[_Outstanding]:
+        """Committables that may be committed now."""
+        items = list(self._all())
+        return [item for item in items if item.is_restored] or items
 
     def _all(self) -> Iterator[_Outstanding]:
         return chain.from_iterable(self._outstanding)
@@ -65,8 +79,9 @@ class SubtaskCommits:
     def plan(self, subtask: int, now: int) -> tuple[CommitPlan, ...]:
         """Committables for a subtask to commit in the next epoch."""
         mine = self._outstanding[subtask]
+        only_restored = any(item.is_restored for item in self._all())
         for item in mine:
-            item.sent = item.due <= now
+            item.sent = item.due <= now and item.is_restored >= only_restored
         return tuple(CommitPlan(i.committable, i.retries) for i in mine if i.sent)
 
     def accept(self, uid: str, ack: Ack, now: int) -> None:
@@ -86,7 +101,10 @@ class SubtaskCommits:
         if left is not None and tries > self._retries:
             raise too_often(self._name, tries, left.reason)
         due = now + int(backoff(tries) * 1000)
+        is_restored = sent[0].is_restored
         kept = [item for item in mine if not item.sent]
         items = left.committables if left is not None else []
-        again = [_Outstanding(checkpoint, item, tries, due) for item in items]
+        again = [
+            _Outstanding(checkpoint, item, tries, due, is_restored=is_restored) for item in items
+        ]
         self._outstanding[ack.subtask] = kept + again
