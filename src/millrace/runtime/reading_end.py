@@ -15,6 +15,7 @@ from contextlib import suppress
 from threading import Thread
 
 from millrace.filesystem.registry import exists
+from millrace.runtime.call_costs import CallCosts
 
 __all__ = ["SUFFIX", "BatchPace", "ReadingEnd"]
 
@@ -89,7 +90,7 @@ class ReadingEnd:
 
 class BatchPace:
     """Adapts the number of records per batch to the time that a batch takes, if records are slow to
-    process.
+    process. Where calls of functions are expensive, batches are as large as `CallCosts` says.
 
     Example:
         >>> pace = BatchPace()
@@ -101,15 +102,19 @@ class BatchPace:
     def __init__(self) -> None:
         self._records: int | None = None
         """Maximum number of records of a batch. None as long as batches are fast."""
+        self._costs = CallCosts()
 
     def limit(self, records: int) -> int:
         """Maximum number of records for the next batch, at most ``records``."""
-        return records if self._records is None else min(records, self._records)
+        if self._records is None:
+            return records
+        return min(records, max(self._records, self._costs.least))
 
     def observe(self, records: int, seconds: float) -> None:
         """Record the time that a batch took. A batch without records is ignored."""
         if not records:
             return
+        self._costs.observe(records, seconds)
         if seconds > _BATCH:
             self._records = max(1, int(records * _BATCH / seconds))
         elif self._records is not None and records >= self._records:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.runtime.operators.source_epochs import read
 
 from millrace.common import Duration, WatermarkStrategy
@@ -18,6 +20,7 @@ from millrace.common.source import (
 from millrace.common.time.watermark_strategy import WatermarkGenerator
 from millrace.common.types.batch import Batch, RowBatch
 from millrace.runtime import reading_end
+from millrace.runtime.call_costs import LONGEST_PIECE
 from millrace.runtime.epoch import Ack, EpochContext, ProgressReport, ReadPlan, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator
@@ -305,6 +308,28 @@ def test_reading_ends_when_somebody_waits_and_goes_on_there(tmp_path, monkeypatc
     rig.operator.contribute(ack)
     assert positions(ack) == {"a": (2, False)}
     assert rig.operator.next_wakeup() is not None, "what is left is read in the next epoch"
+
+
+@given(
+    st.floats(1e-3, 1.0),
+    st.floats(1e-7, 1e-3),
+    st.lists(st.floats(0.8, 1.3), min_size=60, max_size=60),
+)
+def test_an_expensive_call_makes_no_batch_small(
+    call: float, record: float, noise: list[float]
+) -> None:
+    """Batches of one record took jobs to a hundredth of their rate."""
+    pace, done, took = BatchPace(), 0, 0.0
+    for number, factor in enumerate(noise):
+        size = pace.limit(4096)
+        seconds = (call + size * record) * factor
+        pace.observe(size, seconds)
+        if number >= 5:
+            assert seconds <= 6 * max(LONGEST_PIECE, 2 * call + 16 * record)
+        if number >= len(noise) // 2:
+            done, took = done + size, took + seconds
+    largest = min(4096, max(1, (max(LONGEST_PIECE, 2 * call) - call) / record))
+    assert done / took >= 0.2 * largest / (call + largest * record)
 
 
 def test_batches_become_small_where_records_are_dear() -> None:

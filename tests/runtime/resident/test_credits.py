@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millrace.runtime.buffer import Buffer, BufferKind
+from millrace.runtime.call_costs import LONGEST_PIECE, MOST_RECORDS, PIECE
 from millrace.runtime.resident.credits import (
     COLUMNS_PIECE,
     FIRST_CREDIT,
-    LONGEST_PIECE,
-    MOST_RECORDS,
-    PIECE,
     WINDOW,
     CreditWindow,
     Pace,
@@ -36,7 +34,8 @@ class Exchange:
     def __init__(self, producers: int, consumers: int, tasks: int) -> None:
         self.queues: list[deque[tuple[int, Buffer]]] = [deque() for _ in range(consumers)]
         self.outboxes = [
-            Outbox({EDGE: consumers}, tasks, self._deliverer(p)) for p in range(producers)
+            Outbox({EDGE: consumers}, tasks, self._deliverer(p), {EDGE: producers})
+            for p in range(producers)
         ]
         channels = [(EDGE, p) for p in range(producers)]
         self.windows = [CreditWindow(channels) for _ in range(consumers)]
@@ -111,7 +110,7 @@ def test_a_producer_gets_credit_once_all_has_been_processed(
 
 
 @given(STEPS, st.integers(1, 3))
-def test_what_waits_exceeds_a_window_by_one_buffer_at_most(
+def test_what_waits_exceeds_a_window_by_a_share_and_a_buffer_of_each(
     steps: list[tuple[object, ...]], tasks: int
 ) -> None:
     exchange = Exchange(3, 4, tasks)
@@ -121,9 +120,11 @@ def test_what_waits_exceeds_a_window_by_one_buffer_at_most(
             exchange.offer(*arguments)  # type: ignore[arg-type]
         else:
             exchange.process(*arguments)  # type: ignore[arg-type]
-        for (producer, target), held in exchange.held.items():
-            widest[target] = max(widest[target], exchange.windows[target].records)
-            assert held < widest[target] + exchange.last[producer, target]
+        for target, window in enumerate(exchange.windows):
+            widest[target] = max(widest[target], window.records)
+            waiting = sum(exchange.held.get((p, target), 0) for p in range(3))
+            last = sum(exchange.last.get((p, target), 0) for p in range(3))
+            assert waiting <= 2 * widest[target] + last
 
 
 @given(PACES.filter(bool), st.integers(1, 8))
@@ -131,8 +132,127 @@ def test_a_window_is_a_tenth_of_a_second_of_work(seconds: float, producers: int)
     """For all producers together, but at least a record of each."""
     window = CreditWindow([(EDGE, p) for p in range(producers)])
     window.adapt(seconds)
-    assert 1 <= window.records <= MOST_RECORDS
-    assert window.records == 1 or window.records * producers * seconds <= WINDOW * 1.0001
+    assert 1 <= window.share <= MOST_RECORDS
+    assert window.share == 1 or window.records * seconds <= WINDOW * 1.0001
+
+
+def test_one_producer_of_many_gets_what_the_others_do_not_use() -> None:
+    """As on a forward edge, whose other channels never send."""
+    window = CreditWindow([(EDGE, p) for p in range(8)])
+    window.adapt(1e-5)
+    first = FIRST_CREDIT // 8
+    rest = window.records - 7 * first
+    assert window.returned((EDGE, 0), first) == rest
+    assert window.returned((EDGE, 1), first) == window.share  # at least, whoever has the rest
+    assert window.returned((EDGE, 0), rest) == window.records - 6 * first - window.share
+
+
+class Stage:
+    """Producers that make as much as they may, for one consumer whose time a manual clock counts.
+
+    Args:
+        record: seconds of the consumer per record.
+        call: seconds of the consumer per call.
+    """
+
+    def __init__(self, producers: int, record: float, call: float, is_columnar: bool) -> None:
+        self.record, self.call, self.is_columnar = record, call, is_columnar
+        self.queue: deque[list[int]] = deque()
+        """Producers and records of the buffers that wait."""
+        self.outboxes = [
+            Outbox({EDGE: 1}, 1, self._arrived, {EDGE: producers}) for _ in range(producers)
+        ]
+        self.window = CreditWindow([(EDGE, p) for p in range(producers)])
+        self.pace = Pace()
+        self.made = self.done = 0
+        self.clock = 0.0
+
+    def _arrived(self, task: int, buffer: Buffer) -> None:
+        self.queue.append([buffer.channel, buffer.size])
+
+    def produce(self) -> None:
+        """Let each producer make pieces until it is blocked."""
+        for producer, outbox in enumerate(self.outboxes):
+            while not outbox.is_blocked:
+                size = min(4096, outbox.room())
+                self.made += size
+                outbox.put([Buffer(0, EDGE, producer, 1, 0, BufferKind.RECORDS, 0, size, b"")])
+
+    def process(self) -> float:
+        """Process a piece, and return its seconds."""
+        limit = self.pace.columns if self.is_columnar else self.pace.limit(MOST_RECORDS)
+        taken: dict[int, int] = {}
+        size = 0
+        while self.queue and size < limit:
+            producer, waiting = self.queue[0]
+            some = min(waiting, limit - size)
+            taken[producer] = taken.get(producer, 0) + some
+            size += some
+            self.queue[0][1] -= some
+            if some == waiting:
+                self.queue.popleft()
+        took = self.call + size * self.record
+        self.clock += took
+        self.done += size
+        self.pace.observe(size, took)
+        self.window.adapt(self.pace.seconds, self.pace.least(self.is_columnar))
+        for producer, records in taken.items():
+            if granted := self.window.returned((EDGE, producer), records):
+                self.outboxes[producer].add_credit(EDGE, 0, granted)
+        return took
+
+    def barrier(self) -> float:
+        """Seconds until all that has been made before now is processed."""
+        began = self.clock
+        while self.made > self.done:
+            self.process()
+        return self.clock - began
+
+
+@pytest.mark.parametrize("producers", [1, 2, 8, 32])
+@pytest.mark.parametrize("record", [1e-5, 1e-4, 1e-3, 0.01, 0.1])
+@pytest.mark.parametrize("call", [0.0, 0.001, 0.03, 0.15])
+@pytest.mark.parametrize("is_columnar", [False, True])
+def test_what_waits_before_a_barrier_does_not_grow_with_the_producers(
+    producers: int, record: float, call: float, is_columnar: bool
+) -> None:
+    """At any time, from the first piece on. Only a record or two of each producer always wait."""
+    longest = max(LONGEST_PIECE, 2 * call) if call else 0.0
+    first = 2 * max(FIRST_CREDIT, producers) * (record + (call if record > PIECE else 0.0))
+    most = 7 * max(WINDOW, longest) + first
+    if (record, call) == (0.01, 0.0):
+        most = 1.0
+    for pieces in (0, 1, 2, 5, 20, 100):
+        stage = Stage(producers, record, call, is_columnar)
+        stage.produce()
+        for _ in range(pieces):
+            stage.process()
+            stage.produce()
+        assert stage.barrier() <= most
+
+
+@pytest.mark.parametrize("producers", [1, 2, 8, 32])
+@pytest.mark.parametrize("record", [1e-7, 1e-5, 1e-3])
+@pytest.mark.parametrize("call", [0.001, 0.03, 0.15])
+@pytest.mark.parametrize("is_columnar", [False, True])
+def test_sharing_a_window_makes_no_piece_small(
+    producers: int, record: float, call: float, is_columnar: bool
+) -> None:
+    """The rate of a consumer whose calls are expensive does not depend on its producers. Nor does
+    that of a producer whose calls are, if all consumers get equally much."""
+    stage = Stage(producers, record, call, is_columnar)
+    for _ in range(100):
+        stage.produce()
+        stage.process()
+    done, began = stage.done, stage.clock
+    for _ in range(50):
+        stage.produce()
+        stage.process()
+    largest = min(MOST_RECORDS, max(1, (max(LONGEST_PIECE, 2 * call) - call) / record))
+    rate = (stage.done - done) / (stage.clock - began)
+    assert rate >= 0.25 * largest / (call + largest * record)
+    least = stage.pace.least(is_columnar)
+    assert stage.window.share * min(producers, 16) >= 0.9 * least
 
 
 def test_a_window_of_columns_is_never_smaller_than_a_piece() -> None:

@@ -99,24 +99,44 @@ def test_a_slow_task_holds_up_no_other_and_no_other_edge() -> None:
 def test_room_is_that_of_the_smallest_window() -> None:
     outbox = Outbox({EDGE: 2}, 2, Sent())
     assert outbox.room() == FIRST_CREDIT
-    outbox.put([records(1, 60)])
+    outbox.put([records(1, 12)])
     assert outbox.room() == FIRST_CREDIT  # pieces do not become smaller as a window fills
-    outbox.put([records(1, 60)])
-    outbox.add_credit(EDGE, 1, 61)
-    assert outbox.room() == FIRST_CREDIT - 59  # the target was slow, and grants less
+    outbox.put([records(1, 12)])
+    outbox.add_credit(EDGE, 1, 13)
+    assert outbox.room() == FIRST_CREDIT - 11  # the target was slow, and grants less
     outbox.add_credit(EDGE, 0, 1000)
-    assert outbox.room() == FIRST_CREDIT - 59
+    assert outbox.room() == FIRST_CREDIT - 11
     outbox.add_credit(EDGE, 1, 1000)
-    assert outbox.room() == FIRST_CREDIT - 59 + 1000
+    assert outbox.room() == FIRST_CREDIT - 11 + 1000
     assert Outbox({}, 2, Sent()).room() == UNLIMITED
 
 
 def test_a_target_that_gets_nothing_does_not_make_pieces_small() -> None:
     """As all but one of a forward edge, or of a key with all records."""
     outbox = Outbox({EDGE: 2}, 2, Sent())
-    outbox.put([records(1, 60)])
+    outbox.put([records(1, 12)])
     outbox.add_credit(EDGE, 1, 5000)
-    assert outbox.room() == FIRST_CREDIT - 60 + 5000
+    assert outbox.room() == FIRST_CREDIT - 12 + 5000
+
+
+def test_producers_share_the_first_credit() -> None:
+    sent = Sent()
+    outbox = Outbox({EDGE: 1, 5: 1}, 1, sent, {EDGE: 8})
+    assert outbox.room() == FIRST_CREDIT // 8
+    outbox.put([records(0, FIRST_CREDIT // 8), records(0, 1)])
+    assert len(sent) == 1
+    assert Outbox({EDGE: 1}, 1, sent, {EDGE: 1000}).room() == 1
+
+
+def test_the_share_of_the_target_that_gets_most_follows_the_last_records() -> None:
+    outbox = Outbox({EDGE: 4}, 1, Sent())
+    assert outbox.peak_share == 1
+    for _ in range(100):
+        outbox.put(records(target, 100) for target in range(4))
+    assert outbox.peak_share == pytest.approx(0.25, rel=0.1)
+    for _ in range(20):
+        outbox.put(records(target, 850 if target == 2 else 50) for target in range(4))
+    assert outbox.peak_share == pytest.approx(0.85, rel=0.1)
 
 
 def test_a_record_that_is_too_big_for_a_frame_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

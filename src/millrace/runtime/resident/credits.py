@@ -12,6 +12,7 @@ import resource
 import struct
 from collections.abc import Callable
 
+from millrace.runtime.call_costs import MOST_RECORDS, PIECE, SLOW, CallCosts
 from millrace.runtime.watermark_valve import Channel
 
 __all__ = [
@@ -19,36 +20,22 @@ __all__ = [
     "CreditWindow",
     "Pace",
     "Preemptions",
+    "first_credit",
     "pack_credit",
     "unpack_credit",
 ]
 
 WINDOW = 0.1
 """Seconds of work that may wait before a subtask."""
-FIRST_CREDIT = 64
-"""Records that each producer may send before the pace of the consumer is known."""
-MOST_RECORDS = 1 << 17
-"""Largest window of a channel."""
+FIRST_CREDIT = 16
+"""Records that all producers of a subtask may send before its pace is known."""
 _KEPT = 0.7
 """Share of the earlier pieces that counts with each further one."""
 _SHORT = 0.0005
 """Seconds of a piece that tell little about its records: a call has its own cost."""
-_SLOW = 3
-"""Factor by which a piece is slower than those before, to be looked at."""
-PIECE = 0.005
-"""Seconds that one piece of input should take at most."""
 COLUMNS_PIECE = 0.02
 """Seconds that one piece of columns should take. A call of columnar functions takes milliseconds
 even for one record, so pieces of `PIECE` would be small and dear."""
-LONGEST_PIECE = 0.2
-"""Seconds that a piece may take so that the cost of its call is a small share."""
-_CALL_SHARE = 1 / 8
-"""Share of a piece's time that its call should cost at most."""
-_ALIKE = 8
-"""Pieces of the same size before a larger one shows the cost of a call."""
-_SPREAD = 0.3
-"""Standard deviation of the sizes of pieces, relative to their mean, that shows the cost of a call
-apart from that of its records."""
 _CREDIT = struct.Struct("<IIII")
 
 
@@ -63,95 +50,9 @@ def unpack_credit(body: bytes) -> tuple[int, int, int, int]:
     return edge, channel, target, records
 
 
-class _Sums:
-    """Sums over the last pieces, of which earlier ones count less."""
-
-    def __init__(self) -> None:
-        self._pieces = self._records = self._seconds = self._squares = self._products = 0.0
-
-    def add(self, records: int, seconds: float) -> None:
-        self._pieces = _KEPT * self._pieces + 1
-        self._records = _KEPT * self._records + records
-        self._seconds = _KEPT * self._seconds + seconds
-        self._squares = _KEPT * self._squares + records * records
-        self._products = _KEPT * self._products + records * seconds
-
-    def slope(self) -> float:
-        """Seconds per further record (least squares). 0 if the sizes differ too little."""
-        mean = self._records / self._pieces
-        variance = self._squares / self._pieces - mean * mean
-        if variance < (_SPREAD * mean) ** 2:
-            return 0.0
-        return (self._products - mean * self._seconds) / self._pieces / variance
-
-    def seconds_without(self, slope: float) -> float:
-        """Seconds of a call of which each record takes ``slope`` seconds."""
-        return max(0.0, (self._seconds - slope * self._records) / self._pieces)
-
-
-class CallCosts:
-    """Measured cost of a call of a subtask's operators, apart from the cost of each record.
-
-    A call of many columnar functions, a model or a data frame may take longer than a piece should.
-    Smaller pieces would not make it shorter, only more frequent: pieces of one record took whole
-    jobs to a hundredth of their rate. So a piece has at least the records that make the call a
-    small share of its time.
-
-    Example:
-        >>> costs = CallCosts()
-        >>> for records in (64, 16, 64):
-        ...     costs.observe(records, 0.03 + records * 1e-5)
-        >>> costs.least
-        256
-    """
-
-    def __init__(self) -> None:
-        self.least = 1
-        """Records of a piece of which the call is no large share."""
-        self._call = self._record = 0.0
-        """Seconds of a call, and of each of its records. 0: unknown."""
-        self._alike = 0
-        """Pieces since the last fit."""
-        self._most = 1
-        """Records of the largest piece."""
-        self._sums = _Sums()
-
-    def observe(self, records: int, seconds: float) -> None:
-        """Measure: a call with ``records`` took ``seconds``."""
-        expected = self._call + records * self._record
-        if self._record and seconds > _SLOW * expected and seconds > PIECE:
-            # the records may have become slow: then large pieces would take very long
-            self._call = self._record = 0.0
-            self._alike, self._most, self._sums = 0, 1, _Sums()
-        self._alike += 1
-        self._most = max(self._most, records)
-        self._sums.add(records, seconds)
-        if self._fit():
-            self._alike = 0
-        elif not expected / 2 < seconds < 2 * expected:
-            self._record = 0.0  # what is known is wrong
-        self.least = self._trial(records, seconds) or (self._least() if self._record else 1)
-
-    def _fit(self) -> bool:
-        """Fit a line to the last pieces, if their sizes differ enough."""
-        slope = self._sums.slope()
-        if slope <= 0:
-            return False
-        self._record, self._call = slope, self._sums.seconds_without(slope)
-        return True
-
-    def _trial(self, records: int, seconds: float) -> int:
-        """Records of a larger piece, if the last ones have been too much alike. 0 if not."""
-        if not self._record:
-            return min(2 * records, MOST_RECORDS) if self._alike >= _ALIKE else 0
-        # the cost of a call was measured on a busy machine, perhaps
-        is_due = self._alike >= 2 * _ALIKE and seconds < LONGEST_PIECE
-        return min(4 * records, MOST_RECORDS) if is_due and self._call > seconds / 10 else 0
-
-    def _least(self) -> int:
-        wanted = self._call * (1 / _CALL_SHARE - 1)
-        allowed = max(min(wanted, LONGEST_PIECE - self._call), self._call)
-        return max(1, min(int(allowed / self._record), 4 * self._most, MOST_RECORDS))
+def first_credit(producers: int) -> int:
+    """Records that each of the ``producers`` of a subtask may send before its pace is known."""
+    return max(1, FIRST_CREDIT // max(1, producers))
 
 
 class Pace:
@@ -187,7 +88,7 @@ class Pace:
 
     def is_slow(self, records: int, seconds: float) -> bool:
         """Whether a piece took much longer than those before."""
-        return 0 < _SLOW * self.seconds * records < seconds
+        return 0 < SLOW * self.seconds * records < seconds
 
     def observe(self, records: int, seconds: float) -> None:
         """Measure: ``records`` took ``seconds``."""
@@ -261,36 +162,52 @@ def _switches() -> tuple[int, int]:
 
 
 class CreditWindow:
-    """Grants of one subtask to its producers.
+    """Grants of one subtask to its producers, which share what may wait before a barrier.
+
+    A producer gets its equal share at least, and what the others have not been granted: of a
+    forward edge, one producer of many sends. No grant is taken back.
 
     Example:
         >>> window = CreditWindow([(0, 0), (0, 1)])
-        >>> window.adapt(0.01)  # 10 records are 100 ms
-        >>> window.records
-        5
+        >>> window.adapt(0.01)
+        >>> window.records, window.share  # 10 records are 100 ms
+        (10, 5)
     """
 
     def __init__(self, channels: list[Channel]) -> None:
         self._channels = max(1, len(channels))
-        self._held = dict.fromkeys(channels, FIRST_CREDIT)
-        """Records per channel that have been granted and are not processed."""
         self.records = FIRST_CREDIT
-        """Window of each channel in records."""
+        """Records that may wait in all channels together."""
+        self.share = first_credit(len(channels))
+        """Records that may wait in each channel."""
+        self._held = dict.fromkeys(channels, self.share)
+        """Records per channel that have been granted and are not processed."""
+        self._sum = self.share * len(channels)
+        """Records of all channels that have been granted and are not processed."""
 
     def adapt(self, seconds: float, least: int = 1) -> None:
-        """Set the window for a subtask that takes ``seconds`` per record, to at least ``least``
-        records."""
+        """Set the window for a subtask that takes ``seconds`` per record.
+
+        Args:
+            least: records that a piece of its input should have, since a call is expensive. Two
+                such pieces may wait. Of a single producer, one piece may wait.
+        """
         if seconds:
-            window = WINDOW / seconds / self._channels
-            self.records = int(min(max(window, least), MOST_RECORDS))
+            window = max(WINDOW / seconds, least * min(2, self._channels), self._channels)
+            self.records = int(min(window, MOST_RECORDS * self._channels))
+            self.share = self.records // self._channels
 
     def returned(self, channel: Channel, records: int) -> int:
         """Records to grant to a channel, after ``records`` of its records have been processed. 0
-        while half of the window is still granted.
+        while half of its window is still granted.
         """
+        self._sum -= records
         held = self._held[channel] = self._held[channel] - records
-        missing = self.records - held
-        if missing <= 0 or 2 * missing < self.records:
+        others = self._sum - held
+        window = min(max(self.share, self.records - others), MOST_RECORDS)
+        missing = window - held
+        if missing <= 0 or 2 * missing < window:
             return 0
-        self._held[channel] = self.records
+        self._held[channel] = window
+        self._sum += missing
         return missing

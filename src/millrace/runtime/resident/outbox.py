@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from millrace.common.errors import JobExecutionError
 from millrace.runtime.buffer import Buffer
-from millrace.runtime.resident.credits import FIRST_CREDIT
+from millrace.runtime.resident.credits import first_credit
 from millrace.runtime.resident.frames import MOST_PAYLOAD
 
 __all__ = ["Outbox"]
@@ -19,6 +19,10 @@ __all__ = ["Outbox"]
 Deliver = Callable[[int, Buffer], None]
 """Function that takes a task and a buffer for it."""
 UNLIMITED = 1 << 60
+_UNKNOWN = 64
+"""Records for one target that are assumed before the first ones come."""
+_COUNTED = 1 << 13
+"""Records after which all counts of records are halved."""
 
 
 class Outbox:
@@ -28,20 +32,31 @@ class Outbox:
         targets: number of target subtasks of each outgoing edge.
         width: number of tasks. Subtask i is part of task i modulo this number.
         deliver: function that sends a buffer.
+        producers: number of producers that send to each target of an edge, by edge; 1 for others.
     """
 
-    def __init__(self, targets: Mapping[int, int], width: int, deliver: Deliver) -> None:
+    def __init__(
+        self,
+        targets: Mapping[int, int],
+        width: int,
+        deliver: Deliver,
+        producers: Mapping[int, int] | None = None,
+    ) -> None:
+        shared = producers or {}
         self._credits = {
-            (edge, target): FIRST_CREDIT
+            (edge, target): first_credit(shared.get(edge, 1))
             for edge, count in targets.items()
             for target in range(count)
         }
         self._windows: dict[tuple[int, int], int] = {}
         """Credit of each target after its last grant. A target without a grant is not here: most
         have got nothing, such as all but one of a forward edge, and must not make pieces small."""
-        self._room = FIRST_CREDIT if self._credits else UNLIMITED
+        self._room = min(self._credits.values(), default=UNLIMITED)
         self.records = 0
         """Records that were put in, for one target each."""
+        self._counts: dict[tuple[int, int], int] = {}
+        """Records of each target, of which earlier ones count less."""
+        self._total = self._peak = 0
         self._width = width
         self._deliver = deliver
         self._lanes: dict[tuple[int, int], deque[Buffer]] = {}
@@ -58,6 +73,11 @@ class Outbox:
         """
         return self._room
 
+    @property
+    def peak_share(self) -> float:
+        """Share of the target that got most of the last records. 1 as long as little is known."""
+        return (self._peak + _UNKNOWN) / (self._total + _UNKNOWN)
+
     def put(self, buffers: Iterable[Buffer]) -> None:
         """Send buffers, or keep them until there is credit.
 
@@ -66,7 +86,7 @@ class Outbox:
         """
         for buffer in buffers:
             if not buffer.is_for_task:
-                self.records += buffer.size
+                self._count((buffer.edge, buffer.target), buffer.size)
                 if len(buffer.payload) > MOST_PAYLOAD:
                     raise JobExecutionError(_too_big(len(buffer.payload)))
             task = buffer.target % self._width
@@ -87,6 +107,15 @@ class Outbox:
             lane.popleft()
         if lane is not None and not lane:
             del self._lanes[edge, task]
+
+    def _count(self, place: tuple[int, int], records: int) -> None:
+        self.records += records
+        self._total += records
+        count = self._counts[place] = self._counts.get(place, 0) + records
+        self._peak = max(self._peak, count)
+        if self._total > _COUNTED:
+            self._counts = {place: count // 2 for place, count in self._counts.items()}
+            self._total, self._peak = self._total // 2, max(self._counts.values())
 
     def _send(self, task: int, buffer: Buffer) -> bool:
         """Send a buffer, unless its target has no credit left. The last buffer may exceed it."""

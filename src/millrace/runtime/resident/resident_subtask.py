@@ -395,9 +395,16 @@ class ResidentSubtask:
         return self._intake.takes_columns or self._reads_columns
 
     def _room_below(self) -> int:
-        """Records of input whose output the targets have room for."""
+        """Records of input whose output the targets have room for.
+
+        Where calls are cheap, a piece is no larger than the smallest window: all its output may be
+        for one target. Where they are expensive, the targets share it as they did the last ones.
+        """
         room = self.outbox.room()
-        return max(1, int(room / self._yield.ratio)) if self._is_columnar else room
+        output = self._yield.ratio * self.outbox.peak_share
+        shared = max(1, int(room / max(_LEAST_RATIO, output)))
+        is_expensive = self._is_columnar or self._pace.least(is_columnar=False) > 1
+        return shared if is_expensive else min(room, shared)
 
     def _give_credit(self) -> None:
         taken, self._intake.taken = self._intake.taken, {}
@@ -603,14 +610,16 @@ class _Yield:
 
     @property
     def ratio(self) -> float:
-        """Output per input, at least a sixteenth: what was filtered out may come any time."""
-        return max(_LEAST_RATIO, self._output / self._input)
+        """Output per input."""
+        return self._output / self._input
 
 
 _KEPT = 0.95
 _LONG = 0.002
 """Seconds of a piece in which another process may have had the processor."""
 _LEAST_RATIO = 1 / 16
+"""Least output per input that is expected for one target: what was filtered out, or was for
+others, may come any time."""
 
 
 class _Reading:

@@ -488,6 +488,9 @@ class ResidentWorker:
     def _create_subtasks(self, program: Program, task: int, wiring: Wiring) -> None:
         width = len(wiring.places)
         parallelism = {stage.id: stage.parallelism for stage in program.stages}
+        source = {edge.id: parallelism[edge.source_stage] for edge in program.edges}
+        into = {stage.id: sum(source[edge] for edge in stage.inputs) for stage in program.stages}
+        producers = {edge.id: into[edge.target_stage] for edge in program.edges}
         for stage in sorted(program.stages, key=lambda stage: stage.level):
             outgoing = {
                 edge.id: parallelism[edge.target_stage]
@@ -495,7 +498,7 @@ class ResidentWorker:
                 if edge.source_stage == stage.id
             }
             for position, index in enumerate(range(task, stage.parallelism, width)):
-                self._create_subtask(program, stage, index, position, outgoing, wiring)
+                self._create_subtask(program, stage, index, position, outgoing, producers, wiring)
 
     def _create_subtask(
         self,
@@ -504,6 +507,7 @@ class ResidentWorker:
         index: int,
         position: int,
         outgoing: dict[int, int],
+        producers: dict[int, int],
         wiring: Wiring,
     ) -> None:
         held = self._held.subtask(program, stage, index)
@@ -512,7 +516,7 @@ class ResidentWorker:
             held,
             wiring.attempt,
             position,
-            Outbox(outgoing, len(wiring.places), self._deliver),
+            Outbox(outgoing, len(wiring.places), self._deliver, producers),
             self._grant,
             self._acknowledge,
             self._clock,
