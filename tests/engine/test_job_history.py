@@ -231,7 +231,8 @@ class TestAJobWithoutInput:
 
 
 def warned(text: str, time: int, subtask: int | None = 0, count: int = 1) -> WorkerNotice:
-    return WorkerNotice(logging.WARNING, "shop", text, "Map", subtask, time, time, count)
+    subtasks = () if subtask is None else (subtask,)
+    return WorkerNotice(logging.WARNING, "shop", text, "Map", subtasks, time, time, count)
 
 
 def test_notices_of_all_workers_are_joined() -> None:

@@ -328,7 +328,7 @@ source that reads nothing may wait for a slow operator."""
 
 def _joined(before: JobNotice | None, notice: WorkerNotice) -> JobNotice:
     """A notice of a worker, together with earlier ones of its kind."""
-    subtasks = {notice.subtask} if notice.subtask is not None else set()
+    subtasks = set(notice.subtasks)
     return JobNotice(
         level=logging.getLevelName(notice.level),
         logger=notice.logger,

@@ -291,7 +291,7 @@ class EpochSubtask:
 
     def encoded(self, ack: Ack) -> bytes:
         """Payload of an acknowledgement."""
-        ack.log, ack.notices = take_shipped(), take_notices()
+        ack.log, ack.notices = take_shipped(), take_notices(self.subtask.program.job_name)
         try:
             return encode(ack)
         except Exception as error:  # a metric that cannot be pickled, for example

@@ -12,7 +12,8 @@ from millrace.runtime.logs.job_notices import (
     MOST_CHARACTERS,
     MOST_KINDS,
     NoticeHandler,
-    has_notices,
+    begin_notices,
+    has_new_notices,
     take_notices,
     tell,
 )
@@ -33,20 +34,20 @@ def test_warnings_are_kept_with_their_place(logger: logging.Logger) -> None:
     logger.info("all is well")
     with at_place(LogPlace("count", "Map", 1)):
         logger.warning("no price of %s", "tea")
-    assert has_notices()
-    [notice] = take_notices()
-    assert not has_notices()
+    assert has_new_notices("count")
+    [notice] = take_notices("count")
+    assert not has_new_notices("count")
     assert (notice.level, notice.logger) == (logging.WARNING, "tests.notices")
-    assert (notice.text, notice.operator, notice.subtask) == ("no price of tea", "Map", 1)
+    assert (notice.text, notice.operator, notice.subtasks) == ("no price of tea", "Map", (1,))
     assert (notice.times, notice.first) == (1, notice.last)
-    assert take_notices() == []
+    assert take_notices("count") == []
 
 
 def test_texts_that_differ_in_numbers_are_one_notice(logger: logging.Logger) -> None:
     for seconds in (5, 10.5, 1_000):
         logger.warning("no answer of host:80 for %s s", seconds)
     logger.warning("no answer of another for %s s", 5)
-    first, other = take_notices()
+    first, other = take_notices("count")
     assert (first.text, first.times) == ("no answer of host:80 for 1000 s", 3)
     assert first.first <= first.last
     assert (other.text, other.times) == ("no answer of another for 5 s", 1)
@@ -57,14 +58,14 @@ def test_an_exception_is_told_by_its_last_line(logger: logging.Logger) -> None:
         raise KeyError("tea")
     except KeyError:
         logger.exception("it goes on")
-    [notice] = take_notices()
+    [notice] = take_notices("count")
     assert (notice.level, notice.text) == (logging.ERROR, "it goes on: KeyError: 'tea'")
 
 
 def test_what_is_told_on_purpose_is_no_warning(logger: logging.Logger, caplog) -> None:
     logger.setLevel(logging.ERROR)  # people hear of it whatever the level is
     tell(logger, "it listens on 127.0.0.1:8090, 100 % of the time")
-    [notice] = take_notices()
+    [notice] = take_notices("count")
     assert (notice.level, notice.text) == (
         logging.INFO,
         "it listens on 127.0.0.1:8090, 100 % of the time",
@@ -75,11 +76,62 @@ def test_no_worker_keeps_everything(logger: logging.Logger) -> None:
     for letters in range(MOST_KINDS + 5):
         logger.warning("x" * (letters + 1))
     logger.warning("x" * 5 * MOST_CHARACTERS)
-    notices = take_notices()
+    notices = take_notices("count")
     assert len(notices) == MOST_KINDS
     logger.warning("x" * 5 * MOST_CHARACTERS)
-    [notice] = take_notices()
+    [notice] = take_notices("count")
     assert len(notice.text) == MOST_CHARACTERS + 1
+
+
+def test_many_subtasks_of_one_warning_leave_room_for_others(logger: logging.Logger) -> None:
+    for subtask in range(3 * MOST_KINDS):
+        with at_place(LogPlace("count", "Map", subtask)):
+            logger.warning("slow")
+    logger.warning("no answer")
+    slow, other = take_notices("count")
+    assert (slow.subtasks, slow.times) == (tuple(range(3 * MOST_KINDS)), 3 * MOST_KINDS)
+    assert other.text == "no answer"
+
+
+def test_a_job_gets_its_own_notices_and_those_of_no_job(logger: logging.Logger) -> None:
+    for job in ("count", "sum"):
+        with at_place(LogPlace(job, "Map", 0)):
+            logger.warning("slow %s", job)
+    assert has_new_notices("count")
+    assert [notice.text for notice in take_notices("count")] == ["slow count"]
+    assert not has_new_notices("count")
+    logger.warning("a thread has ended")
+    assert [notice.text for notice in take_notices("sum")] == ["slow sum", "a thread has ended"]
+    assert take_notices("count") == []
+
+
+def test_notices_of_jobs_that_never_ask_are_forgotten(logger: logging.Logger) -> None:
+    for number in range(1000):
+        with at_place(LogPlace(f"job {number}", "Map", 0)):
+            logger.warning("slow")
+    assert take_notices("job 0") == []
+    assert len(take_notices("job 999")) == 1
+    assert len(job_notices._kept._kept) < 10
+
+
+def test_only_a_kind_that_a_run_has_not_had_is_new(logger: logging.Logger) -> None:
+    """Otherwise what warns in each epoch would end each epoch of an idle job."""
+    for again in (True, False, False):
+        logger.warning("no answer for 5 s")
+        assert has_new_notices("count") is again
+        assert len(take_notices("count")) == 1
+    begin_notices("count")
+    logger.warning("no answer for 5 s")
+    assert has_new_notices("count")
+
+
+def test_warnings_of_ever_new_kinds_are_not_new_for_ever(logger: logging.Logger) -> None:
+    new = 0
+    for number in range(1000):
+        logger.warning("x" * (number + 1))
+        new += has_new_notices("count")
+        take_notices("count")
+    assert new == 100
 
 
 def test_what_is_logged_meanwhile_by_the_same_thread_is_kept(
@@ -102,7 +154,7 @@ def test_what_is_logged_meanwhile_by_the_same_thread_is_kept(
     thread.start()
     thread.join(30)
     assert not thread.is_alive()
-    assert [(notice.text, notice.times) for notice in take_notices()] == [
+    assert [(notice.text, notice.times) for notice in take_notices("count")] == [
         ("slow", 2),
         ("a task was never awaited", 1),
     ]
@@ -111,5 +163,5 @@ def test_what_is_logged_meanwhile_by_the_same_thread_is_kept(
 def test_arguments_that_do_not_fit_are_no_reason_to_fail(logger: logging.Logger, capsys) -> None:
     values = {"msg": "%d", "args": ("tea",), "levelno": logging.WARNING}
     NoticeHandler().handle(logging.makeLogRecord(values))
-    assert take_notices() == []
+    assert take_notices("count") == []
     assert "--- Logging error ---" in capsys.readouterr().err

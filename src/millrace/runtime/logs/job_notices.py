@@ -14,47 +14,85 @@ from typing import Any
 from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, log_place
 from millrace.runtime.logs.worker_notice import WorkerNotice
 
-__all__ = ["MOST_CHARACTERS", "MOST_KINDS", "NoticeHandler", "has_notices", "take_notices", "tell"]
+__all__ = [
+    "MOST_CHARACTERS",
+    "MOST_KINDS",
+    "NoticeHandler",
+    "begin_notices",
+    "has_new_notices",
+    "take_notices",
+    "tell",
+]
 
 MOST_CHARACTERS = 1_000
 """Maximum number of characters of a notice."""
 MOST_KINDS = 20
-"""Maximum number of different notices that a worker keeps for the driver; more are only logged."""
+"""Maximum number of different notices of a job that a worker keeps for the driver; more are only
+logged."""
+_MOST_JOBS = 8
+"""Maximum number of jobs whose notices a worker keeps. Those of an ended job are never taken."""
+_MOST_TAKEN = 100
+"""Maximum number of kinds of notices that end an epoch of an idle job."""
+
+_Kind = tuple[Any, ...]
 
 
 class _KeptNotices:
-    """Notices of this process that no acknowledgement has taken yet."""
+    """Notices of this process that no acknowledgement has taken yet, by job. Those of an unknown
+    job, such as of a thread that a function has started, go to the next job that asks."""
 
     def __init__(self) -> None:
         # a finalizer or a handler of a signal may log in a thread that has the lock
         self._lock = threading.RLock()
-        self._kept: dict[tuple[Any, ...], WorkerNotice] = {}
+        self._kept: dict[str | None, dict[_Kind, WorkerNotice]] = {}
+        self._taken: dict[str, set[_Kind]] = {}
+        """Kinds of the notices that each job has had."""
 
     def add(self, level: int, logger: str, text: str, place: LogPlace, created: float) -> None:
-        """Keep a notice, unless there are too many others."""
+        """Keep a notice, unless there are too many others of its job."""
         text = text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
         now = round(created * 1_000)
-        notice = WorkerNotice(level, logger, text, place.operator, place.subtask, now, now, 1)
-        kind = (*notice.kind, place.subtask)
+        subtasks = () if place.subtask is None else (place.subtask,)
+        notice = WorkerNotice(level, logger, text, place.operator, subtasks, now, now, 1)
         with self._lock:
-            before = self._kept.get(kind)
+            kept = self._kept.setdefault(place.job, {})
+            before = kept.get(notice.kind)
             if before is not None:
-                self._kept[kind] = before.joined(notice)
-            elif len(self._kept) < MOST_KINDS:
-                self._kept[kind] = notice
+                kept[notice.kind] = before.joined(notice)
+            elif len(kept) < MOST_KINDS:
+                kept[notice.kind] = notice
+            _forget_oldest(self._kept)
 
-    @property
-    def is_waiting(self) -> bool:
-        """Whether there is a notice."""
-        return bool(self._kept)
+    def begin(self, job: str) -> None:
+        """Begin a run of a job, to which all notices are new."""
+        with self._lock:
+            self._taken[job] = set()
+            _forget_oldest(self._taken)
 
-    def take(self) -> list[WorkerNotice]:
-        """The notices since the last call."""
+    def has_new(self, job: str) -> bool:
+        """Whether a job has a notice of a kind that it has not had before."""
+        if not self._kept:
+            return False
+        with self._lock:
+            taken = self._taken.get(job, set())
+            kinds = {*self._kept.get(job, ()), *self._kept.get(None, ())}
+            return len(taken) < _MOST_TAKEN and not kinds <= taken
+
+    def take(self, job: str) -> list[WorkerNotice]:
+        """The notices of a job since the last call."""
         if not self._kept:  # as with nearly every acknowledgement
             return []
         with self._lock:
-            taken, self._kept = self._kept, {}
-        return list(taken.values())
+            found = [*self._kept.pop(job, {}).values(), *self._kept.pop(None, {}).values()]
+            taken = self._taken.setdefault(job, set())
+            taken.update(notice.kind for notice in found[: _MOST_TAKEN - len(taken)])
+            _forget_oldest(self._taken)
+        return found
+
+
+def _forget_oldest(by_job: dict[Any, Any]) -> None:
+    while len(by_job) > _MOST_JOBS:
+        del by_job[next(iter(by_job))]
 
 
 _kept = _KeptNotices()
@@ -90,11 +128,17 @@ def tell(logger: logging.Logger, text: str) -> None:
     _kept.add(logging.INFO, logger.name, text, log_place(), time.time())
 
 
-def has_notices() -> bool:
-    """Whether this process has notices that no acknowledgement has taken yet."""
-    return _kept.is_waiting
+def begin_notices(job: str) -> None:
+    """Begin a run of a job in this process: each notice is new to it."""
+    _kept.begin(job)
 
 
-def take_notices() -> list[WorkerNotice]:
-    """Notices of this process since the last call."""
-    return _kept.take()
+def has_new_notices(job: str) -> bool:
+    """Whether this process has notices of a job that are of a kind the job has not had before. The
+    others may wait: a sink that warns in each epoch would keep an idle job in epochs."""
+    return _kept.has_new(job)
+
+
+def take_notices(job: str) -> list[WorkerNotice]:
+    """Notices of a job in this process since the last call, or of no known job."""
+    return _kept.take(job)

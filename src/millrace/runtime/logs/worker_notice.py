@@ -31,7 +31,8 @@ class WorkerNotice(NamedTuple):
     """Text of the newest one."""
     operator: str | None
     """Name of the operator; None if it is not known."""
-    subtask: int | None
+    subtasks: tuple[int, ...]
+    """Subtasks that have told it, as far as they are known."""
     first: int
     """Time of the first one, ms since the Unix epoch."""
     last: int
@@ -46,4 +47,6 @@ class WorkerNotice(NamedTuple):
 
     def joined(self, later: WorkerNotice) -> WorkerNotice:
         """Both notices as one, with the text of the later one."""
-        return later._replace(first=self.first, times=self.times + later.times)
+        subtasks = tuple(sorted({*self.subtasks, *later.subtasks}))
+        times = self.times + later.times
+        return later._replace(subtasks=subtasks, first=self.first, times=times)

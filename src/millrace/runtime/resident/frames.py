@@ -33,7 +33,7 @@ UNKNOWN_BYTES = 4096
 """Longest body that is accepted from a peer that has not been authenticated."""
 
 NOTICES = b" notices"
-"""Mark in a heartbeat: notices of the worker wait for the end of the epoch."""
+"""Mark in a heartbeat: notices of new kinds wait for the end of the epoch."""
 
 Frame = tuple[int, bytes]
 """(Kind, body)."""
@@ -70,7 +70,7 @@ class FrameKind(IntEnum):
     """Driver to worker: leave the loop, and end the Spark task."""
     HEARTBEAT = 11
     """Worker to driver: the process is not frozen. Contains the seconds of the running turn, and
-    `NOTICES` if notices wait for the end of the epoch."""
+    `NOTICES` if notices of new kinds wait for the end of the epoch."""
     REFUSED = 12
     """Worker to driver: the program, or a plan, cannot be loaded."""
     HALT = 13

@@ -17,7 +17,7 @@ from millrace.filesystem.location import is_local
 from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, all_sent_before, ends_idle
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.failure import describe_failure
-from millrace.runtime.logs.job_notices import has_notices
+from millrace.runtime.logs.job_notices import begin_notices, has_new_notices
 from millrace.runtime.logs.log_place import current_place, enter_place
 from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program, Stage
@@ -144,8 +144,8 @@ class ResidentWorker:
         self._wiring: Wiring | None = None
         self._number = -1
         """Number of this task in the attempt."""
-        self._run = ""
-        """Id of the run whose program is wired."""
+        self._run = self._job = ""
+        """Id of the run whose program is wired, and the name of its job."""
         self._subtasks: list[ResidentSubtask] = []
         self._targets: dict[int, list[ResidentSubtask]] = {}
         """Subtasks of this task that an edge leads to."""
@@ -197,7 +197,7 @@ class ResidentWorker:
                     since = self._turn_since
                     seconds = 0.0 if since is None else time.perf_counter() - since
                     # an epoch without records has no end, and notices would wait for it
-                    wish = NOTICES if has_notices() else b""
+                    wish = NOTICES if has_new_notices(self._job) else b""
                     body = b"%.3f" % seconds + wish
                     link.sendall(b"".join(framed(FrameKind.HEARTBEAT, body)))
             over.wait(self._assignment.heartbeat)
@@ -407,7 +407,9 @@ class ResidentWorker:
             return
         if self._run not in ("", program.run_id):
             self._held.forget(self._run)
-        self._run = program.run_id
+        if self._run != program.run_id:
+            begin_notices(program.job_name)
+        self._run, self._job = program.run_id, program.job_name
         self._held.change_place(program, wiring.task)
         self._create_subtasks(program, wiring.task, wiring)
         early, self._early = self._early, []
