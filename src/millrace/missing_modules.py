@@ -17,7 +17,11 @@ from types import ModuleType
 __all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "missing_name"]
 
 
-MISSING: dict[str, str] = {}
+_NO_TIME_CHARACTERISTIC = (
+    "Neither Millrace nor Flink 2 has TimeCharacteristic: delete the import and the call of "
+    "set_stream_time_characteristic(), as event time needs no switch"
+)
+MISSING: dict[str, str] = {"millrace.datastream.time_characteristic": _NO_TIME_CHARACTERISTIC}
 """Modules of PyFlink that are not there, and what to say."""
 
 
@@ -39,7 +43,19 @@ _PULSAR = {
         "in its order, with no subscription of the type Key_Shared"
     )
 }
+_STATE_BACKENDS = {
+    former: (
+        f"Neither Millrace nor Flink 2 has {former}: use {present}, and name the directory of "
+        "checkpoints by execution.checkpointing.dir"
+    )
+    for former, present in {
+        "FsStateBackend": "HashMapStateBackend",
+        "MemoryStateBackend": "HashMapStateBackend",
+        "RocksDBStateBackend": "EmbeddedRocksDBStateBackend",
+    }.items()
+}
 MISSING_NAMES: dict[str, dict[str, str]] = {
+    "millrace.datastream": {"TimeCharacteristic": _NO_TIME_CHARACTERISTIC, **_STATE_BACKENDS},
     "millrace.table": {
         "Module": (
             "Millrace has no modules of Python yet: create_temporary_system_function() gives a "

@@ -16,7 +16,7 @@ from millrace.common.functions.key_selector import batch_keys, resolve_key_selec
 from millrace.common.types.batch import ImmutableRows, RowBatch
 from millrace.runtime import exchange_output
 from millrace.runtime.buffer import Buffer, BufferKind, ends_idle, sent_before
-from millrace.runtime.exchange import create_exchange
+from millrace.runtime.exchange import create_exchange, keys_of_batch
 from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.program import Edge, Exchange
 from millrace.state.key_groups import key_group_of, subtask_of
@@ -292,3 +292,23 @@ def test_without_resident_tasks_everything_is_encoded() -> None:
     output.emit(RowBatch([1], None))
     output.flush()
     assert [buffer.batch for buffer in output.full] == [None]
+
+
+def test_an_error_of_a_key_function_is_told_once() -> None:
+    """It is called once more with the failing record alone, which is no error during an error."""
+    with pytest.raises(ZeroDivisionError) as failed:
+        keys_of_batch(lambda values: [1 // value for value in values], [2, 0, 3])
+    assert failed.value.__context__ is None
+    assert failed.value.__cause__ is None
+
+
+def test_an_error_of_a_key_function_that_does_not_come_again_is_raised() -> None:
+    errors = iter([ValueError("once")])
+
+    def keys_of(values: list[int]) -> list[int]:
+        for error in errors:
+            raise error
+        return values
+
+    with pytest.raises(ValueError, match="once"):
+        keys_of_batch(keys_of, [1])

@@ -5,6 +5,8 @@ Names and module paths are PyFlink's: ``from pyflink.datastream import ...`` bec
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from millrace.common.config.checkpoint_config import (
     CheckpointConfig,
     CheckpointingMode,
@@ -83,6 +85,7 @@ from millrace.datastream.state_backend import (
 from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.datastream.windowed_stream import WindowedStream
+from millrace.missing_modules import missing_name
 
 __all__ = [
     "AggregateFunction",
@@ -154,3 +157,8 @@ __all__ = [
     "WindowFunction",
     "WindowedStream",
 ]
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Error for a name that programs import from here and that Millrace does not have."""
+    raise missing_name(__name__, name)

@@ -94,11 +94,13 @@ def keys_of_batch(keys_of: Callable[[list[Any]], list[Any]], values: list[Any]) 
     """Keys of a batch."""
     try:
         return keys_of(values)
-    except Exception:
-        # once more, one by one: the loop's variable tells which record it was
-        for value in values:
-            keys_of([value])
-        raise
+    except Exception as error:
+        failed = error
+    # once more, one by one: the loop's variable tells which record it was. Outside of the handler,
+    # as otherwise the same error would be told twice
+    for value in values:
+        keys_of([value])
+    raise failed
 
 
 def _hashable(key: Any) -> bool:

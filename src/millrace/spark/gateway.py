@@ -30,6 +30,8 @@ on a terminal."""
 EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
 """Setting for Millrace's own options of the executors' JVMs, which come before those of the user.
 In local mode there are none, and the driver's JVM does their work."""
+_INCUBATOR = b"WARNING: Using incubator modules: jdk.incubator.vector"
+"""First line of a JVM that Spark's launcher starts. No option of Java suppresses it."""
 _USERS_OPTIONS = "spark.driver.extraJavaOptions"
 _SEPARATOR = re.compile(r"[\s=:]+")
 """Between a key and its value in a file of properties."""
@@ -170,11 +172,49 @@ def _configuration_directory(environment: Mapping[str, str]) -> str:
 @contextmanager
 def _output() -> Iterator[dict[str, Any]]:
     path = os.environ.get(LOG_VARIABLE)
-    if path is None:
-        yield {}
+    if path is not None:
+        with open(path, "ab") as log:
+            yield {"stdout": log, "stderr": log}
         return
-    with open(path, "ab") as log:
-        yield {"stdout": log, "stderr": log}
+    readable, writable = os.pipe()
+    copying = Thread(
+        target=copy_errors, args=(readable, 2), name="millrace-jvm-errors", daemon=True
+    )
+    copying.start()
+    try:
+        yield {"stderr": writable}
+    except BaseException:
+        os.close(writable)
+        copying.join(5)  # what the JVM said stands above the error
+        raise
+    os.close(writable)
+
+
+def copy_errors(readable: int, writable: int) -> None:
+    """Copy the errors of a JVM to a terminal as they come, but not its first line if that is Java's
+    warning of a module which Spark's launcher has chosen.
+
+    Args:
+        readable: descriptor to read until its end. It is closed then.
+        writable: descriptor to write to.
+    """
+    with suppress(OSError), open(readable, "rb", buffering=0) as errors:
+        begun: bytes | None = b""
+        while chunk := os.read(errors.fileno(), 1 << 16):
+            if begun is not None:
+                begun += chunk
+                if _INCUBATOR.startswith(begun[: len(_INCUBATOR)]) and b"\n" not in begun:
+                    continue
+                chunk, begun = begun, None
+                if chunk.startswith(_INCUBATOR):
+                    chunk = chunk.partition(b"\n")[2]
+            _write_all(writable, chunk)
+        _write_all(writable, begun or b"")
+
+
+def _write_all(writable: int, chunk: bytes) -> None:
+    while chunk:
+        chunk = chunk[os.write(writable, chunk) :]
 
 
 def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:
