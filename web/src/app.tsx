@@ -2,8 +2,10 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { ask } from "./api/client";
-import { mayOnlyRead, reach, remember, role, takeTokenFromAddress, token } from "./api/session";
+import { EVERY_MS } from "./api/polling";
+import { mayOnlyRead, reach, remember, role, roleProblem, takeTokenFromAddress, token } from "./api/session";
 import type { ServerConfig } from "./api/types";
+import { pauseAfter } from "./model/poll_pause";
 import { ComparePage } from "./pages/compare";
 import { JobPage } from "./pages/job";
 import { JobsPage } from "./pages/jobs";
@@ -48,13 +50,28 @@ export function App() {
     if (denied) role.value = null;
     if (denied || role.value !== null) return;
     const asked = token.value;
-    // a server that does not answer is told of by the page's own requests, and asked again when it does
-    ask<ServerConfig>("config").then(
-      (config) => {
-        if (token.value === asked && reach.value !== "denied") role.value = config.role ?? "operate";
-      },
-      () => {},
-    );
+    let timer = 0;
+    let failures = 0;
+    let over = false;
+    const run = (): void => {
+      ask<ServerConfig>("config").then(
+        (config) => {
+          if (over || token.value !== asked || reach.value === "denied") return;
+          role.value = config.role ?? "operate";
+          roleProblem.value = null;
+        },
+        (error: unknown) => {
+          if (over) return;
+          roleProblem.value = error instanceof Error ? error.message : String(error);
+          timer = window.setTimeout(run, pauseAfter(++failures, EVERY_MS));
+        },
+      );
+    };
+    run();
+    return () => {
+      over = true;
+      clearTimeout(timer);
+    };
   }, [token.value, reach.value]);
   if (denied) return <LoginPage />;
   return (

@@ -371,6 +371,29 @@ def test_nothing_is_offered_before_the_server_has_told_what_a_token_may_do(
     page.close()
 
 
+def test_a_server_that_does_not_tell_what_a_token_may_do_is_asked_again(browser, guarded) -> None:
+    """All other requests succeed: the page says why nothing is offered, until the answer comes."""
+    page = browser.new_page()
+    is_broken = True
+
+    def answer(route) -> None:
+        if is_broken:
+            route.fulfill(status=500, json={"errors": ["no config"]})
+        else:
+            route.continue_()
+
+    page.route(f"{guarded.url}config", answer)
+    page.goto(f"{guarded.url}#token={OPERATE}")
+    page.goto(f"{guarded.url}#/submit")
+    told = page.get_by_text("The server does not tell what you may do here: no config")
+    expect(told).to_be_visible()
+    expect(page.get_by_text("Loading…")).to_have_count(0)
+    is_broken = False
+    expect(page.get_by_text("Upload a job file")).to_be_visible(timeout=30_000)
+    expect(told).to_have_count(0)
+    page.close()
+
+
 def test_a_token_that_is_withdrawn_asks_for_another_and_goes_on_there(browser, guarded) -> None:
     page = browser.new_page()
     page.goto(f"{guarded.url}#token={OPERATE}")

@@ -25,6 +25,9 @@ export function noteServerTime(date: string | null): void {
 /** What the token allows; null: the server has not told it yet. */
 export const role = signal<"read" | "operate" | null>(null);
 
+/** Why the server has not told it; null: it has, or the answer is on its way. */
+export const roleProblem = signal<string | null>(null);
+
 /** Whether the token may change something; the server refuses requests that it does not allow. */
 export const mayOperate = computed(() => role.value === "operate");
 

@@ -8,7 +8,7 @@ import type { Program, SavepointRow, ServerConfig } from "../api/types";
 import { moment } from "../format/times";
 import { argumentsOf, settingsOf } from "../model/run_form";
 import { Heading } from "../parts/heading";
-import { Empty } from "../parts/notice";
+import { AwaitedRole, Empty } from "../parts/notice";
 import { Panel } from "../parts/panel";
 import { tell } from "../parts/toasts";
 import { go } from "../route";
@@ -30,7 +30,7 @@ export function SubmitPage({ query }: { query: URLSearchParams }) {
         {mayOnlyRead.value ? (
           <p class="notice">This token may only read. Log in with the token to operate to submit a job.</p>
         ) : !mayOperate.value ? (
-          <Empty>Loading…</Empty>
+          <AwaitedRole />
         ) : may ? (
           <Upload taken={(id) => (setChosen(`upload ${id}`), uploads.refresh())} />
         ) : (

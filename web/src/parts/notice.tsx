@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { Polled } from "../api/polling";
+import { roleProblem } from "../api/session";
 
 export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
@@ -24,4 +25,10 @@ export function Loaded<T>({ of, children }: { of: Polled<T>; children: (data: T)
       Loading…
     </p>
   );
+}
+
+/** What a page shows until the server has told what the token may do. */
+export function AwaitedRole() {
+  if (roleProblem.value === null) return <Empty>Loading…</Empty>;
+  return <Problem>The server does not tell what you may do here: {roleProblem.value} Trying again.</Problem>;
 }

@@ -9,7 +9,7 @@ import { clock } from "../../format/times";
 import { boxesOf, type FlameBox, neighbour, pathTo } from "../../model/flame";
 import { slowest, dataflowOf } from "../../model/dataflow";
 import { isOver } from "../../model/job_status";
-import { Empty, Problem } from "../../parts/notice";
+import { AwaitedRole, Empty, Problem } from "../../parts/notice";
 import { Panel } from "../../parts/panel";
 import type { TabProps } from "../job";
 
@@ -33,7 +33,7 @@ export function FlameTab({ job }: TabProps) {
   if (isOver(job.state)) return <Panel title="Flame graph"><Empty>The job has ended: none of its code runs any more.</Empty></Panel>;
   if (mayOnlyRead.value) return <Panel title="Flame graph"><Empty>Log in with the token to operate to see what the workers spend their time on.</Empty></Panel>;
   // until the token is known, nothing is asked for that it may not allow
-  if (!mayOperate.value) return <Panel title="Flame graph"><Empty>Loading…</Empty></Panel>;
+  if (!mayOperate.value) return <Panel title="Flame graph"><AwaitedRole /></Panel>;
   const chosen = stage || (job.vertices[0]?.id ?? "");
   const parallelism = job.vertices.find(({ id }) => id === chosen)?.parallelism ?? 0;
   const tools = (
