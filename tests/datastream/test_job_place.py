@@ -17,7 +17,7 @@ from millrace.datastream.job_place import (
 )
 from millrace.engine.archived_job import read_archive
 from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 from millrace.spark.connector import SparkSink
 from millrace.testing import run_local
 from millrace.testing.local_executor import LocalExecutor

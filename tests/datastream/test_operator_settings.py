@@ -7,7 +7,7 @@ import pytest
 from millrace.common import MemorySize
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream import SlotSharingGroup, StreamExecutionEnvironment
-from millrace.plan.stages import build_job_graph
+from millrace.job_graph.stages import build_job_graph
 from millrace.testing import run_local
 
 

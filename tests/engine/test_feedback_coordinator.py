@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
-from millrace.plan.job_graph import LoopNode
+from millrace.job_graph.job_graph import LoopNode
 from millrace.runtime.epoch import Ack, LoopReport
 
 LOOP = LoopNode("loop", stage=1, parallelism=2, body=frozenset({1, 2}))

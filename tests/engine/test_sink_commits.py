@@ -14,7 +14,7 @@ from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.sink import CommitMode, CommitRequest, Committer, Sink
 from millrace.engine.sink_commits import DriverCommits, backoff
 from millrace.engine.sink_coordinator import SinkCoordinator
-from millrace.plan.job_graph import SinkNode
+from millrace.job_graph.job_graph import SinkNode
 from millrace.runtime.committing import Committing
 from millrace.runtime.epoch import Ack, CommitReport
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup

@@ -7,7 +7,7 @@ import pytest
 from millrace.common.errors import StateError
 from millrace.common.sink import Committer, Sink
 from millrace.engine.sink_coordinator import SinkCoordinator
-from millrace.plan.job_graph import SinkNode
+from millrace.job_graph.job_graph import SinkNode
 from millrace.runtime.epoch import Ack, CommitReport
 from millrace.state.serialization.payload import encode
 

@@ -16,7 +16,7 @@ from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.engine.sink_sweeper import SinkSweeper
-from millrace.plan.job_graph import SinkNode
+from millrace.job_graph.job_graph import SinkNode
 from millrace.runtime.epoch import Ack, CommitReport
 from millrace.state.checkpoint.retention import SWEEP_EVERY
 from millrace.state.serialization.payload import encode

@@ -13,7 +13,7 @@ from millrace.common.source import (
     SplitSource,
 )
 from millrace.engine.source_coordinator import SourceCoordinator
-from millrace.plan.job_graph import SourceNode
+from millrace.job_graph.job_graph import SourceNode
 from millrace.runtime.epoch import Ack, SplitProgress
 from millrace.state.serialization.payload import decode, encode
 

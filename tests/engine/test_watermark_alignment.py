@@ -11,7 +11,7 @@ from millrace.connectors.collection import CollectionSource
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.source_coordinator import SourceCoordinator
 from millrace.engine.watermark_alignment import WatermarkAlignments
-from millrace.plan.job_graph import SourceNode
+from millrace.job_graph.job_graph import SourceNode
 from millrace.runtime.epoch import SplitProgress
 from millrace.testing import run_local
 

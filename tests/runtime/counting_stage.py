@@ -7,7 +7,7 @@ from typing import Any
 
 from millrace.datastream import KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
-from millrace.plan.stages import build_job_graph
+from millrace.job_graph.stages import build_job_graph
 from millrace.runtime.buffer import Buffer, BufferKind, end_of
 from millrace.runtime.epoch import Ack
 from millrace.runtime.program import Program

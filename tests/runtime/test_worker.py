@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.plan.stages import build_job_graph
+from millrace.job_graph.stages import build_job_graph
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan
 from millrace.runtime.program import Program

@@ -28,7 +28,7 @@ from millrace.common.config import options
 from millrace.common.errors import CheckpointError, JobCancelledError, JobExecutionError
 from millrace.common.source import ReaderContext, SplitReader
 from millrace.common.types.batch import ColumnBatch
-from millrace.plan.transformation import Role, Transformation
+from millrace.job_graph.transformation import Role, Transformation
 from millrace.planner.relational.sink_nodes import CollectSink
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.connectors.registry import register_factory

@@ -30,7 +30,7 @@ from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.common.types.inferred_type import NULL, common_type, inferred_type
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.row import UPSERTS, RowKind
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.table_factory import TableFactory
 from millrace.planner.execution.translation import Translator
 from millrace.runtime.operator import Operator

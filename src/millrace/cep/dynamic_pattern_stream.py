@@ -22,7 +22,7 @@ from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.connected_streams import numbered
 from millrace.datastream.keyed_stream import KeyedStream
 from millrace.datastream.stream import DataStream
-from millrace.plan.transformation import Input
+from millrace.job_graph.transformation import Input
 from millrace.runtime.cep.pattern_rule import RejectedRule, RuleMatch
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.dynamic_cep import DynamicCepOperator

@@ -40,7 +40,7 @@ from millrace.common.functions.pattern_functions import (
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.keyed_stream import KeyedStream
 from millrace.datastream.stream import DataStream
-from millrace.plan.transformation import Input
+from millrace.job_graph.transformation import Input
 from millrace.runtime.cep.partial_match_limit import PartialMatchLimit, PartialMatchOverflow
 from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.operator import Operator

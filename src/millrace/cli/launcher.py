@@ -29,7 +29,7 @@ from millrace.engine.job_identity import RAN_BEFORE, job_id_of
 from millrace.engine.lease import Lease
 from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.runtime.logs.log_settings import FAILURE_REPORT
 from millrace.state.backend.state_backend import StateBackend
 from millrace.state.checkpoint.directory import checkpoint_dir, complete_checkpoints

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
-from millrace.plan.stages import inputs_first
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.stages import inputs_first
+from millrace.job_graph.transformation import Transformation
 
 __all__ = ["require_available_now"]
 

@@ -9,7 +9,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream.job_place import JobPlace, resident_settings, warn_of_idle_options
 from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 
 if TYPE_CHECKING:
     from millrace.spark.connect.remote import Remote

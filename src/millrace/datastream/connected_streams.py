@@ -26,7 +26,7 @@ from millrace.common.state.descriptors import MapStateDescriptor
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.datastream.checks import checked_function
 from millrace.datastream.operator_settings import OperatorSettings
-from millrace.plan.transformation import Input
+from millrace.job_graph.transformation import Input
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.broadcast_process import (
     BroadcastProcessOperator,

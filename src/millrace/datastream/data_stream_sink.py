@@ -6,7 +6,7 @@ import re
 
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream.slot_sharing_group import SlotSharingGroup, group_name
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 
 
 class DataStreamSink:

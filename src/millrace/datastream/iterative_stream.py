@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream.stream import DataStream
-from millrace.plan.transformation import Input, Role
+from millrace.job_graph.transformation import Input, Role
 from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
 
 T = TypeVar("T")

@@ -62,10 +62,10 @@ from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
 from millrace.filesystem.registry import resolved
 from millrace.filesystem.settings import FileSystemSettings, use_settings
+from millrace.job_graph.job_graph import JobGraph
+from millrace.job_graph.stages import build_job_graph, inputs_first
+from millrace.job_graph.transformation import Role, Transformation
 from millrace.metrics import metric_options
-from millrace.plan.job_graph import JobGraph
-from millrace.plan.stages import build_job_graph, inputs_first
-from millrace.plan.transformation import Role, Transformation
 from millrace.runtime.logs.log_formats import use_format
 from millrace.runtime.logs.log_settings import LogSettings
 from millrace.runtime.main_classes import main_classes

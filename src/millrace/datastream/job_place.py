@@ -14,7 +14,7 @@ from millrace.engine.executor import Executor
 from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind, epochs_are_needed
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.resident.tasks import ResidentSettings
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 
 log = logging.getLogger(__name__)
 

@@ -37,7 +37,7 @@ from millrace.datastream.data_stream_sink import DataStreamSink
 from millrace.datastream.joined_streams import IntervalJoin
 from millrace.datastream.stream import DataStream
 from millrace.datastream.windowed_stream import WindowedStream
-from millrace.plan.transformation import Input, Partitioning, Role
+from millrace.job_graph.transformation import Input, Partitioning, Role
 from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum
 from millrace.runtime.operators.keyed_function import with_keyed_state
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator

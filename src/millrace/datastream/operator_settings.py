@@ -10,7 +10,7 @@ from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.datastream.data_stream_sink import checked_parallelism, checked_uid_hash
 from millrace.datastream.slot_sharing_group import SlotSharingGroup, group_name
 from millrace.datastream.stream_picture import StreamPicture
-from millrace.plan.transformation import Input, Transformation
+from millrace.job_graph.transformation import Input, Transformation
 
 if TYPE_CHECKING:
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment

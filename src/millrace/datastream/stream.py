@@ -48,7 +48,7 @@ from millrace.datastream.connected_streams import (
 from millrace.datastream.data_stream_sink import DataStreamSink
 from millrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from millrace.datastream.operator_settings import OperatorSettings
-from millrace.plan.transformation import Input, Partitioning, Role, Transformation
+from millrace.job_graph.transformation import Input, Partitioning, Role, Transformation
 from millrace.runtime.aggregations import Projection
 from millrace.runtime.declared_output import with_declared_output
 from millrace.runtime.operator import Operator

@@ -37,10 +37,10 @@ from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_picture import StreamPicture
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.program_file import default_job_name, program_file
-from millrace.plan.execution_plan import execution_plan
-from millrace.plan.job_graph import JobGraph
-from millrace.plan.stages import inputs_first
-from millrace.plan.transformation import Input, Role, Transformation
+from millrace.job_graph.execution_plan import execution_plan
+from millrace.job_graph.job_graph import JobGraph
+from millrace.job_graph.stages import inputs_first
+from millrace.job_graph.transformation import Input, Role, Transformation
 from millrace.runtime.declared_output import DeclaredRecords, with_declared_output
 from millrace.runtime.operators.source import SourceOperator
 from millrace.state.backend.state_backend import StateBackend

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from millrace.plan.graph_picture import graph_lines, graph_svg
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.graph_picture import graph_lines, graph_svg
+from millrace.job_graph.transformation import Transformation
 
 __all__ = ["StreamPicture"]
 

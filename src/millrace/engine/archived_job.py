@@ -21,9 +21,9 @@ from millrace.common.errors import CheckpointError
 from millrace.common.typed_json import decode_json
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import JobDetails
-from millrace.plan.job_graph import JobGraph
-from millrace.plan.operator_tree import exchange_of
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.job_graph import JobGraph
+from millrace.job_graph.operator_tree import exchange_of
+from millrace.job_graph.transformation import Transformation
 from millrace.state.checkpoint.files import StrPath, opened
 
 __all__ = [

@@ -36,7 +36,7 @@ from millrace.engine.state_assignment import (
 )
 from millrace.engine.state_registry import StateRegistry
 from millrace.filesystem.registry import exists, file_system_of, resolved
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 from millrace.runtime.state_owners import owners_of
 from millrace.state.backend.scratch_directory import make_scratch_directory
 from millrace.state.checkpoint.directory import COMMITTED, checkpoint_dir, committed_path
@@ -372,7 +372,7 @@ class CheckpointCoordinator:
 
 
 _STRUCTURAL = re.compile(r"[0-9a-f]{16}(-feedback)?")
-"""Form of uids that the user has not chosen (see `millrace.plan.uids`)."""
+"""Form of uids that the user has not chosen (see `millrace.job_graph.uids`)."""
 
 
 def require_same_program(manifest: Manifest, program: str, uids: Iterable[str], path: str) -> None:

@@ -17,7 +17,7 @@ from millrace.engine.source_coordinator import SourceCoordinator
 from millrace.engine.state_assignment import SubtaskId
 from millrace.engine.state_registry import StateRegistry
 from millrace.engine.watermark_alignment import WatermarkAlignments
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, SubtaskPlan
 from millrace.runtime.metrics import MetricRegistry
 from millrace.state.checkpoint.files import delete_quietly

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 
 __all__ = [
     "ExecutorChoice",

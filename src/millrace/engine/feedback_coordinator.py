@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millrace.plan.job_graph import LoopNode
+from millrace.job_graph.job_graph import LoopNode
 from millrace.runtime.epoch import Ack
 
 

@@ -59,7 +59,7 @@ from millrace.engine.restart import create_decider
 from millrace.engine.running_epoch import is_long, observed
 from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.filesystem.crash_points import crash_point
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.logs.log_place import LogPlace, at_place
 from millrace.state.checkpoint.manifest import Manifest

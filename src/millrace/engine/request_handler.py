@@ -24,7 +24,7 @@ from millrace.engine.job_requests import (
 )
 from millrace.engine.rescaling import Rescaling
 from millrace.engine.savepoint_writer import AsyncSavepointWriter
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 
 __all__ = ["RequestHandler"]
 

@@ -11,7 +11,7 @@ from millrace.common.completable_future import CompletableFuture
 from millrace.common.job import JobID
 from millrace.engine.job_details import RescaleStats, RescaleStatus, StageRescale
 from millrace.engine.job_requests import JobEndedError, RescaleRequest
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 
 __all__ = ["RescaleHistory"]
 

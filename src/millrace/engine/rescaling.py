@@ -10,7 +10,7 @@ from millrace.engine.executor import Executor
 from millrace.engine.job_requests import RescaleRequest, answer, refuse
 from millrace.engine.rescale_history import RescaleHistory
 from millrace.engine.state_assignment import Parts, divisions, widths_of
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 from millrace.runtime.epoch import Ack
 from millrace.state.state_delta import FileRef
 

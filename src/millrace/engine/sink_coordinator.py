@@ -12,7 +12,7 @@ from millrace.common.errors import StateError
 from millrace.common.sink import CommitMode, CommitterContext, SupportsOrphanSweep
 from millrace.engine.sink_commits import BackgroundCommits, DriverCommits, Pause
 from millrace.engine.subtask_commits import SubtaskCommits
-from millrace.plan.job_graph import SinkNode
+from millrace.job_graph.job_graph import SinkNode
 from millrace.runtime.committing import Committing
 from millrace.runtime.epoch import Ack, CommitPlan
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup

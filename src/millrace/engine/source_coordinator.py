@@ -12,7 +12,7 @@ from typing import Any
 
 from millrace.common.errors import CheckpointError, SerializationError
 from millrace.common.source import AssignedSplit, BatchDelivery, EnumeratorContext, SourceEvent
-from millrace.plan.job_graph import SourceNode
+from millrace.job_graph.job_graph import SourceNode
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup

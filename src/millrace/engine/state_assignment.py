@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from millrace.common.errors import CheckpointError
 from millrace.filesystem.location import located
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.program import Stage
 from millrace.state.checkpoint.delta_file import SubtaskKey

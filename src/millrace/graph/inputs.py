@@ -108,7 +108,7 @@ def _require_end(ends: Sequence[Any], env: Any, what: str, kind: str) -> None:
     """
     from millrace.common.config import options
     from millrace.common.source import Boundedness
-    from millrace.plan.stages import inputs_first
+    from millrace.job_graph.stages import inputs_first
 
     if env._configuration.get(options.AVAILABLE_NOW):
         return

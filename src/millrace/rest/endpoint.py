@@ -19,7 +19,7 @@ from millrace.common.installation import missing_package
 from millrace.engine.job_manager import JobManager
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.queryable_view import QueryableView
-from millrace.plan.job_graph import JobGraph
+from millrace.job_graph.job_graph import JobGraph
 from millrace.rest.address_file import RestAddress
 from millrace.rest.job_view import JobView
 from millrace.rest.key_text import key_text

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from millrace.plan.execution_plan import execution_plan
-from millrace.plan.operator_tree import TreeInput, TreeOperator, exchange_of, tree_lines
-from millrace.plan.stages import inputs_first
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.execution_plan import execution_plan
+from millrace.job_graph.operator_tree import TreeInput, TreeOperator, exchange_of, tree_lines
+from millrace.job_graph.stages import inputs_first
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.relational.explain import explained
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink

@@ -19,7 +19,7 @@ from millrace.common.types.logical.logical_type import (
 )
 from millrace.common.types.row import Row
 from millrace.datastream.stream import DataStream
-from millrace.plan.transformation import Input
+from millrace.job_graph.transformation import Input
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.planner.execution.sink import constraints_on
 from millrace.planner.inference.time_attributes import time_attributes

@@ -16,8 +16,8 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.expressions.resolved import ResolvedExpression
-from millrace.plan.job_graph import JobGraph
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.job_graph import JobGraph
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.binder.query import bind_expression, bind_query
 from millrace.planner.catalog_reader import ResolvedTable, ResolvedView
 from millrace.planner.execution.sink import repeats_writes

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.stream import DataStream
-from millrace.plan.transformation import Input
+from millrace.job_graph.transformation import Input
 from millrace.runtime.epoch import Ack
 from millrace.runtime.operators.collect import CollectOperator
 from millrace.state.serialization.payload import decode

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from millrace.datastream import SinkFunction, StreamExecutionEnvironment
 from millrace.datastream.stream import DataStream
-from millrace.plan.transformation import Input
+from millrace.job_graph.transformation import Input
 from millrace.testing import OperatorHarness
 
 

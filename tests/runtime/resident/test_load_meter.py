@@ -12,7 +12,7 @@ import pytest
 from tests.runtime.counting_stage import load
 
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from millrace.plan.stages import build_job_graph
+from millrace.job_graph.stages import build_job_graph
 from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, end_of
 from millrace.runtime.chain import OperatorChain
 from millrace.runtime.epoch import Ack, EpochPlan, SubtaskPlan

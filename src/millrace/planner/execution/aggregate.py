@@ -10,7 +10,7 @@ from millrace.expressions import built_in
 from millrace.expressions.aggregates.accumulators import accumulator
 from millrace.expressions.function_definition import FunctionResolutionError
 from millrace.expressions.resolved import AggregateCall
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Aggregate

@@ -11,7 +11,7 @@ from millrace.expressions import built_in
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, rewritten
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Filter, Project, RelNode

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.changelog import OPERATIONS, FromChangelog, ToChangelog

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize

@@ -7,7 +7,7 @@ from functools import partial
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator

@@ -10,7 +10,7 @@ from functools import partial
 from millrace.expressions import built_in
 from millrace.expressions.resolved import Call, OuterReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.correlate import correlate
 from millrace.planner.execution.lookup_join import lookup_join
 from millrace.planner.execution.state_signature import StateSignature, clock_identity

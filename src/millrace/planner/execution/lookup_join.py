@@ -7,7 +7,7 @@ from functools import partial
 
 from millrace.common.functions.lookup_functions import ScanningLookupFunction
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import lookup_behaviour, lookup_hint
 from millrace.planner.execution.state_digest import digest

@@ -11,7 +11,7 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.expressions import built_in
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import AggregateCall, Cast, ValueLiteral
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.inference.time_attributes import ordered_by_time, time_attributes

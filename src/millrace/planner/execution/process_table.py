@@ -6,7 +6,7 @@ from functools import partial
 
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Input, Transformation
+from millrace.job_graph.transformation import Input, Transformation
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance, StateSignature
 from millrace.planner.execution.translation import Translator, translates

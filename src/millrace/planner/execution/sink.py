@@ -13,7 +13,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import Sink
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import RowKind
-from millrace.plan.transformation import Role, Transformation
+from millrace.job_graph.transformation import Role, Transformation
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_factory import SinkRequest, table_factory
 from millrace.planner.execution.table_options import errors_of_connector

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.rank import ranked
 from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates

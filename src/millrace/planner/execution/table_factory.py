@@ -21,7 +21,7 @@ from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.expressions.resolved import ResolvedExpression
-from millrace.plan.transformation import Input, Role
+from millrace.job_graph.transformation import Input, Role
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import LOOKUP_OPTIONS
 from millrace.planner.execution.table_options import OptionError, UnknownOptionError

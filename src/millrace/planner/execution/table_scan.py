@@ -11,7 +11,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import INSERT_ONLY
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.resolved import Call, ResolvedExpression
-from millrace.plan.transformation import Role, Transformation
+from millrace.job_graph.transformation import Role, Transformation
 from millrace.planner.catalog_reader import SOURCE_WATERMARK, ColumnKind, ResolvedTable
 from millrace.planner.execution.calc import composed
 from millrace.planner.execution.table_factory import DataStreamAccess, ScanRequest, table_factory

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millrace.expressions.resolved import FieldReference, OuterReference
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.temporal_join import joined_with_versions, versions_of
 from millrace.planner.execution.translation import Translator
 from millrace.planner.inference.time_attributes import time_attributes

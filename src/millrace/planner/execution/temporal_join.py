@@ -12,7 +12,7 @@ from millrace.common.types.logical.logical_type import BooleanType
 from millrace.expressions import built_in
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator
 from millrace.planner.inference.time_attributes import time_attributes

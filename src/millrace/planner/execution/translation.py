@@ -23,7 +23,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Input, Partitioning, QueryUid, Role, Transformation
+from millrace.job_graph.transformation import Input, Partitioning, QueryUid, Role, Transformation
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance, StateSignature
 from millrace.planner.inference.changelog_mode import ChangelogModes

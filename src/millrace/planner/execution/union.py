@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator, translates

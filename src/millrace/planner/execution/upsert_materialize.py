@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.planner.execution.rank import ranked
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.stream_rel_nodes import UpsertMaterialize

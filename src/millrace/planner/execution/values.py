@@ -9,7 +9,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Role, Transformation
+from millrace.job_graph.transformation import Role, Transformation
 from millrace.planner.execution.state_digest import digest, expression_digest
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Values

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from millrace.engine.archived_job import ArchivedStage
-from millrace.plan.operator_tree import TreeInput, TreeOperator, tree_lines
+from millrace.job_graph.operator_tree import TreeInput, TreeOperator, tree_lines
 from millrace.runtime.program import Exchange
 from millrace.server.api_route import ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from millrace.plan.transformation import Input
+from millrace.job_graph.transformation import Input
 from millrace.runtime.program import Exchange
 
 __all__ = ["TreeInput", "TreeOperator", "exchange_of", "tree_lines"]

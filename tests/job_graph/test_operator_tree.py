@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.plan.operator_tree import TreeInput, TreeOperator, tree_lines
+from millrace.job_graph.operator_tree import TreeInput, TreeOperator, tree_lines
 from millrace.runtime.program import Exchange
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.plan.stages import build_job_graph
-from millrace.plan.transformation import QueryUid, Role, Transformation
-from millrace.plan.uids import assign_uids
+from millrace.job_graph.stages import build_job_graph
+from millrace.job_graph.transformation import QueryUid, Role, Transformation
+from millrace.job_graph.uids import assign_uids
 from millrace.runtime.operator import Operator
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from millrace.common.sink import Sink
 from millrace.common.source import Source
 from millrace.common.time.watermark_strategy import WatermarkAlignment
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.transformation import Transformation
 from millrace.runtime.program import Program
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millrace.plan.job_graph import JobGraph
-from millrace.plan.transformation import Input, Role, Transformation
+from millrace.job_graph.job_graph import JobGraph
+from millrace.job_graph.transformation import Input, Role, Transformation
 from millrace.runtime.program import Exchange
 
 _TYPES = {Role.SOURCE: "Source: ", Role.SINK: "Sink: ", Role.COLLECT: "Sink: "}

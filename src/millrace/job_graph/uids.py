@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable
 
 from millrace.common.errors import JobDefinitionError
-from millrace.plan.transformation import Role, Transformation
+from millrace.job_graph.transformation import Role, Transformation
 
 
 def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:

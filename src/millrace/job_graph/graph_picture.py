@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from millrace.plan.stages import inputs_first
-from millrace.plan.transformation import Transformation
+from millrace.job_graph.stages import inputs_first
+from millrace.job_graph.transformation import Transformation
 
 __all__ = ["graph_lines", "graph_svg"]
 

@@ -7,8 +7,8 @@ import pytest
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.sink import Sink
 from millrace.datastream import DataStream, OutputTag, ProcessFunction, StreamExecutionEnvironment
-from millrace.plan.job_graph import JobGraph
-from millrace.plan.stages import build_job_graph
+from millrace.job_graph.job_graph import JobGraph
+from millrace.job_graph.stages import build_job_graph
 from millrace.runtime.program import Exchange
 
 ODD = OutputTag("odd")

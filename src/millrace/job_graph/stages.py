@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.plan.job_graph import JobGraph, LoopNode, SinkNode, SourceNode
-from millrace.plan.transformation import Input, Partitioning, Role, Transformation
-from millrace.plan.uids import assign_uids
+from millrace.job_graph.job_graph import JobGraph, LoopNode, SinkNode, SourceNode
+from millrace.job_graph.transformation import Input, Partitioning, Role, Transformation
+from millrace.job_graph.uids import assign_uids
 from millrace.runtime.operator_state_declaration import (
     OperatorStateDeclaration,
     check_declarations,
