@@ -12,8 +12,8 @@ from conformance.program import Program, load
 from millrace.common import Configuration
 from millrace.common.config import options
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.execution_target import resident_settings
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.datastream.job_place import resident_settings
 from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.testing import run_local
 from millrace.testing.resident_tasks import local_resident_executor

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from millrace.common import Configuration
 from millrace.common.completable_future import CompletableFuture
+from millrace.datastream.execution_target import SPARE_SLOTS, resident_settings
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.datastream.job_place import SPARE_SLOTS, resident_settings
 from millrace.engine.executor import EpochHooks, Executor
 from millrace.engine.executor_choice import ExecutorKind
 from millrace.runtime.epoch import Ack, EpochPlan

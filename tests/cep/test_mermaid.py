@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millrace.cep import AfterMatchSkipStrategy, Pattern, WithinType
-from millrace.cep.graph import Graph, GraphEdge, GraphNode, graph_of
+from millrace.cep.graph import GraphEdge, GraphNode, PatternGraph, graph_of
 from millrace.cep.mermaid import mermaid_of
 from millrace.runtime.cep.pattern_model import Contiguity
 
@@ -80,7 +80,9 @@ def test_no_text_is_markup(text: str) -> None:
     """What is written is what is shown; what no text can hold is replaced."""
     nodes = (GraphNode(0, "begin"), GraphNode(1, "x", text), GraphNode(2, "match"))
     drawn = mermaid_of(
-        Graph(nodes, (GraphEdge(0, 1, None), GraphEdge(1, 2, Contiguity.STRICT, (text,))), ())
+        PatternGraph(
+            nodes, (GraphEdge(0, 1, None), GraphEdge(1, 2, Contiguity.STRICT, (text,))), ()
+        )
     )
     shown = text.replace("\x00", "\ufffd").replace("\ud800", "\ufffd")
     assert labels(drawn).count(shown) == 2

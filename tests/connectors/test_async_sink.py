@@ -6,7 +6,7 @@ import pytest
 
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
-from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, UnsentEntries
 from millrace.connectors.retries import FixedPauses
 
 
@@ -26,13 +26,13 @@ class Letters(AsyncSinkWriter[str]):
     def _pauses(self) -> FixedPauses:
         return FixedPauses(range(1, self.retries + 1))
 
-    def _request(self, entries: list[str]) -> Unsent[str]:
+    def _request(self, entries: list[str]) -> UnsentEntries[str]:
         self.requests.append(entries)
         refused = self.script.pop(0) if self.script else ""
         left = [entry for entry in entries if entry[0] in refused]
-        return Unsent(left, OSError("busy") if left and "!" not in refused else None)
+        return UnsentEntries(left, OSError("busy") if left and "!" not in refused else None)
 
-    def _gave_up(self, unsent: Unsent[str], tries: int) -> None:
+    def _gave_up(self, unsent: UnsentEntries[str], tries: int) -> None:
         if not self.passes:
             raise OSError(f"{unsent.entries} after {tries} tries: {unsent.failure}")
 

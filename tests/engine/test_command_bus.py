@@ -16,7 +16,7 @@ from millrace.common.errors import CheckpointError, JobExecutionError, MillraceE
 from millrace.common.job import JobStatus
 from millrace.engine.command_bus import CommandBus
 from millrace.engine.job_requests import (
-    After,
+    AfterSavepoint,
     CancelRequest,
     RescaleRequest,
     SavepointRequest,
@@ -37,7 +37,7 @@ def bus(interrupted: list[str] | None = None) -> tuple[CommandBus, JobStateMachi
 
 def test_requests_wait_in_their_order() -> None:
     made, _ = bus()
-    first, second = SavepointRequest("a", After.GO_ON), RescaleRequest(2)
+    first, second = SavepointRequest("a", AfterSavepoint.GO_ON), RescaleRequest(2)
     made.submit(first)
     made.submit(second)
     assert made.wanted.is_set()
@@ -46,7 +46,7 @@ def test_requests_wait_in_their_order() -> None:
 
 def test_a_request_that_nobody_wants_any_more_is_not_begun() -> None:
     made, _ = bus()
-    made.submit(SavepointRequest("a", After.GO_ON)).cancel()
+    made.submit(SavepointRequest("a", AfterSavepoint.GO_ON)).cancel()
     assert made.waiting
     assert made.take() is None
 
@@ -54,10 +54,10 @@ def test_a_request_that_nobody_wants_any_more_is_not_begun() -> None:
 def test_a_savepoint_without_a_directory_is_refused_at_once() -> None:
     made, states = bus()
     with pytest.raises(CheckpointError, match="needs a directory: name one"):
-        made.submit(SavepointRequest(None, After.STOP)).result(0)
+        made.submit(SavepointRequest(None, AfterSavepoint.STOP)).result(0)
     assert not made.waiting
     configured = CommandBus(states, lambda: None, savepoint_dir="savepoints")
-    configured.submit(SavepointRequest(None, After.STOP))
+    configured.submit(SavepointRequest(None, AfterSavepoint.STOP))
     assert configured.waiting
 
 
@@ -82,7 +82,7 @@ def test_what_is_too_late_is_refused_with_the_reason() -> None:
     made, states = bus()
     made.submit(CancelRequest())
     with pytest.raises(JobExecutionError, match="is being cancelled, so it cannot make a savepoin"):
-        made.submit(SavepointRequest("a", After.GO_ON)).result(0)
+        made.submit(SavepointRequest("a", AfterSavepoint.GO_ON)).result(0)
     states.enter(JobStatus.CANCELED)
     with pytest.raises(JobExecutionError, match="has ended: it was cancelled, so it cannot change"):
         made.submit(RescaleRequest(2)).result(0)
@@ -166,8 +166,8 @@ class Operated(RuleBasedStateMachine):
         self.source.push(1)
         self._epoch()
 
-    @rule(directory=st.sampled_from([None, "savepoints"]), after=st.sampled_from(After))
-    def savepoint(self, directory: str | None, after: After) -> None:
+    @rule(directory=st.sampled_from([None, "savepoints"]), after=st.sampled_from(AfterSavepoint))
+    def savepoint(self, directory: str | None, after: AfterSavepoint) -> None:
         path = None if directory is None else f"{self.folder.name}/{directory}"
         request = SavepointRequest(path, after)
         self.asked.append(self.job.client._manager.bus.submit(request))

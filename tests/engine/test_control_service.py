@@ -18,7 +18,7 @@ from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.control_service import ControlService
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_requests import (
-    After,
+    AfterSavepoint,
     CancelRequest,
     CheckpointRequest,
     Request,
@@ -49,10 +49,10 @@ class FakeJob:
         match request:
             case CheckpointRequest():
                 self.calls.append(("checkpoint",))
-            case SavepointRequest(directory, After.GO_ON, format_type):
+            case SavepointRequest(directory, AfterSavepoint.GO_ON, format_type):
                 self.calls.append(("savepoint", directory, format_type.name))
             case SavepointRequest(directory, after, format_type):
-                told = (after is After.DRAIN, directory, format_type.name)
+                told = (after is AfterSavepoint.DRAIN, directory, format_type.name)
                 self.calls.append(("stop with savepoint", *told))
             case RescaleRequest(parallelism):
                 self.calls.append(("rescale", parallelism))

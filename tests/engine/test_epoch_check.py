@@ -12,14 +12,14 @@ from millrace.engine.epoch_check import (
     user_failure,
 )
 from millrace.runtime.epoch import Ack, Failure, FailureKind
-from millrace.runtime.program import Edge, Exchange, LoopEnds, Program, Stage
+from millrace.runtime.program import Exchange, JobEdge, LoopEnds, Program, Stage
 
 
 def stage(number: int, *inputs: int) -> Stage:
     return Stage(number, f"s{number}", f"s{number}", min(number, 1), 2, (), inputs)
 
 
-PROGRAM = Program("run", "job", 128, (stage(0), stage(1, 0)), (Edge(0, 0, 1, Exchange.KEYED),))
+PROGRAM = Program("run", "job", 128, (stage(0), stage(1, 0)), (JobEdge(0, 0, 1, Exchange.KEYED),))
 
 
 def answers() -> list[Ack]:

@@ -10,14 +10,17 @@ from millrace.engine.job_history import REMEMBERED_NOTICES, JobHistory
 from millrace.engine.job_state import JobStateMachine
 from millrace.runtime.epoch import Ack, OperatorFigures
 from millrace.runtime.logs.worker_notice import WorkerNotice
-from millrace.runtime.program import Node, Program, Stage
+from millrace.runtime.program import OperatorNode, Program, Stage
 
 MIN, MAX = -(2**63), 2**63 - 1
 
 
 PROGRAM = Program(
     "r", "count", 128,
-    tuple(Stage(id, f"s{id}", f"S{id}", 0, 2, (Node("map", "Map", b""),), ()) for id in range(3)),
+    tuple(
+        Stage(id, f"s{id}", f"S{id}", 0, 2, (OperatorNode("map", "Map", b""),), ())
+        for id in range(3)
+    ),
     (),
 )  # fmt: skip
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from millrace.engine.latency_tracker import LatencyTracker
 from millrace.runtime.epoch import Ack, TimeReport
-from millrace.runtime.program import Edge, Exchange, Node, Program, Stage
+from millrace.runtime.program import Exchange, JobEdge, OperatorNode, Program, Stage
 
 
 def stage(id: int, *inputs: int) -> Stage:
-    return Stage(id, f"s{id}", f"S{id}", id, 1, (Node(f"o{id}", "O", b""),), inputs)
+    return Stage(id, f"s{id}", f"S{id}", id, 1, (OperatorNode(f"o{id}", "O", b""),), inputs)
 
 
 # 0 and 1 are sources; 0 -> 2 -> 3 <- 1, and 4 gets nothing of 0
@@ -18,10 +18,10 @@ PROGRAM = Program(
     128,
     (stage(0), stage(1), stage(2, 0), stage(3, 1, 2), stage(4, 3)),
     (
-        Edge(0, 0, 2, Exchange.KEYED),
-        Edge(1, 2, 3, Exchange.KEYED),
-        Edge(2, 1, 3, Exchange.KEYED),
-        Edge(3, 1, 4, Exchange.KEYED),
+        JobEdge(0, 0, 2, Exchange.KEYED),
+        JobEdge(1, 2, 3, Exchange.KEYED),
+        JobEdge(2, 1, 3, Exchange.KEYED),
+        JobEdge(3, 1, 4, Exchange.KEYED),
     ),
 )
 

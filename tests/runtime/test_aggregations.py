@@ -8,7 +8,7 @@ import pytest
 
 from millrace.common import Row, RowKind
 from millrace.common.errors import JobExecutionError
-from millrace.runtime.aggregations import Extreme, ExtremeBy, Projection, Sum
+from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum, TupleProjection
 
 Point = namedtuple("Point", "name x")
 
@@ -102,5 +102,5 @@ def test_ties(greatest) -> None:
 
 
 def test_projection() -> None:
-    assert Projection((1, 0, 1))(("a", 5)) == (5, "a", 5)
-    assert Projection(("x", "name"))(Car("a", 5)) == (5, "a")
+    assert TupleProjection((1, 0, 1))(("a", 5)) == (5, "a", 5)
+    assert TupleProjection(("x", "name"))(Car("a", 5)) == (5, "a")

@@ -18,7 +18,7 @@ from millrace.runtime import exchange_output
 from millrace.runtime.buffer import Buffer, BufferKind, ends_idle, sent_before
 from millrace.runtime.exchange import create_exchange, keys_of_batch
 from millrace.runtime.exchange_output import ExchangeOutput
-from millrace.runtime.program import Edge, Exchange
+from millrace.runtime.program import Exchange, JobEdge
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.serialization.payload import decode
 from millrace.state.serialization.pickles import dump_code
@@ -40,7 +40,9 @@ def exchange(
     if kind is Exchange.CUSTOM:
         keys, partitioner = (lambda values: list(range(len(values)))), dump_code(_modulo, str)
     selector = resolve_key_selector(key) if kind is Exchange.KEYED else None
-    edge = Edge(5, 0, 1, kind, selector, keys, name="key_by after Source", partitioner=partitioner)
+    edge = JobEdge(
+        5, 0, 1, kind, selector, keys, name="key_by after Source", partitioner=partitioner
+    )
     made = create_exchange(edge, channel, 2, targets, buffer_records, 128)
     made.open(None)
     made.begin_epoch(0, attempt=9)

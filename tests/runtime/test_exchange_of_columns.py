@@ -16,7 +16,7 @@ from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
-from millrace.runtime.program import Edge, Exchange
+from millrace.runtime.program import Exchange, JobEdge
 from millrace.runtime.subtask import ChannelReader
 from millrace.state.serialization.pickles import dump_code
 
@@ -37,7 +37,7 @@ def _modulo(key: int, targets: int) -> int:
 
 def exchange(kind: Exchange, key: Any = "key", targets: int = 3, limit: int = 4) -> ExchangeOutput:
     keyed = kind in (Exchange.KEYED, Exchange.CUSTOM)
-    edge = Edge(
+    edge = JobEdge(
         5, 0, 1, kind,
         resolve_key_selector(key) if keyed else None,
         batch_keys(key) if keyed else None,

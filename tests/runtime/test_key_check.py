@@ -14,7 +14,7 @@ from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
-from millrace.runtime.program import Edge, Exchange
+from millrace.runtime.program import Exchange, JobEdge
 from millrace.testing import run_local
 
 PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
@@ -28,7 +28,7 @@ def run(records: list[Any], key: Any, key_type: Any) -> list[Any]:
 
 
 def keyed(key: Any, key_type: Any) -> ExchangeOutput:
-    edge = Edge(
+    edge = JobEdge(
         5, 0, 1, Exchange.KEYED, resolve_key_selector(key), batch_keys(key), key_type=key_type
     )
     made = create_exchange(edge, 0, 1, 3, 100, 128)

@@ -15,7 +15,7 @@ import pytest
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime import stack_samples, worker
 from millrace.runtime.stack_samples import (
-    SampledPlace,
+    RunningSubtask,
     SampleRequest,
     StackSampler,
     WorkerSamples,
@@ -27,11 +27,11 @@ from millrace.server.resources.flame_graphs import FlameNode, flame_graph
 from millrace.testing import run_local
 
 HERE = os.path.basename(__file__)
-PLACE = SampledPlace("run-1", 3, 1)
+PLACE = RunningSubtask("run-1", 3, 1)
 PATIENCE = 180.0
 
 
-def sampler(running: Callable[[], dict[int, SampledPlace]], **options: Any) -> StackSampler:
+def sampler(running: Callable[[], dict[int, RunningSubtask]], **options: Any) -> StackSampler:
     request = SampleRequest("r1", until=10.0)
     root = options.pop("root", "test_stack_samples_has_no_root")
     return StackSampler(request, "host:7", running, lambda path: path.endswith(root), **options)
@@ -188,7 +188,7 @@ def light() -> None:
 def test_a_thread_of_short_turns_is_seen_as_it_is() -> None:
     """Turns of a few milliseconds with a pause after each, as those of resident tasks. Shares are
     compared with the processor time that the functions have used."""
-    running: dict[int, SampledPlace] = {}
+    running: dict[int, RunningSubtask] = {}
     used = {"heavy": 0, "light": 0}
     has_seen_enough = threading.Event()
 

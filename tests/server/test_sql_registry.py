@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobStatus
 from millrace.server.registry import (
-    Goal,
+    JobGoal,
     LeadershipLostError,
     ProcessAttempt,
     RegisteredJob,
@@ -37,12 +37,12 @@ def test_everything_is_kept(url: str) -> None:
         registry.put_job(JOB)
         registry.put_attempt(attempt)
         registry.put_trigger(trigger)
-    registry.put_job(replace(later, goal=Goal.END, ended=10, error="no disk"))
+    registry.put_job(replace(later, goal=JobGoal.END, ended=10, error="no disk"))
     registry.close()
 
     found = SqlRegistry(url)
     assert found.claim()
-    assert found.jobs() == [JOB, replace(later, goal=Goal.END, ended=10, error="no disk")]
+    assert found.jobs() == [JOB, replace(later, goal=JobGoal.END, ended=10, error="no disk")]
     assert found.unfinished_jobs() == [JOB]
     assert found.job(JOB.id) == JOB
     assert found.job("d" * 32) is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from millrace.state.delta_payload import split
-from millrace.state.division import Division
+from millrace.state.division import TableDivision
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.kinds.layout import Layout
 from millrace.state.state_delta import StateDelta
@@ -48,7 +48,7 @@ def load(delta: StateDelta) -> bytes:
 @pytest.mark.parametrize("parallelism", [1, 3, 16])
 def test_the_parts_are_what_filtering_gives(parallelism: int) -> None:
     state = filled()
-    parts = state.divided(Division(parallelism, MAXIMUM))
+    parts = state.divided(TableDivision(parallelism, MAXIMUM))
     assert parts is not None
     whole = filled().snapshot(1, "v")
     assert whole is not None
@@ -91,7 +91,7 @@ def test_the_first_delta_after_parts_repeats_no_rows() -> None:
             if key % 2 == number:
                 values.put(key, number)
         owner.table(LISTED, SPLIT_LIST).put((0, number), number)
-    parts = [owner.divided(Division(1, MAXIMUM)) for owner in owners]
+    parts = [owner.divided(TableDivision(1, MAXIMUM)) for owner in owners]
     rows, rest = zip(*(part[0] for part in parts if part is not None), strict=True)
     taken = SubtaskState()
     for number in range(2):
@@ -127,7 +127,7 @@ def contents(state: SubtaskState) -> dict[TableId, Any]:
 
 def test_who_changes_most_rows_writes_all() -> None:
     owner = filled()
-    parts = owner.divided(Division(1, MAXIMUM))
+    parts = owner.divided(TableDivision(1, MAXIMUM))
     assert parts is not None
     taken = SubtaskState()
     deltas = [StateDelta(1, "a", 1, parts[0][0]), StateDelta(1, "b", 1, parts[0][1])]
@@ -158,7 +158,7 @@ class Walked(dict[Any, Any]):
 def test_many_owners_take_few_walks(parallelism: int) -> None:
     """With a walk for each owner, a division among 128 would take seven times as long."""
     entries = Walked({key: (key,) for key in range(3000)})
-    parts = Division(parallelism, 128).divide(FLAT, {"put": entries, "del": []})
+    parts = TableDivision(parallelism, 128).divide(FLAT, {"put": entries, "del": []})
     assert entries.walks <= 10
     for index, part in enumerate(parts):
         own = key_group_range(index, parallelism, 128)

@@ -25,7 +25,7 @@ from millrace.datastream.window import CountTrigger, TumblingEventTimeWindows
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.key_groups import key_group_of, subtask_of
 from millrace.state.kinds.state_shape import StateShape
-from millrace.state.snapshot_diff import Sample, StateDiff, diff_snapshots
+from millrace.state.snapshot_diff import DifferingEntry, StateDiff, diff_snapshots
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.state.table_id import TableId
 from millrace.testing import MiniJob
@@ -93,9 +93,9 @@ def test_added_changed_and_removed(tmp_path: Path, before: int, after: int) -> N
     total = diffs["total"]
     assert (total.added, total.changed, total.removed, total.same) == (1, 1, 1, 1)
     assert set(total.samples) == {
-        Sample("added", "d", None, None, 4),
-        Sample("changed", "b", None, 2, 7),
-        Sample("removed", "c", None, 3, None),
+        DifferingEntry("added", "d", None, None, 4),
+        DifferingEntry("changed", "b", None, 2, 7),
+        DifferingEntry("removed", "c", None, 3, None),
     }
     assert (diffs["values"].changed, diffs["values"].same) == (1, 1)
     timers = diffs["@event-timers"]
@@ -267,7 +267,7 @@ def test_broadcast_state_and_lists_of_operators(tmp_path: Path) -> None:
     a = made(tmp_path / "a", [("x", 1), ("y", 2)], [1, 2, 3, 3], 1)
     b = made(tmp_path / "b", [("x", 1), ("y", 3)], [3, 4, 2, 1], 2)
     diffs = by_name(diff_snapshots(a, b))
-    assert diffs["rules"].samples == [Sample("changed", "y", None, 2, 3)]
+    assert diffs["rules"].samples == [DifferingEntry("changed", "y", None, 2, 3)]
     assert diffs["rules"].same == 1
     seen = diffs["seen"]
     assert (seen.added, seen.removed, seen.same) == (1, 1, 3)
@@ -326,5 +326,5 @@ def test_rolling_aggregates_count_as_data(tmp_path: Path) -> None:
 
     a, b = summed(tmp_path / "a", 1, 2), summed(tmp_path / "b", 1, 2, 3)
     [diff] = diff_snapshots(a, b)
-    assert diff.samples == [Sample("changed", 1, None, 1, 4)]
+    assert diff.samples == [DifferingEntry("changed", 1, None, 1, 4)]
     assert {d.shape for d in diff_snapshots(a, b, internal=True)} > {diff.shape}

@@ -7,7 +7,7 @@ import json
 from millrace.common.types.short_values import shown
 from millrace.common.window.time_window import TimeWindow
 from millrace.state.kinds.state_shape import StateShape
-from millrace.state.snapshot_diff import Sample, StateDiff
+from millrace.state.snapshot_diff import DifferingEntry, StateDiff
 from millrace.state.snapshot_diff_json import diff_as_json as as_json
 from millrace.state.table_id import TableId
 
@@ -23,7 +23,7 @@ def test_integers_that_python_does_not_write() -> None:
 
 
 def test_they_are_no_obstacle_for_json() -> None:
-    sample = Sample("changed", LONG, None, 1, LONG)
+    sample = DifferingEntry("changed", LONG, None, 1, LONG)
     diff = StateDiff(TableId("a", "b"), "a", StateShape.VALUE, True, True, samples=[sample])
     [told] = json.loads(json.dumps(as_json(diff)))["samples"]
     assert told["old"] == 1

@@ -35,7 +35,7 @@ from millrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from millrace.state.checkpoint.snapshot import open_snapshot
-from millrace.state.kinds.state_shape import Entry, StateShape
+from millrace.state.kinds.state_shape import KeyedStateEntry, StateShape
 from millrace.state.snapshot_reader import SnapshotReader
 from millrace.testing import MiniJob
 
@@ -169,11 +169,11 @@ def test_the_shapes(keyed: SnapshotReader) -> None:
 def test_state_with_a_time_to_live(keyed: SnapshotReader) -> None:
     """Values are unwrapped; when they were written is beside them."""
     found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "last-ttl"))}
-    assert found["a"] == Entry("a", 3, None, 500)
+    assert found["a"] == KeyedStateEntry("a", 3, None, 500)
     found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "all-ttl"))}
-    assert found["a"] == Entry("a", [1, 3], None, [500, 500])
+    assert found["a"] == KeyedStateEntry("a", [1, 3], None, [500, 500])
     found = {e.key: e for e in keyed.entries(keyed.state("my/uid", "by value-ttl"))}
-    assert found["a"] == Entry("a", {1: "a", 3: "a"}, None, [500, 500])
+    assert found["a"] == KeyedStateEntry("a", {1: "a", 3: "a"}, None, [500, 500])
 
 
 def test_timers(keyed: SnapshotReader) -> None:
@@ -303,7 +303,7 @@ def test_timers_of_windows(tmp_path: Path) -> None:
         job.process()
         reader = reader_of(tmp_path)
     timers = list(reader.entries(reader.state("windows", "@event-timers")))
-    assert timers == [Entry("a", 9_999, TimeWindow(0, 10_000))]
+    assert timers == [KeyedStateEntry("a", 9_999, TimeWindow(0, 10_000))]
     counts = list(reader.entries(reader.state("windows", "@trigger/count")))
     assert [(e.key, e.window, e.value) for e in counts] == [("a", TimeWindow(0, 10_000), 1)]
 

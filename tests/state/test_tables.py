@@ -18,7 +18,7 @@ from millrace.state.flat_table import FlatTable
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.serialization.payload import decode, encode
-from millrace.state.table import Table
+from millrace.state.table import StateTable
 from millrace.testing.sorted_store import SortedStore
 
 Step = Callable[[Any, dict[Any, Any]], None]
@@ -219,7 +219,7 @@ SPILLED = [SpilledFlatTable, SpilledListTable, SpilledNestedTable]
 epochs_of.update({SPILLED[i]: epochs_of[KINDS[i]] for i in range(3)})
 
 
-def made(kind: type[Table]) -> Any:
+def made(kind: type[StateTable]) -> Any:
     rows = TableRows(SortedStore(), 1)
     if kind is SpilledNestedTable:
         return kind(rows, TableRows(rows.store, 2), lambda outer, inner: outer)
@@ -256,7 +256,7 @@ def plain(model: dict[Any, Any]) -> dict[Any, Any]:
 @pytest.mark.parametrize("kind", KINDS + SPILLED)
 @settings(max_examples=100)
 @given(data=st.data())
-def test_epochs_against_a_model(kind: type[Table], data: st.DataObject) -> None:
+def test_epochs_against_a_model(kind: type[StateTable], data: st.DataObject) -> None:
     """Accepted epochs add up here and in a replica that replays deltas; aborted ones vanish."""
     table, replica, accepted = made(kind), made(kind), {}
     for steps, accept in data.draw(epochs_of[kind]):  # type: ignore[index]
@@ -282,7 +282,7 @@ def test_epochs_against_a_model(kind: type[Table], data: st.DataObject) -> None:
 @pytest.mark.parametrize("kind", KINDS + SPILLED)
 @settings(max_examples=50)
 @given(data=st.data(), budget=st.integers(1, 3))
-def test_a_scan_across_epochs(kind: type[Table], data: st.DataObject, budget: int) -> None:
+def test_a_scan_across_epochs(kind: type[StateTable], data: st.DataObject, budget: int) -> None:
     """What it finds step by step, with the changes of the epochs meanwhile, is the table."""
     table, model = made(kind), {}
     replica = made(KINDS[SPILLED.index(kind)] if kind in SPILLED else kind)
@@ -319,7 +319,7 @@ def test_a_scan_across_epochs(kind: type[Table], data: st.DataObject, budget: in
 @pytest.mark.parametrize("kind", [FlatTable, ListTable, NestedTable])
 @given(data=st.data(), split=st.integers(0, 9), chunk=st.integers(1, 3))
 def test_a_dump_is_the_whole_table(
-    kind: type[Table], data: st.DataObject, split: int, chunk: int
+    kind: type[StateTable], data: st.DataObject, split: int, chunk: int
 ) -> None:
     """Unit by unit or in one go, with big inner dicts in chunks or whole."""
     table, model = made(kind), {}
@@ -343,7 +343,7 @@ def test_a_dump_is_the_whole_table(
 
 @pytest.mark.parametrize("kind", KINDS + SPILLED)
 @given(data=st.data())
-def test_clear(kind: type[Table], data: st.DataObject) -> None:
+def test_clear(kind: type[StateTable], data: st.DataObject) -> None:
     """Everything is forgotten, what was noted too."""
     table = made(kind)
     for steps, _ in data.draw(epochs_of[kind]):  # type: ignore[index]

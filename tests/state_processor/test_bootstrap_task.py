@@ -32,7 +32,7 @@ from millrace.state_processor.bootstrap_operators import (
     KeyedBootstrap,
     ListBootstrap,
 )
-from millrace.state_processor.bootstrap_task import BootstrapTask, Target
+from millrace.state_processor.bootstrap_task import BootstrapTarget, BootstrapTask
 from millrace.state_processor.transformations import BootstrapInput, StateBootstrapTransformation
 from millrace.state_processor.written_part import read_answer
 
@@ -89,7 +89,7 @@ def run(
 ) -> dict[int, SubtaskState]:
     """What each subtask has in the end, read from the files."""
     (directory / "shared").mkdir()
-    target = Target("op", "stage", parallelism, 128, str(directory), 4, 1_000)
+    target = BootstrapTarget("op", "stage", parallelism, 128, str(directory), 4, 1_000)
     task = BootstrapTask(transformation, NAMES, target)
     packets: dict[int, list[bytes]] = {}
     for subtask, packet in task.route(iter([BATCH])):

@@ -30,7 +30,7 @@ from millrace.runtime.operator import OperatorContext
 from millrace.state.checkpoint.delta_file import DeltaLoader, read_index
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
-from millrace.state_processor.bootstrap_task import BootstrapTask, Target
+from millrace.state_processor.bootstrap_task import BootstrapTarget, BootstrapTask
 from millrace.state_processor.transformations import (
     BootstrapInput,
     KeyedOperatorTransformation,
@@ -108,7 +108,7 @@ def keyed() -> KeyedOperatorTransformation:
 
 def states(made: StateBootstrapTransformation, directory: Path) -> dict[int, SubtaskState]:
     (directory / "shared").mkdir()
-    target = Target("op", "op", 2, 128, str(directory), 0, 0)
+    target = BootstrapTarget("op", "op", 2, 128, str(directory), 0, 0)
     task = BootstrapTask(made, ("key", "n", "time"), target)
     batch = pa.RecordBatch.from_pylist([{"key": k, "n": n, "time": t} for k, n, t in ROWS])
     packets: dict[int, list[bytes]] = {}

@@ -37,7 +37,7 @@ from millrace.state_processor.state_queries import ConcatenatedQuery, EntriesQue
 from millrace.state_processor.state_rows import written_types
 from millrace.state_processor.state_source import StateSource
 from millrace.state_processor.window_entries import WindowContents, window_table
-from millrace.state_processor.window_savepoint_reader import place_of
+from millrace.state_processor.window_savepoint_reader import saved_operator
 from millrace.testing import MiniJob
 
 
@@ -132,7 +132,7 @@ def rows(query: Any) -> list[Any]:
 def keyed_query(reader: SnapshotReader, function: KeyedStateReaderFunction) -> KeyedReaderQuery:
     info = reader.state("purse", "money")
     source = StateSource.of(reader, info.stage, info.subtasks)
-    return KeyedReaderQuery(source, place_of(reader, info, Types.STRING()), function)
+    return KeyedReaderQuery(source, saved_operator(reader, info, Types.STRING()), function)
 
 
 def test_a_declared_class_is_a_row(reader: SnapshotReader) -> None:
@@ -237,7 +237,7 @@ def test_a_function_reads_windows(reader: SnapshotReader) -> None:
     info = window_table(reader, "counting")
     source = StateSource.of(reader, info.stage, info.subtasks)
     contents = WindowContents(info.name, WindowLogic())
-    query = WindowReaderQuery(source, place_of(reader, info), Windows(), contents)
+    query = WindowReaderQuery(source, saved_operator(reader, info), Windows(), contents)
     assert rows(query) == [
         (("a", 0, [1, 3], 2, "aa", [9_999]),),
         (("b", 0, [2], None, None, [9_999]),),

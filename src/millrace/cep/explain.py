@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.cep.graph import Graph, GraphEdge, GraphNode
+from millrace.cep.graph import GraphEdge, GraphNode, PatternGraph
 from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["Explanation", "explain"]
@@ -23,14 +23,14 @@ class Explanation(str):
         return str(self)
 
 
-def explain(graph: Graph) -> Explanation:
+def explain(graph: PatternGraph) -> Explanation:
     """States and transitions in words: the events that each state accepts, then the transitions
     from it."""
     blocks = [_block(graph, node) for node in graph.nodes[:-1]]
     return Explanation("\n".join([*blocks, *graph.limits]))
 
 
-def _block(graph: Graph, node: GraphNode) -> str:
+def _block(graph: PatternGraph, node: GraphNode) -> str:
     edges = graph.edges_from(node)
     width = max((len(graph.nodes[edge.target].label) for edge in edges), default=0)
     lines = [_edge(graph, edge, width) for edge in edges]
@@ -42,7 +42,7 @@ def _head(node: GraphNode) -> str:
     return f"{node.label}: {node.condition}{stops}" if node.condition else node.label
 
 
-def _edge(graph: Graph, edge: GraphEdge, width: int) -> str:
+def _edge(graph: PatternGraph, edge: GraphEdge, width: int) -> str:
     target = graph.nodes[edge.target].label.ljust(width)
     words = [] if edge.contiguity is None else [_contiguity(edge.contiguity)]
     said = ", ".join([*words, *edge.notes])

@@ -12,9 +12,9 @@ from millrace.cep.condition_text import text_of
 from millrace.common.time.amounts import Duration
 from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.pattern_model import Contiguity, EventPattern
-from millrace.runtime.cep.position import Guard, Position, Transition
+from millrace.runtime.cep.position import Guard, PatternPosition, Transition
 
-__all__ = ["Graph", "GraphEdge", "GraphNode", "graph_of"]
+__all__ = ["PatternGraph", "GraphEdge", "GraphNode", "graph_of"]
 
 BEGIN = 0
 
@@ -44,7 +44,7 @@ class GraphEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class PatternGraph:
     """Nodes in the order of their numbers, and edges in the order of their sources."""
 
     nodes: tuple[GraphNode, ...]
@@ -62,7 +62,7 @@ class Graph:
         return [edge for edge in self.edges if edge.source == node.number]
 
 
-def graph_of(pattern: EventPattern) -> Graph:
+def graph_of(pattern: EventPattern) -> PatternGraph:
     """The graph of a pattern.
 
     Raises:
@@ -88,10 +88,10 @@ def graph_of(pattern: EventPattern) -> Graph:
             edges.append(
                 GraphEdge(position.number + 1, _number(transition, end), contiguity, notes)
             )
-    return Graph(tuple(nodes), tuple(edges), tuple(_limits(pattern)))
+    return PatternGraph(tuple(nodes), tuple(edges), tuple(_limits(pattern)))
 
 
-def _node(position: Position) -> GraphNode:
+def _node(position: PatternPosition) -> GraphNode:
     condition = text_of(position.condition)
     stops = tuple(text_of(guard.condition) for guard in position.refused)
     return GraphNode(position.number + 1, position.label, condition, stops)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millrace.cep.graph import BEGIN, Graph, GraphEdge, GraphNode
+from millrace.cep.graph import BEGIN, GraphEdge, GraphNode, PatternGraph
 from millrace.cep.mermaid import CONTROL
 from millrace.runtime.cep.pattern_model import Contiguity
 
@@ -16,7 +16,7 @@ STYLES = {
 }
 
 
-def dot_of(graph: Graph) -> str:
+def dot_of(graph: PatternGraph) -> str:
     """The text of a ``digraph``, from left to right."""
     lines = [
         "digraph pattern {",
@@ -31,7 +31,7 @@ def dot_of(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _node(graph: Graph, node: GraphNode) -> str:
+def _node(graph: PatternGraph, node: GraphNode) -> str:
     if node.number == BEGIN:
         return f"label={_quoted(node.label)}, shape=circle"
     if node.number == graph.end:

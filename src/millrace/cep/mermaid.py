@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from millrace.cep.graph import BEGIN, Graph, GraphEdge, GraphNode
+from millrace.cep.graph import BEGIN, GraphEdge, GraphNode, PatternGraph
 from millrace.runtime.cep.pattern_model import Contiguity
 
 __all__ = ["Diagram", "mermaid_of"]
@@ -35,7 +35,7 @@ class Diagram(str):
         return f"```mermaid\n{self}```\n"
 
 
-def mermaid_of(graph: Graph) -> Diagram:
+def mermaid_of(graph: PatternGraph) -> Diagram:
     """The graph as a Mermaid ``flowchart``, drawn from left to right."""
     lines = [
         "flowchart LR",
@@ -53,7 +53,7 @@ def mermaid_of(graph: Graph) -> Diagram:
     return Diagram("\n".join(lines) + "\n")
 
 
-def _node(graph: Graph, node: GraphNode) -> str:
+def _node(graph: PatternGraph, node: GraphNode) -> str:
     if node.number == BEGIN:
         return f"n{node.number}(({_quoted(node.label)}))"
     if node.number == graph.end:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from millrace.common.types.short_values import shown
-from millrace.state.snapshot_diff import Sample, StateDiff
+from millrace.state.snapshot_diff import DifferingEntry, StateDiff
 
 _MARKS = {"added": "+", "changed": "~", "removed": "-"}
 
@@ -44,7 +44,7 @@ def _counts(diff: StateDiff) -> str:
     return ", ".join(f"{count:,} {word}" for count, word in counts)
 
 
-def _sample(sample: Sample) -> str:
+def _sample(sample: DifferingEntry) -> str:
     place = "" if sample.key is None else shown(sample.key)
     if sample.window is not None:
         place = f"{place} in {shown(sample.window)}".strip()

@@ -20,7 +20,7 @@ from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.table_id import TableId
 
 
-class Report:
+class SnapshotReport:
     """Report of ``savepoint show``: the operators and states of a snapshot.
 
     Args:

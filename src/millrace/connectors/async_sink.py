@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 from millrace.common.sink import SinkWriter, WriterContext
 from millrace.connectors.retries import Pauses
 
-__all__ = ["AsyncSinkWriter", "BufferLimits", "Unsent"]
+__all__ = ["AsyncSinkWriter", "BufferLimits", "UnsentEntries"]
 
 E = TypeVar("E")
 
@@ -34,7 +34,7 @@ class BufferLimits:
 
 
 @dataclass(frozen=True)
-class Unsent(Generic[E]):
+class UnsentEntries(Generic[E]):
     """Entries of a request that must be sent again."""
 
     entries: list[E]
@@ -69,7 +69,7 @@ class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
         self._numbers = count()
 
     @abstractmethod
-    def _request(self, entries: list[E]) -> Unsent[E]:
+    def _request(self, entries: list[E]) -> UnsentEntries[E]:
         """Send entries in one request and return the entries that must be sent again."""
 
     @abstractmethod
@@ -77,7 +77,7 @@ class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
         """The pauses before the retries of a request."""
 
     @abstractmethod
-    def _gave_up(self, unsent: Unsent[E], tries: int) -> None:
+    def _gave_up(self, unsent: UnsentEntries[E], tries: int) -> None:
         """Raise the error that fails the epoch, or return to skip these entries."""
 
     def _add(self, entry: E, size: int = 0, key: Any = None) -> None:
@@ -115,7 +115,7 @@ class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
         """Send entries until all are accepted."""
         self._try(self._request, entries)
 
-    def _try(self, request: Callable[[list[Any]], Unsent[Any]], entries: list[Any]) -> None:
+    def _try(self, request: Callable[[list[Any]], UnsentEntries[Any]], entries: list[Any]) -> None:
         """Make requests until no entries are left."""
         pauses, tries = self._pauses(), 0
         while entries:

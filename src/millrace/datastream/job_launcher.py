@@ -26,17 +26,17 @@ from millrace.common.config.restart_strategy import (
 from millrace.common.errors import JobDefinitionError
 from millrace.common.job import JobExecutionResult
 from millrace.common.source import Boundedness
-from millrace.datastream import job_place
+from millrace.datastream import execution_target
 from millrace.datastream.available_now import require_available_now
 from millrace.datastream.collected import CloseableIterator
-from millrace.datastream.connect_place import connect_place, connect_server
+from millrace.datastream.connect_target import connect_server, connect_target
+from millrace.datastream.execution_target import DEFAULT_INTERVAL, ExecutionTarget
 from millrace.datastream.foreground_run import (
     adopt_spark_session,
     call_beside,
     run_beside,
     run_here,
 )
-from millrace.datastream.job_place import DEFAULT_INTERVAL, JobPlace
 from millrace.engine.archived_job import archived_job
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
@@ -200,18 +200,18 @@ class JobLauncher:
         use_format(graph.program.log.json)
         graph.program.log.apply_levels()
         width = max(stage.parallelism for stage in graph.program.stages)
-        self._require_place()
-        place = self._place(graph, configuration, name, width)
-        config = replace(config, executor=place.choice)
+        self._require_target()
+        target = self._target(graph, configuration, name, width)
+        config = replace(config, executor=target.choice)
         with ExitStack() as failing:
-            for observer in place.observers:  # a job that never begins holds no slots
+            for observer in target.observers:  # a job that never begins holds no slots
                 failing.callback(observer.closed)
             results = _dispatcher(graph, sinks, handlers)
             checkpoints = CheckpointCoordinator(config, name, run_id)
             replan = self._replan(sinks, configuration, name, run_id, backend)
             manager = JobManager(
                 graph,
-                place.executor,
+                target.executor,
                 config,
                 self.clock,
                 checkpoints,
@@ -219,14 +219,14 @@ class JobLauncher:
                 self.listeners,
                 replan,
             )
-            _let_observe(manager, graph, configuration, place)
+            _let_observe(manager, graph, configuration, target)
             if checkpoints.durable:
                 job_id, job_dir = checkpoints.job_id, checkpoints.job_dir
                 control = control_directory(job_dir, configuration.get(options.CONTROL_DIR))
                 record = RecordedRun(name, job_id, run_id, config.program, job_dir)
                 observers: list[JobObserver] = [record]
                 if control is not None:
-                    known = archived_job(graph, config, configuration, restart, place.spark_ui)
+                    known = archived_job(graph, config, configuration, restart, target.spark_ui)
                     observers += [
                         Operable(manager, name, job_id, run_id),
                         JobArchive(manager, known),
@@ -255,24 +255,24 @@ class JobLauncher:
         if warning is not None:
             log.warning("%s (job '%s' in %s)", warning, name, job_dir)
 
-    def _place(
+    def _target(
         self, graph: JobGraph, configuration: Configuration, name: str, width: int
-    ) -> JobPlace:
+    ) -> ExecutionTarget:
         if self.executor is None:
             server = connect_server(configuration)
             if server is not None:
-                return connect_place(graph, configuration, server)
-            place = partial(job_place.spark_place, graph, configuration, name, width)
+                return connect_target(graph, configuration, server)
+            make_target = partial(execution_target.spark_target, graph, configuration, name, width)
             if not self.beside:
-                return place()
-            made = call_beside(place)
+                return make_target()
+            target = call_beside(make_target)
             adopt_spark_session()
-            return made
+            return target
         if configuration.get(options.EXECUTOR) == ExecutorKind.RESIDENT:
-            job_place.require_fit_for_resident_tasks(graph)
-        return job_place.place_of(self.executor(configuration, name, width))
+            execution_target.require_fit_for_resident_tasks(graph)
+        return execution_target.local_target(self.executor(configuration, name, width))
 
-    def _require_place(self) -> None:
+    def _require_target(self) -> None:
         """Raise JobDefinitionError if a job would run on Spark although ``run_local`` is in
         force."""
         if self.executor is None and JobLauncher.current().executor is not None:
@@ -410,10 +410,10 @@ def _bounded(transformation: Transformation) -> bool:
 
 
 def _let_observe(
-    manager: JobManager, graph: JobGraph, configuration: Configuration, place: JobPlace
+    manager: JobManager, graph: JobGraph, configuration: Configuration, target: ExecutionTarget
 ) -> None:
-    """Let the place of a job and its REST endpoint observe it."""
-    for observer in place.observers:
+    """Let the execution target of a job and its REST endpoint observe it."""
+    for observer in target.observers:
         manager.observe(observer)
     if configuration.get(options.REST_ENABLED):
         from millrace.rest.endpoint import endpoint_of

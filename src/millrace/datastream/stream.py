@@ -49,7 +49,7 @@ from millrace.datastream.data_stream_sink import DataStreamSink
 from millrace.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from millrace.datastream.operator_settings import OperatorSettings
 from millrace.job_graph.transformation import Input, Partitioning, Role, Transformation
-from millrace.runtime.aggregations import Projection
+from millrace.runtime.aggregations import TupleProjection
 from millrace.runtime.declared_output import with_declared_output
 from millrace.runtime.operator import Operator
 from millrace.runtime.operators.collect import CollectOperator
@@ -166,8 +166,8 @@ class DataStream(OperatorSettings, Generic[T]):
         """
         if not field_indexes:
             raise JobDefinitionError("project() needs the positions or names of fields")
-        fields = Projection(field_indexes)
-        return self._then("Projection", partial(MapOperator, fields), fields)
+        fields = TupleProjection(field_indexes)
+        return self._then("TupleProjection", partial(MapOperator, fields), fields)
 
     def process(
         self, func: ProcessFunction[T, U], output_type: TypeInformation[Any] | None = None

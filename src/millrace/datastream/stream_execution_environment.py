@@ -27,11 +27,11 @@ from millrace.common.types.typeinfo import TypeInformation, Types  # noqa: F401 
 from millrace.datastream import unexecuted
 from millrace.datastream.checks import built_or_not
 from millrace.datastream.collected import CloseableIterator
-from millrace.datastream.connect_place import connect_server
+from millrace.datastream.connect_target import connect_server
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
+from millrace.datastream.execution_target import explained_choice
 from millrace.datastream.job_dependencies import JobDependencies
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.datastream.job_place import explained_choice
 from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_picture import StreamPicture

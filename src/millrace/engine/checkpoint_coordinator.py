@@ -27,8 +27,8 @@ from millrace.engine.own_savepoints import is_own
 from millrace.engine.savepoint_writer import AsyncSavepointWriter
 from millrace.engine.sink_coordinator import Pending
 from millrace.engine.state_assignment import (
-    Origin,
     Parts,
+    RestoredSnapshot,
     StateAssignment,
     assign_state,
     chains_of,
@@ -47,7 +47,7 @@ from millrace.state.checkpoint.snapshot import SAVEPOINT, Snapshot, open_snapsho
 
 
 @dataclass(frozen=True)
-class Restored:
+class ResumePoint:
     """Position and state from which a run continues."""
 
     checkpoint: int | None
@@ -107,7 +107,7 @@ class CheckpointCoordinator:
         former = self._lease.owner.former if self._lease is not None else ()
         return (*former, self._run_id)
 
-    def open(self, graph: JobGraph, resume: bool) -> Restored | None:
+    def open(self, graph: JobGraph, resume: bool) -> ResumePoint | None:
         """Take the lease; returns the position and state from which to continue, or None for a
         fresh start.
 
@@ -130,7 +130,7 @@ class CheckpointCoordinator:
         self._saved_epoch = 0 if restored is None else restored.epoch
         return restored
 
-    def assign(self, graph: JobGraph, parts: Parts) -> Restored:
+    def assign(self, graph: JobGraph, parts: Parts) -> ResumePoint:
         """Assign the newest checkpoint's state to another graph of the running job. Subtasks may
         already have divided their share in ``parts``.
 
@@ -138,21 +138,23 @@ class CheckpointCoordinator:
         """
         assert self._storage is not None
         with self._storage.pin() as pin:
-            origin = Origin(
+            origin = RestoredSnapshot(
                 pin.manifest, pin.deltas, allow_non_restored=True, committed=True, parts=parts
             )
             restored = self._restored(origin, graph)
         self._graph = graph
         return restored
 
-    def _origin(self, storage: CheckpointStorage, graph: JobGraph, resume: bool) -> Origin | None:
+    def _origin(
+        self, storage: CheckpointStorage, graph: JobGraph, resume: bool
+    ) -> RestoredSnapshot | None:
         """Snapshot to continue from: the job's own checkpoint if it resumes, else the given
         snapshot."""
         allowed = self._config.allow_non_restored
         if resume and (manifest := self._chosen(storage)) is not None:
             where = checkpoint_dir(self.job_dir, manifest.checkpoint)
             require_same_program(manifest, self._config.program, graph.uid_of.values(), where)
-            return Origin(manifest, storage.deltas(manifest), allow_non_restored=allowed)
+            return RestoredSnapshot(manifest, storage.deltas(manifest), allow_non_restored=allowed)
         if self._config.start_from is None:
             return None
         snapshot = self._opened(self._config.start_from)
@@ -160,11 +162,11 @@ class CheckpointCoordinator:
             manifest = storage.load(snapshot.manifest.checkpoint)
             if not self._config.claim or self._config.keep_claimed:
                 self._kept = storage.pin()
-            return Origin(manifest, storage.deltas(manifest), allow_non_restored=allowed)
+            return RestoredSnapshot(manifest, storage.deltas(manifest), allow_non_restored=allowed)
         if self._config.claim:
             keep = self._config.keep_claimed
             self._claimed = ClaimedSnapshot.take(snapshot, self._run_id, keep)
-        return Origin(
+        return RestoredSnapshot(
             snapshot.manifest,
             snapshot.deltas.by_subtask(),
             snapshot.directory,
@@ -192,14 +194,14 @@ class CheckpointCoordinator:
         number = self._config.resume_from
         return storage.load_latest() if number is None else storage.load(number)
 
-    def _restored(self, origin: Origin, graph: JobGraph) -> Restored:
+    def _restored(self, origin: RestoredSnapshot, graph: JobGraph) -> ResumePoint:
         manifest = origin.manifest
         own = origin.directory is None
         # a savepoint names nothing that sinks have yet to commit; one that does is not believed
         done = origin.forked or origin.committed or manifest.kind == SAVEPOINT
         done = done or (own and exists(committed_path(self.job_dir, manifest.checkpoint)))
         self._ancestor = manifest.snapshot_id if manifest.kind == SAVEPOINT else manifest.ancestor
-        return Restored(
+        return ResumePoint(
             checkpoint=manifest.checkpoint if own else None,
             epoch=manifest.epoch,
             states=assign_state(origin, graph),

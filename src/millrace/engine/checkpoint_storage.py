@@ -39,9 +39,9 @@ from millrace.state.checkpoint.files import (
 )
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 from millrace.state.checkpoint.packer import Packer
-from millrace.state.checkpoint.packing import Packed
+from millrace.state.checkpoint.packing import PackedFile
 from millrace.state.checkpoint.pin import Pin
-from millrace.state.checkpoint.retention import ORPHAN_AGE, Held, Retention
+from millrace.state.checkpoint.retention import ORPHAN_AGE, HeldCheckpoint, Retention
 from millrace.state.checkpoint.segment_ledger import SegmentLedger
 from millrace.state.state_delta import FileRef, StateDelta
 
@@ -58,7 +58,7 @@ class _CheckpointDraft:
     arrived: list[DeltaEntry]
     """New deltas as they were received, dead deltas included."""
     new: DeltaFile | None
-    packed: list[Packed]
+    packed: list[PackedFile]
 
     def moved(self) -> list[DeltaEntry]:
         """Deltas whose bytes are in another file than before."""
@@ -305,7 +305,7 @@ class CheckpointStorage:
     def _survey(self) -> None:
         """Find the checkpoints of earlier runs and the files to which they refer, so that
         checkpoints and files can be deleted together."""
-        usable: list[Held] = []
+        usable: list[HeldCheckpoint] = []
         damaged: list[int] = []
         parents: dict[int, int | None] = {}
         for number in complete_checkpoints(self._job_dir):
@@ -316,7 +316,7 @@ class CheckpointStorage:
                 damaged.append(number)
                 continue
             parents[number] = manifest.parent
-            usable.append(Held(number, _paths(deltas)))
+            usable.append(HeldCheckpoint(number, _paths(deltas)))
         starts_afresh = self._base is None and bool(usable)
         keep = usable[-1] if starts_afresh else None
         history = _history(self._base.checkpoint, parents) if self._base else set(parents)
@@ -383,7 +383,7 @@ class CheckpointStorage:
         """
         if self._base is None:
             raise CheckpointError(f"there is no checkpoint in {self._job_dir} yet")
-        held = Held(self._base.checkpoint, {*self._deltas.files, *self._segments})
+        held = HeldCheckpoint(self._base.checkpoint, {*self._deltas.files, *self._segments})
         self._retention.hold(held)
         return Pin(self._base, self._deltas.by_subtask(), lambda: self._retention.let_go(held))
 

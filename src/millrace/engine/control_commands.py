@@ -16,7 +16,7 @@ from millrace.common.errors import JobControlError
 from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.engine.job_details import EpochAttempt, JobDetails
 from millrace.engine.job_requests import (
-    After,
+    AfterSavepoint,
     CancelRequest,
     CheckpointRequest,
     MessageRequest,
@@ -43,7 +43,7 @@ def _checkpoint(job: JobManager) -> CommandResult:
 
 def _savepoint(job: JobManager, directory: str | None, format: str) -> CommandResult:
     return _savepoint_path(
-        job, SavepointRequest(_checked(directory), After.GO_ON, _format_type(format))
+        job, SavepointRequest(_checked(directory), AfterSavepoint.GO_ON, _format_type(format))
     )
 
 
@@ -51,7 +51,7 @@ def _stop(
     job: JobManager, savepoint: bool, directory: str | None, drain: bool, format: str
 ) -> CommandResult:
     if savepoint:
-        after = After.DRAIN if drain else After.STOP
+        after = AfterSavepoint.DRAIN if drain else AfterSavepoint.STOP
         request = SavepointRequest(_checked(directory), after, _format_type(format))
         return _savepoint_path(job, request)
     if drain:

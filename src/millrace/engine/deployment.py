@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from millrace.engine.checkpoint_coordinator import Restored
+from millrace.engine.checkpoint_coordinator import ResumePoint
 from millrace.engine.epoch_check import evicted
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.engine.job_details import StateSize
@@ -53,7 +53,7 @@ class Deployment:
         """Subtasks whose plans must contain their complete state."""
         self._leftovers = dict(leftovers or {})
 
-    def go_on_from(self, restored: Restored) -> None:
+    def go_on_from(self, restored: ResumePoint) -> None:
         """Restore the graph from a snapshot."""
         self.sinks.restore(restored.pending)
         for source in self.sources:

@@ -13,7 +13,7 @@ from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_manager import JobManager
 from millrace.engine.job_requests import (
-    After,
+    AfterSavepoint,
     CancelRequest,
     CheckpointRequest,
     MessageRequest,
@@ -113,7 +113,7 @@ class EmbeddedJobClient(JobClient):
         Returns:
             The savepoint's path, or the CheckpointError with which it failed.
         """
-        return self._ask(savepoint_directory, After.GO_ON, format_type)
+        return self._ask(savepoint_directory, AfterSavepoint.GO_ON, format_type)
 
     def stop_with_savepoint(
         self,
@@ -136,7 +136,7 @@ class EmbeddedJobClient(JobClient):
             savepoint could not be written. A JobExecutionError if the savepoint is complete but the
             job failed (Flink: ``StopWithSavepointStoppingException``).
         """
-        after = After.DRAIN if advance_to_end_of_event_time else After.STOP
+        after = AfterSavepoint.DRAIN if advance_to_end_of_event_time else AfterSavepoint.STOP
         return at_end(self._ask(savepoint_directory, after, format_type), self._manager.result)
 
     def cancel_with_savepoint(
@@ -145,11 +145,11 @@ class EmbeddedJobClient(JobClient):
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
         """Make a savepoint and cancel the job; the path is available once the job has ended."""
-        asked = self._ask(savepoint_directory, After.CANCEL, format_type)
+        asked = self._ask(savepoint_directory, AfterSavepoint.CANCEL, format_type)
         return at_end(asked, self._manager.result)
 
     def _ask(
-        self, directory: str | None, after: After, format_type: SavepointFormatType
+        self, directory: str | None, after: AfterSavepoint, format_type: SavepointFormatType
     ) -> CompletableFuture[str]:
         return self._manager.bus.submit(SavepointRequest(directory, after, format_type))
 

@@ -41,7 +41,7 @@ from millrace.engine.job_history import JobHistory
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_outcome import RunEnd, discards_checkpoints, outcome
 from millrace.engine.job_requests import (
-    After,
+    AfterSavepoint,
     CancelRequest,
     CheckpointRequest,
     JobEndedError,
@@ -61,7 +61,7 @@ from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.filesystem.crash_points import crash_point
 from millrace.job_graph.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
-from millrace.runtime.logs.log_place import LogPlace, at_place
+from millrace.runtime.logs.log_origin import LogOrigin, at_log_origin
 from millrace.state.checkpoint.manifest import Manifest
 
 log = logging.getLogger(__name__)
@@ -197,7 +197,7 @@ class JobManager:
         """Run the job to its end, successful or not; `result` has the outcome."""
         started, self._thread = time.monotonic(), get_ident()
         try:
-            with at_place(LogPlace(self._deployment.program.job_name)):
+            with at_log_origin(LogOrigin(self._deployment.program.job_name)):
                 self._run_and_close()
         except BaseException as error:
             self._end(outcome(self.states.status, error))
@@ -283,7 +283,7 @@ class JobManager:
             # who resumes the job here should know of the savepoint; it is complete without that
             with suppress(CheckpointError):
                 self._checkpoint()
-        if savepoint.request.after is After.CANCEL:
+        if savepoint.request.after is AfterSavepoint.CANCEL:
             self.states.cancel()
             raise JobCancelledError("the job was cancelled after a savepoint")
         return True
@@ -567,7 +567,7 @@ class JobManager:
             case RescaleRequest():
                 self._rescale(request, acks)
             case SavepointRequest():
-                if request.after is After.DRAIN and not self._input_ended:
+                if request.after is AfterSavepoint.DRAIN and not self._input_ended:
                     return  # what is still on its way belongs to the savepoint
                 self._save(request)
         self._requests.end_serving()
@@ -580,7 +580,7 @@ class JobManager:
         except CheckpointError as error:
             return refuse(request, error)
         self._requests.await_savepoint(savepoint)
-        if request.after is not After.GO_ON:
+        if request.after is not AfterSavepoint.GO_ON:
             self._stopping = self._timer.stands_still = True
             self._deployment.halt()
         self._announce_commits()

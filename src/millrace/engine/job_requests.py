@@ -30,7 +30,7 @@ class RequestKind(Enum):
     CANCEL = "be cancelled"
 
 
-class After(Enum):
+class AfterSavepoint(Enum):
     """Way in which the job continues once its savepoint is complete."""
 
     GO_ON = "GO_ON"
@@ -62,7 +62,7 @@ class SavepointRequest:
 
     kind: ClassVar[RequestKind] = RequestKind.SAVEPOINT
     directory: str | None
-    after: After
+    after: AfterSavepoint
     format_type: SavepointFormatType = SavepointFormatType.CANONICAL
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 

@@ -23,7 +23,7 @@ from millrace.state.state_follower import Changes, StateFollower, TableChanges
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import FLAT
 
-__all__ = ["NotLoadedError", "QueryableView", "Reading"]
+__all__ = ["NotLoadedError", "QueryableView", "QueryAnswer"]
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class NotLoadedError(StateError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class QueryAnswer:
     """Answer to a query: the values of one checkpoint for some keys."""
 
     checkpoint: int
@@ -51,7 +51,7 @@ class Reading:
 
 
 @dataclass
-class _Table:
+class _QueryableTable:
     text: KeyText
     kind: TableKind = FLAT
     data: dict[Any, Any] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class QueryableView(JobObserver):
         self._clock = clock or SystemClock()
         self._changed = threading.Condition()
         self._states: dict[TableId, QueryableState] = {}
-        self._tables: dict[TableId, _Table] = {}
+        self._tables: dict[TableId, _QueryableTable] = {}
         self._shown: Manifest | None = None
         self._newest: Manifest | None = None
         self._problems: dict[TableId, Exception] = {}
@@ -186,7 +186,7 @@ class QueryableView(JobObserver):
         with self._changed:
             return list(self._table(state).written.get(text, ()))
 
-    def read(self, state: QueryableState, keys: Iterable[Iterable[Any]]) -> Reading:
+    def read(self, state: QueryableState, keys: Iterable[Iterable[Any]]) -> QueryAnswer:
         """Values of ``keys`` in the shown checkpoint. Each item is a series of alternative keys,
         because a text can stand for several keys; the first alternative that exists counts.
 
@@ -202,7 +202,7 @@ class QueryableView(JobObserver):
             raw = [_first(table.data, meant) for meant in keys]
             kind = table.kind
         found = [(key, _visible(kind, value, state.ttl, now)) for key, value in raw]
-        return Reading(checkpoint, timestamp, found)
+        return QueryAnswer(checkpoint, timestamp, found)
 
     def wait_for(self, checkpoint: int, timeout: float | None = None) -> bool:
         """Wait, at most ``timeout`` seconds, until that checkpoint or a later one is shown;
@@ -212,7 +212,7 @@ class QueryableView(JobObserver):
                 lambda: self._shown is not None and self._shown.checkpoint >= checkpoint, timeout
             )
 
-    def _table(self, state: QueryableState) -> _Table:
+    def _table(self, state: QueryableState) -> _QueryableTable:
         problem = self._problems.get(state.table)
         if problem is not None:
             raise StateError(f"queryable state '{state.name}' cannot be read: {problem}")
@@ -246,7 +246,7 @@ class QueryableView(JobObserver):
     def _show(self, manifest: Manifest) -> None:
         """Bring all groups to a checkpoint and show it. If one table of a group cannot be read,
         its tables are followed separately from then on, so that the others can be read."""
-        made: dict[TableId, _Table] = {}
+        made: dict[TableId, _QueryableTable] = {}
         changed: list[tuple[StateFollower, Changes]] = []
         problems: dict[TableId, Exception] = {}
         waiting = list(self._groups)
@@ -271,7 +271,7 @@ class QueryableView(JobObserver):
         self,
         group: _Group,
         manifest: Manifest,
-        made: dict[TableId, _Table],
+        made: dict[TableId, _QueryableTable],
         changed: list[tuple[StateFollower, Changes]],
     ) -> None:
         if not group.names:
@@ -283,14 +283,14 @@ class QueryableView(JobObserver):
         follower = self._follow(group.names)
         follower.load(manifest)
         for name in group.names:  # the bulk, before anyone has to wait
-            made[name] = _Table(self._text)
+            made[name] = _QueryableTable(self._text)
             made[name].fill(follower.kind(name), follower.entries(name))
         group.follower = follower
 
     def _publish(
         self,
         manifest: Manifest,
-        made: dict[TableId, _Table],
+        made: dict[TableId, _QueryableTable],
         changed: list[tuple[StateFollower, Changes]],
         problems: dict[TableId, Exception],
     ) -> None:

@@ -14,7 +14,7 @@ from millrace.engine.command_bus import CommandBus
 from millrace.engine.committed_checkpoints import CommittedCheckpoints
 from millrace.engine.deployment import Deployment
 from millrace.engine.job_requests import (
-    After,
+    AfterSavepoint,
     CheckpointRequest,
     MessageRequest,
     QueuedRequest,
@@ -92,7 +92,7 @@ class RequestHandler:
             refuse(request, error)
             return
         self._serving = request
-        if request.after is After.DRAIN:
+        if request.after is AfterSavepoint.DRAIN:
             deployment.drain()
 
     def _begin_message(self, request: MessageRequest, graph: JobGraph) -> None:
@@ -147,7 +147,7 @@ class RequestHandler:
     def records(self, limit: int) -> int:
         """Number of records that the next epoch reads: ``limit``, but 0 in an epoch for the
         savepoint that ends the job, because a user waits for this savepoint."""
-        request, stops = self.serving, (After.STOP, After.CANCEL)
+        request, stops = self.serving, (AfterSavepoint.STOP, AfterSavepoint.CANCEL)
         ends = isinstance(request, SavepointRequest) and request.after in stops
         return 0 if ends else limit
 

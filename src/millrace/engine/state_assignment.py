@@ -41,7 +41,7 @@ class StateAssignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RestoredSnapshot:
     """Checkpoint or savepoint that a job restores."""
 
     manifest: Manifest
@@ -71,7 +71,7 @@ class Origin:
         return tuple(_located(delta, self.directory) for delta in deltas)
 
 
-def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
+def assign_state(origin: RestoredSnapshot, graph: JobGraph) -> StateAssignment:
     """Match the state of ``origin`` with the operators of ``graph``.
 
     Raises:
@@ -122,7 +122,7 @@ def _same_channels(manifest: Manifest, stage: Stage, graph: JobGraph) -> bool:
     return old == new or sum(old) != sum(new)
 
 
-def _is_unchanged(origin: Origin, stage: Stage, inputs: tuple[str, ...]) -> bool:
+def _is_unchanged(origin: RestoredSnapshot, stage: Stage, inputs: tuple[str, ...]) -> bool:
     """Whether a stage has its former operators, inputs and parallelism, or no state yet."""
     manifest = origin.manifest
     own = {node.uid for node in stage.nodes}
@@ -140,7 +140,7 @@ def _is_unchanged(origin: Origin, stage: Stage, inputs: tuple[str, ...]) -> bool
 
 def _redistribute(
     assignment: StateAssignment,
-    origin: Origin,
+    origin: RestoredSnapshot,
     stage: Stage,
     inputs: tuple[str, ...],
     distinct: bool,
@@ -165,7 +165,7 @@ def _redistribute(
         )
 
 
-def _divided(origin: Origin, stage: Stage) -> list[tuple[StateHandle, ...]]:
+def _divided(origin: RestoredSnapshot, stage: Stage) -> list[tuple[StateHandle, ...]]:
     """Parts for each new subtask of the state that the former subtasks of the stage have
     divided; empty if they have not divided it."""
     width = origin.manifest.stages.get(stage.uid, 0)
@@ -207,7 +207,7 @@ def _located(delta: StateDelta, directory: str) -> StateDelta:
     return dataclasses.replace(delta, data=dataclasses.replace(ref, path=path))
 
 
-def _check_max_parallelism(origin: Origin, graph: JobGraph) -> None:
+def _check_max_parallelism(origin: RestoredSnapshot, graph: JobGraph) -> None:
     was, now = origin.manifest.max_parallelism, graph.program.max_parallelism
     if was != now:
         raise CheckpointError(
@@ -216,7 +216,7 @@ def _check_max_parallelism(origin: Origin, graph: JobGraph) -> None:
         )
 
 
-def _check_all_restored(origin: Origin, graph: JobGraph) -> None:
+def _check_all_restored(origin: RestoredSnapshot, graph: JobGraph) -> None:
     manifest = origin.manifest
     known = {node.uid: node.name for stage in graph.program.stages for node in stage.nodes}
     needed = {*manifest.stateful, *manifest.sources, *(u for u, p in manifest.pending.items() if p)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.common.errors import JobExecutionError
-from millrace.expressions.resolved import Place
+from millrace.expressions.resolved import SqlPosition
 
 __all__ = ["EvaluationError", "ValueCountError"]
 
@@ -20,7 +20,7 @@ class EvaluationError(JobExecutionError):
         call: the expression, where the reason does not name its function; "": it does.
     """
 
-    place: Place | None = None
+    place: SqlPosition | None = None
     row: str = ""
     call: str | None = None
 

@@ -29,7 +29,7 @@ __all__ = [
     "Cast",
     "FieldReference",
     "OuterReference",
-    "Place",
+    "SqlPosition",
     "ResolvedExpression",
     "SortKey",
     "ValueLiteral",
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 
-class Place(Protocol):
+class SqlPosition(Protocol):
     """Position of an expression in a statement."""
 
     def shown(self, reason: str) -> str:
@@ -109,7 +109,7 @@ class Call(ResolvedExpression):
     arguments: tuple[ResolvedExpression, ...]
     type: LogicalType
     options: CallOptions | None = None
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SqlPosition | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:
         return self.arguments
@@ -128,7 +128,7 @@ class Cast(ResolvedExpression):
     operand: ResolvedExpression
     type: LogicalType
     safe: bool = False
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SqlPosition | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:
         return (self.operand,)
@@ -160,7 +160,7 @@ class AggregateCall:
     filter: int | None = None
     options: CallOptions | None = None
     name: str = ""
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SqlPosition | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         arguments = ", ".join(f"${index}" for index in self.arguments) or "*"
@@ -177,7 +177,7 @@ class SortKey:
     ascending: bool = True
     nulls_first: bool = True
     """Flink: nulls are the smallest values, unless NULLS FIRST or LAST says otherwise."""
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SqlPosition | None = field(default=None, compare=False, repr=False)
     """For errors; None: it stands in no statement."""
 
     def __str__(self) -> str:
@@ -197,7 +197,7 @@ def rewritten(
     return change(expression)
 
 
-def place_of(expression: ResolvedExpression) -> Place | None:
+def place_of(expression: ResolvedExpression) -> SqlPosition | None:
     """Position of an expression; None if it is in no statement, or is a column or a constant."""
     return expression.place if isinstance(expression, Call | Cast) else None
 

@@ -14,7 +14,15 @@ from millrace.runtime.operator_state_declaration import (
     OperatorStateDeclaration,
     check_declarations,
 )
-from millrace.runtime.program import Edge, Exchange, LoopEnds, Node, Program, Route, Stage
+from millrace.runtime.program import (
+    Exchange,
+    JobEdge,
+    LoopEnds,
+    OperatorNode,
+    Program,
+    Route,
+    Stage,
+)
 from millrace.state.key_groups import MAX_KEY_GROUPS
 from millrace.state.serialization.pickles import dump_code
 
@@ -68,7 +76,7 @@ class _Builder:
         self._uids = assign_uids(ordered)
         self._chains: list[_Chain] = []
         self._chain_of: dict[Transformation, _Chain] = {}
-        self._edges: list[Edge] = []
+        self._edges: list[JobEdge] = []
         self._routes: dict[Transformation, list[Route]] = {t: [] for t in ordered}
 
     def build(self, run_id: str, job_name: str, settings: dict[str, Any]) -> JobGraph:
@@ -129,7 +137,7 @@ class _Builder:
                 f"'{transformation.name}' (parallelism {transformation.parallelism}) is not "
                 "possible; use rebalance() or give both the same parallelism"
             )
-        edge = Edge(
+        edge = JobEdge(
             id=len(self._edges),
             source_stage=self._chain_of[upstream].id,
             target_stage=chain.id,
@@ -157,7 +165,7 @@ class _Builder:
     def _stage(self, chain: _Chain) -> Stage:
         head = chain.members[0]
         nodes = tuple(
-            Node(
+            OperatorNode(
                 self._uids[t],
                 t.name,
                 _pickled(t),

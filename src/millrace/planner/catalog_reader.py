@@ -31,7 +31,7 @@ from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.relational.rel_node import RelNode
-from millrace.sql.position import OptionPlace
+from millrace.sql.position import OptionPosition
 
 __all__ = [
     "SOURCE_WATERMARK",
@@ -144,7 +144,7 @@ class ResolvedTable:
     lookup: bool = False
     repeats: bool = True
     source: Any = None
-    option_places: Mapping[str, OptionPlace] = field(
+    option_places: Mapping[str, OptionPosition] = field(
         default_factory=dict, compare=False, repr=False
     )
 

@@ -82,7 +82,7 @@ def _list_with(values: Iterable[Any], position: int, new: Any) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Projection:
+class TupleProjection:
     """Projection of records to tuples of some fields."""
 
     positions: tuple[Position, ...]

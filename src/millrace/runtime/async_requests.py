@@ -17,7 +17,7 @@ _LAST_TURNS = 3
 what they have."""
 
 
-class Done(NamedTuple):
+class CompletedRequest(NamedTuple):
     """Outcome of a request: its results or its error."""
 
     number: int
@@ -46,7 +46,7 @@ class AsyncRequests:
         self._timeout = timeout
         self._retry = retry
         self._on_end = on_end
-        self._ended: SimpleQueue[tuple[int, Done]] = SimpleQueue()
+        self._ended: SimpleQueue[tuple[int, CompletedRequest]] = SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._generation = 0
         """Number of calls of `cancel_all`. Results of requests of an earlier generation are
@@ -87,10 +87,10 @@ class AsyncRequests:
         for task in self._tasks:
             task.cancel()
 
-    def ended(self, wait: float | None = 0.0) -> list[Done]:
+    def ended(self, wait: float | None = 0.0) -> list[CompletedRequest]:
         """Requests that have ended since the last call. Waits up to ``wait`` seconds for one, or
         without limit if ``wait`` is None."""
-        found: list[tuple[int, Done]] = []
+        found: list[tuple[int, CompletedRequest]] = []
         with suppress(Empty):
             if wait != 0:
                 found.append(self._ended.get(timeout=wait))
@@ -103,26 +103,30 @@ class AsyncRequests:
         try:
             async with limit:
                 results = await self._attempts(value)
-            done = Done(number, results, None)
+            done = CompletedRequest(number, results, None)
         except TimeoutError as error:
             # the user's own timeouts are failures like any other
-            done = self._timed_out(number, value) if limit.expired() else Done(number, None, error)
+            done = (
+                self._timed_out(number, value)
+                if limit.expired()
+                else CompletedRequest(number, None, error)
+            )
         except asyncio.CancelledError:
             message = f"the asynchronous request for {value!r} was cancelled by the function itself"
-            done = Done(number, None, JobExecutionError(message))
+            done = CompletedRequest(number, None, JobExecutionError(message))
         except BaseException as error:  # of whatever kind: the operator waits for this request
-            done = Done(number, None, error)
+            done = CompletedRequest(number, None, error)
         self._ended.put((generation, done))
         self._on_end()
 
-    def _timed_out(self, number: int, value: Any) -> Done:
+    def _timed_out(self, number: int, value: Any) -> CompletedRequest:
         try:
             if self._on_timeout is None:
                 raise TimeoutError(f"the asynchronous request for {value!r} has timed out")
-            return Done(number, self._on_timeout(value), None)
+            return CompletedRequest(number, self._on_timeout(value), None)
         except BaseException as failure:
             failure.__context__ = None
-            return Done(number, None, failure)
+            return CompletedRequest(number, None, failure)
 
     async def _attempts(self, value: Any) -> Any:
         retry = self._retry

@@ -17,7 +17,7 @@ from millrace.runtime.operator import LoopTail, Operator, OperatorContext, wall_
 from millrace.runtime.operator_input import OperatorInput, operator_input
 from millrace.runtime.output import Output, combined
 from millrace.runtime.previews import PreviewTap
-from millrace.runtime.program import Node, Program, Stage
+from millrace.runtime.program import OperatorNode, Program, Stage
 from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.runtime.waker import Waker
 from millrace.state.store import SubtaskState
@@ -213,7 +213,7 @@ class OperatorChain:
         return exchange
 
 
-def _made(node: Node) -> Operator:
+def _made(node: OperatorNode) -> Operator:
     operator = pickle.loads(node.factory)()
     assert isinstance(operator, Operator)
     return operator

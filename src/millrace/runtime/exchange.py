@@ -15,7 +15,7 @@ from millrace.common.types.batch import ColumnBatch
 from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.key_check import CheckedKeyMemo, KeyCheck
 from millrace.runtime.key_columns import key_columns, key_objects
-from millrace.runtime.program import Edge, Exchange
+from millrace.runtime.program import Exchange, JobEdge
 from millrace.state.key_groups import KeyMemo, owners_of_keys, refusal, subtask_of
 
 Parts = Iterable[tuple[int, ColumnBatch]]
@@ -25,7 +25,7 @@ class KeyedExchange(ExchangeOutput):
     """Sends each record to the subtask that owns its key's key group."""
 
     def __init__(
-        self, edge: Edge, channel: int, targets: int, buffer_records: int, max_parallelism: int
+        self, edge: JobEdge, channel: int, targets: int, buffer_records: int, max_parallelism: int
     ) -> None:
         super().__init__(edge, channel, targets, buffer_records)
         assert edge.key_batch is not None
@@ -132,7 +132,7 @@ class RebalanceExchange(ExchangeOutput):
 
     def __init__(
         self,
-        edge: Edge,
+        edge: JobEdge,
         channel: int,
         targets: int,
         buffer_records: int,
@@ -196,7 +196,7 @@ class GlobalExchange(ExchangeOutput):
 class CustomExchange(ExchangeOutput):
     """Sends each record to the target that the user's partitioner returns."""
 
-    def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
+    def __init__(self, edge: JobEdge, channel: int, targets: int, buffer_records: int) -> None:
         super().__init__(edge, channel, targets, buffer_records)
         assert edge.key_batch is not None
         self._keys_of, self._selector = edge.key_batch, edge.key_selector
@@ -298,7 +298,7 @@ class BroadcastExchange(ExchangeOutput):
 
 
 def create_exchange(
-    edge: Edge,
+    edge: JobEdge,
     channel: int,
     producers: int,
     targets: int,

@@ -15,7 +15,7 @@ from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.common.types.batch import Batch, ColumnBatch, ImmutableRows, RowBatch
 from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, end_of, status_of
 from millrace.runtime.detached import are_immutable
-from millrace.runtime.program import Edge
+from millrace.runtime.program import JobEdge
 from millrace.state.serialization.payload import encode_records
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _UNKNOWN_STATUS = (MIN_WATERMARK - 1, False)
 class ExchangeOutput:
     """Common base of all exchanges: waiting records, full buffers, the end of an epoch."""
 
-    def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
+    def __init__(self, edge: JobEdge, channel: int, targets: int, buffer_records: int) -> None:
         self._edge = edge.id
         self._channel = channel
         self._targets = targets

@@ -47,7 +47,7 @@ from millrace.state.kinds.table_kind import TableKind
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
 from millrace.state.store import SubtaskState
-from millrace.state.table import Table
+from millrace.state.table import StateTable
 from millrace.state.table_kinds import (
     FLAT,
     LIST,
@@ -313,7 +313,7 @@ class KeyedStates(KeyedStateStore):
         self._current = current
         self._scope = scope
         self._known: dict[str, StateDescriptor] = {}
-        self._spilling: dict[str, Table] = {}
+        self._spilling: dict[str, StateTable] = {}
         self._queryable: list[QueryableState] = []
         self._cleanups: dict[str, Cleanup] = {}
         self.records = 0

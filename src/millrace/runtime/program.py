@@ -32,7 +32,7 @@ class Exchange(Enum):
 
 
 @dataclass(frozen=True)
-class Edge:
+class JobEdge:
     """A connection between two stages, with one exchange."""
 
     id: int
@@ -67,7 +67,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Node:
+class OperatorNode:
     """One operator of a chain."""
 
     uid: str
@@ -90,7 +90,7 @@ class Stage:
     name: str
     level: int
     parallelism: int
-    nodes: tuple[Node, ...]
+    nodes: tuple[OperatorNode, ...]
     inputs: tuple[int, ...]
     """Ids of the incoming edges. None for a source stage."""
 
@@ -115,7 +115,7 @@ class Program:
     job_name: str
     max_parallelism: int
     stages: tuple[Stage, ...]
-    edges: tuple[Edge, ...]
+    edges: tuple[JobEdge, ...]
     batch_mode: bool = False
     available_now: bool = False
     """Whether the run ends when it has read the existing data. A later run may continue."""

@@ -103,7 +103,7 @@ class WorkerSamples(msgspec.Struct, frozen=True):
     subtasks: tuple[SampledSubtask, ...]
 
 
-class SampledPlace(NamedTuple):
+class RunningSubtask(NamedTuple):
     """Subtask that a thread runs at the time of a sample."""
 
     run_id: str
@@ -127,7 +127,7 @@ class StackSampler:
         self,
         request: SampleRequest,
         worker: str,
-        running: Callable[[], Mapping[int, SampledPlace]],
+        running: Callable[[], Mapping[int, RunningSubtask]],
         is_root: Callable[[str], bool],
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], None] = time.sleep,
@@ -138,7 +138,7 @@ class StackSampler:
         self._is_root = is_root
         self._clock = clock
         self._sleep = sleep
-        self._seen: Counter[tuple[SampledPlace, _Stack, bool]] = Counter()
+        self._seen: Counter[tuple[RunningSubtask, _Stack, bool]] = Counter()
         self._processor_times: dict[int, tuple[int, int]] = {}
         """Per thread, nanoseconds of a monotonic clock and of the processor, at its last sample."""
         self._ticks = 0
@@ -168,11 +168,11 @@ class StackSampler:
             return
         frames = sys._current_frames()
         natives = {thread.ident: thread.native_id for thread in threading.enumerate()}
-        for thread, place in running.items():
+        for thread, running_subtask in running.items():
             frame = frames.get(thread)
             if frame is not None:
                 stack = self._stack(frame)
-                key = (place, stack, self._is_on_cpu(thread, natives.get(thread)))
+                key = (running_subtask, stack, self._is_on_cpu(thread, natives.get(thread)))
                 if key in self._seen or len(self._seen) < _MOST_STACKS:
                     self._seen[key] += 1
 
@@ -198,9 +198,9 @@ class StackSampler:
     def result(self) -> WorkerSamples:
         """The samples so far."""
         numbers: dict[tuple[CodeType, int], int] = {}
-        stacks: dict[SampledPlace, dict[_Stack, list[int]]] = {}
-        for (place, stack, is_on_cpu), times in self._seen.items():
-            counted = stacks.setdefault(place, {}).setdefault(stack, [0, 0])
+        stacks: dict[RunningSubtask, dict[_Stack, list[int]]] = {}
+        for (running_subtask, stack, is_on_cpu), times in self._seen.items():
+            counted = stacks.setdefault(running_subtask, {}).setdefault(stack, [0, 0])
             counted[0 if is_on_cpu else 1] += times
             for call in stack:
                 numbers.setdefault(call, len(numbers))
@@ -212,13 +212,13 @@ class StackSampler:
             frames=tuple(_frame_name(*call) for call in numbers),
             subtasks=tuple(
                 SampledSubtask(
-                    *place,
+                    *running_subtask,
                     tuple(
                         SampledStack(tuple(numbers[call] for call in stack), *counted)
                         for stack, counted in found.items()
                     ),
                 )
-                for place, found in stacks.items()
+                for running_subtask, found in stacks.items()
             ),
         )
 

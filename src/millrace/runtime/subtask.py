@@ -41,7 +41,7 @@ from millrace.runtime.waker import Waker
 from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve, reopened
 from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.delta_payload import Loader
-from millrace.state.division import Division
+from millrace.state.division import TableDivision
 from millrace.state.serialization.payload import COLUMNS, Chunk, decode
 from millrace.state.state_delta import FileRef, StateDelta, StatePart
 from millrace.state.store import EMPTY, SubtaskState
@@ -456,7 +456,7 @@ class Subtask:
         """Parts of the state for the new subtasks. If there are none, the new subtasks read all
         deltas, which only takes longer."""
         epoch = self._epoch
-        division = Division(parallelism, self.program.max_parallelism)
+        division = TableDivision(parallelism, self.program.max_parallelism)
         parts: list[StatePart] = []
 
         def delta(payload: bytes, name: str) -> StateDelta:

@@ -14,7 +14,7 @@ from typing import Any
 from millrace.common.state.state_ttl import StateTtlConfig, StateVisibility, UpdateType
 from millrace.state.incremental_compaction import MINIMUM_ENTRIES
 from millrace.state.kinds.time_stamps import Stamps
-from millrace.state.table import Table, TableDelta
+from millrace.state.table import StateTable, TableDelta
 
 __all__ = ["Cleanup", "Lifetime", "Stamped", "without_expired"]
 
@@ -76,7 +76,7 @@ class Cleanup:
 
     def __init__(self, table: Any, lifetime: Lifetime, sweep: Callable[[Any], None]) -> None:
         in_memory = type(table.data) is dict
-        self._table: Table = table
+        self._table: StateTable = table
         self._data: dict[Any, Any] = table.data
         self._sweep = sweep
         self.lifetime = lifetime

@@ -37,7 +37,7 @@ from millrace.runtime.report_files import read_report, write_report
 from millrace.runtime.stack_dump import SUFFIX, DumpedSubtask, StackDumps, read_dump
 from millrace.runtime.stack_samples import REQUEST as SAMPLES_REQUEST
 from millrace.runtime.stack_samples import SUFFIX as SAMPLES
-from millrace.runtime.stack_samples import SampledPlace, StackSampler, read_request
+from millrace.runtime.stack_samples import RunningSubtask, StackSampler, read_request
 from millrace.runtime.turn_record import SUFFIX as TURN
 from millrace.runtime.turn_record import read_turn
 from millrace.state.checkpoint.files import delete_quietly
@@ -258,10 +258,10 @@ class Watchdog:
                 sampler = StackSampler(request, self._worker, running, _calls_subtasks)
                 sampler.start(os.path.join(reports, self._file_name + SAMPLES))
 
-    def _running_of(self, job_dir: str) -> dict[int, SampledPlace]:
+    def _running_of(self, job_dir: str) -> dict[int, RunningSubtask]:
         """The subtasks of a job that run in this process, by their threads."""
         return {
-            thread: SampledPlace(watched.run_id, *watched.left[0])
+            thread: RunningSubtask(watched.run_id, *watched.left[0])
             for thread, watched in list(self._watched.items())
             if watched.job_dir == job_dir
         }

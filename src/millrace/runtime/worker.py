@@ -17,7 +17,7 @@ from functools import partial
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.epoch_subtask import EpochSubtask
-from millrace.runtime.logs.log_place import LogPlace, current_place, enter_place
+from millrace.runtime.logs.log_origin import LogOrigin, current_log_origin, enter_log_origin
 from millrace.runtime.logs.worker_log import finish_prints
 from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program, Stage
@@ -88,13 +88,13 @@ class Worker:
                 ends[wanted.id].append(buffer)
             else:
                 inbox[wanted.id, buffer.target].append(buffer)
-        before = current_place()
+        before = current_log_origin()
         left = tuple((stage.id, index) for stage, index in carried)
         try:
             for number, (stage, index) in enumerate(carried):
                 of = (plan.epoch, plan.attempt)
                 self.watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
-                enter_place(LogPlace(program.job_name, stage.name, index))
+                enter_log_origin(LogOrigin(program.job_name, stage.name, index))
                 subtask = self.subtask(program, stage, index)
                 buffers = inbox.pop((stage.id, index)) + ends[stage.id]
                 short = partial(self._is_short_of_memory, program, plan.epoch)
@@ -105,7 +105,7 @@ class Worker:
                     subtask.subtask.close()
         finally:
             self.watchdog.end()
-            enter_place(before)
+            enter_log_origin(before)
 
     def change_width(self, program: Program, task: int) -> None:
         """Adapt the subtasks to a new number of tasks: drop subtasks that now belong to other

@@ -12,7 +12,7 @@ from millrace.common.errors import StateError
 from millrace.common.job import JobStatus
 
 __all__ = [
-    "Goal",
+    "JobGoal",
     "LeadershipLostError",
     "ProcessAttempt",
     "RegisteredJob",
@@ -25,7 +25,7 @@ class LeadershipLostError(StateError):
     """A server that does not lead, or no longer leads, tried to change the registry."""
 
 
-class Goal(Enum):
+class JobGoal(Enum):
     """The intent for a job: run, or end."""
 
     RUN = "RUN"
@@ -55,7 +55,7 @@ class RegisteredJob:
     """32 hexadecimal digits."""
     submission: Submission
     status: JobStatus = JobStatus.CREATED
-    goal: Goal = Goal.RUN
+    goal: JobGoal = JobGoal.RUN
     created: int = 0
     ended: int | None = None
     error: str = ""

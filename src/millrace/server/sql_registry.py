@@ -44,7 +44,7 @@ from millrace.common.typed_json import decode_json
 from millrace.filesystem.file_system import FileLock
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.registry import (
-    Goal,
+    JobGoal,
     LeadershipLostError,
     ProcessAttempt,
     RegisteredJob,
@@ -333,7 +333,7 @@ def _job(row: RowMapping) -> RegisteredJob:
         id=row["id"],
         submission=decode_json(row["submission"], Submission),
         status=JobStatus[row["status"]],
-        goal=Goal(row["goal"]),
+        goal=JobGoal(row["goal"]),
         created=row["created"],
         ended=row["ended"],
         error=row["error"],

@@ -20,7 +20,7 @@ from millrace.engine.job_record import JobRecord
 from millrace.engine.process_identity import process_space
 from millrace.server.job_process import COMMAND, JobProcess
 from millrace.server.registry import (
-    Goal,
+    JobGoal,
     LeadershipLostError,
     ProcessAttempt,
     RegisteredJob,
@@ -166,7 +166,7 @@ class Supervisor:
             if job is None:
                 raise StateError(f"there is no job {id}")
             if not job.is_over:
-                self._registry.put_job(replace(job, goal=Goal.END))
+                self._registry.put_job(replace(job, goal=JobGoal.END))
 
     def process(self, id: str) -> JobProcess:
         """The process of a job."""
@@ -222,7 +222,7 @@ class Supervisor:
         self._fence(job)
         if attempt is not None:
             self._take_end(job, process, attempt)
-        elif job.goal is Goal.END:
+        elif job.goal is JobGoal.END:
             self._end(job, JobStatus.CANCELED)
         elif self._is_due(job):
             self._launch(job)
@@ -240,7 +240,7 @@ class Supervisor:
         self, job: RegisteredJob, process: JobProcess, attempt: ProcessAttempt
     ) -> None:
         process.rotate_log()
-        if job.goal is Goal.END:
+        if job.goal is JobGoal.END:
             self._tell_to_end(job, process)
             return
         archive = process.archive()
@@ -279,15 +279,15 @@ class Supervisor:
         record = process.record()
         own = record if record is not None and _is_of(record, attempt) else None
         status = JobStatus[own.status] if own is not None else None
-        if own is not None and own.lost and job.goal is not Goal.END:
+        if own is not None and own.lost and job.goal is not JobGoal.END:
             death = own.error.partition(". ")[0]
             self._close_attempt(attempt, f"{CRASHED}: {death}")
             self._restart_later(job, process, death)
         elif status is not None and status.is_terminal_state():
-            suspended = status is JobStatus.SUSPENDED and job.goal is Goal.END
+            suspended = status is JobStatus.SUSPENDED and job.goal is JobGoal.END
             status = JobStatus.CANCELED if suspended else status
             self._end(job, status, _error(own), (attempt, status.name.lower()))
-        elif job.goal is Goal.END:
+        elif job.goal is JobGoal.END:
             self._end(job, JobStatus.CANCELED, "", (attempt, "cancelled"))
         elif _is_elsewhere(attempt):
             log.warning("job %s was left behind on %s; it continues here", job.id, attempt.host)

@@ -14,11 +14,11 @@ from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.spark.arrow_schemas import arrow_schema_in
 from millrace.spark.slots import JavaObject
 
-__all__ = ["Feed", "arrow_schema", "feed_of", "partitions_of"]
+__all__ = ["BatchFeed", "arrow_schema", "feed_of", "partitions_of"]
 
 
 @dataclass(eq=False)
-class Feed:
+class BatchFeed:
     """Batches of a source, by number, for the executor to deliver."""
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -36,10 +36,10 @@ class Feed:
         self.batches.clear()
 
 
-_feeds: dict[str, Feed] = {}
+_feeds: dict[str, BatchFeed] = {}
 
 
-def feed_of(name: str) -> Feed | None:
+def feed_of(name: str) -> BatchFeed | None:
     """The feed with an id; None if it belongs to another process."""
     return _feeds.get(name)
 

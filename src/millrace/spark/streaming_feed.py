@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 
 from millrace.common.errors import JobExecutionError
 from millrace.filesystem.scratch_directory import ScratchDirectory
-from millrace.spark.feeds import Feed, partitions_of
+from millrace.spark.feeds import BatchFeed, partitions_of
 from millrace.spark.query_position import QueryPosition
 
 __all__ = ["StreamingFeed", "WaitingBatch"]
@@ -34,7 +34,7 @@ class WaitingBatch:
     partitions: int
 
 
-class StreamingFeed(Feed):
+class StreamingFeed(BatchFeed):
     """Runs the query of a streaming DataFrame from a position (None for its start).
 
     Args:

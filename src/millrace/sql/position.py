@@ -10,8 +10,8 @@ from millrace.common.config.shown_settings import shown_statement
 
 __all__ = [
     "NamePositions",
-    "OptionPlace",
-    "StatementPlace",
+    "OptionPosition",
+    "StatementPosition",
     "TextPosition",
     "excerpt",
     "position_of",
@@ -61,7 +61,7 @@ class NamePositions:
         return self._names.get(name.lower()) or self._texts.get(name.lower())
 
 
-class StatementPlace(NamedTuple):
+class StatementPosition(NamedTuple):
     """Position of an expression in the text of its statement.
 
     >>> print(StatementPlace("SELECT 1 / 0", TextPosition(1, 8, 7, 12)).shown("/ by zero"))
@@ -84,7 +84,7 @@ class StatementPlace(NamedTuple):
         return f"{place}\n{excerpt(text, self.position, self.is_unknown_option)}"
 
 
-class OptionPlace(NamedTuple):
+class OptionPosition(NamedTuple):
     """Position of an option in the statement that declares a table with it.
 
     >>> text = "CREATE TABLE bids (id INT) WITH ('conector' = 'print')"

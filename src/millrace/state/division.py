@@ -30,7 +30,7 @@ def is_continued(kind: TableKind) -> bool:
     return kind.is_keyed and kind.columnar is None
 
 
-class Division:
+class TableDivision:
     """Divides tables among subtasks by key group. Entries without a key go to all subtasks."""
 
     def __init__(self, parallelism: int, max_parallelism: int) -> None:

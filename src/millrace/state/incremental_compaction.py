@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from millrace.state.budget import Budget
-from millrace.state.table import Scan, Table
+from millrace.state.table import Scan, StateTable
 from millrace.state.table_id import TableId
 
 ENTRIES_PER_CHANGE = 1.0
@@ -21,7 +21,7 @@ to change n entries, and all bytes written stay near twice those changed."""
 MINIMUM_ENTRIES = 16
 
 
-class _Position(NamedTuple):
+class _CompactionProgress(NamedTuple):
     """Position that a compaction has reached."""
 
     started: int | None = None
@@ -36,19 +36,19 @@ class IncrementalCompaction:
     """Copies the entries of tables over many epochs, and tracks the deltas that the copies
     replace."""
 
-    def __init__(self, tables: dict[TableId, Table]) -> None:
+    def __init__(self, tables: dict[TableId, StateTable]) -> None:
         self._tables = tables
         self.low_epoch = 0
         """Deltas of epochs before this one are not needed any more."""
-        self._at = _Position()
-        self._before: tuple[int, _Position] | None = None
+        self._at = _CompactionProgress()
+        self._before: tuple[int, _CompactionProgress] | None = None
 
     def advance(self, epoch: int, changed: int, budget: Budget) -> Iterator[tuple[TableId, Scan]]:
         """Copy the next entries, table by table, in steps of at most ``budget``. After the last
         table, `low_epoch` becomes the epoch in which the compaction started."""
         self._remember()
         if self._at.started is None:
-            self._at = _Position(epoch, tuple(self._tables))
+            self._at = _CompactionProgress(epoch, tuple(self._tables))
         left = max(MINIMUM_ENTRIES, int(changed * ENTRIES_PER_CHANGE))
         while left > 0 and self._at.todo:
             name = self._at.todo[-1]
@@ -58,20 +58,20 @@ class IncrementalCompaction:
         if not self._at.todo:
             self._finish()
 
-    def _copy(self, table: Table, entries: int) -> Scan:
+    def _copy(self, table: StateTable, entries: int) -> Scan:
         """Copy about ``entries`` more entries of the present table."""
         started, todo, cursor = self._at
         step = table.scan(cursor, entries)
         if step.cursor is not None:
-            self._at = _Position(started, todo, step.cursor)
+            self._at = _CompactionProgress(started, todo, step.cursor)
         else:
-            self._at = _Position(started, todo[:-1])
+            self._at = _CompactionProgress(started, todo[:-1])
         return step
 
     def restart(self) -> None:
         """Start over with the next epoch, because all entries have just been written at once."""
         self._remember()
-        self._at = _Position()
+        self._at = _CompactionProgress()
 
     def seal(self) -> None:
         """Keep the progress of the epoch, which has been accepted."""
@@ -89,4 +89,4 @@ class IncrementalCompaction:
     def _finish(self) -> None:
         assert self._at.started is not None
         self.low_epoch = self._at.started
-        self._at = _Position()
+        self._at = _CompactionProgress()

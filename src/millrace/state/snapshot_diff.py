@@ -16,15 +16,15 @@ from millrace.common.errors import SerializationError
 from millrace.state.alike import alike, encoded
 from millrace.state.internal_tables import MERGING
 from millrace.state.key_groups import key_group_of, key_group_range
-from millrace.state.kinds.state_shape import Entry, StateShape
+from millrace.state.kinds.state_shape import KeyedStateEntry, StateShape
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
-__all__ = ["Sample", "StateDiff", "diff_snapshots", "is_about_data"]
+__all__ = ["DifferingEntry", "StateDiff", "diff_snapshots", "is_about_data"]
 
 
-class Sample(NamedTuple):
+class DifferingEntry(NamedTuple):
     """Entry that differs."""
 
     change: str
@@ -55,7 +55,7 @@ class StateDiff:
     same: int = 0
     """Number of compared entries that are equal. Subtasks with the same version are not
     compared."""
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[DifferingEntry] = field(default_factory=list)
     unread: str = ""
     """Reason for which the state could not be compared; empty if it was compared."""
 
@@ -74,7 +74,7 @@ class StateDiff:
         """Whether the state differs between the snapshots."""
         return bool(self.added or self.changed or self.removed)
 
-    def note(self, sample: Sample, limit: int) -> None:
+    def note(self, sample: DifferingEntry, limit: int) -> None:
         """Count a difference; keep the sample if there are fewer than ``limit`` of its kind."""
         setattr(self, sample.change, getattr(self, sample.change) + 1)
         if sum(kept.change == sample.change for kept in self.samples) < limit:
@@ -190,7 +190,7 @@ class _DiffSide:
             self._at = subtask
         return self._state
 
-    def entries(self, pair: _Pair, subtasks: Iterable[int]) -> Iterator[Entry]:
+    def entries(self, pair: _Pair, subtasks: Iterable[int]) -> Iterator[KeyedStateEntry]:
         """Entries of a state in some subtasks."""
         info = pair.side(self.index)
         if info is None:
@@ -251,7 +251,9 @@ def _compare(part: _Part, pair: _Pair, diff: StateDiff, samples: int, first: boo
         _note(diff, entry, None, samples)
 
 
-def _in_part(part: _Part, side: _DiffSide, subtasks: list[int], pair: _Pair) -> Iterator[Entry]:
+def _in_part(
+    part: _Part, side: _DiffSide, subtasks: list[int], pair: _Pair
+) -> Iterator[KeyedStateEntry]:
     entries = side.entries(pair, subtasks)
     groups, most = part.groups, side.max_parallelism
     if groups is None:
@@ -259,7 +261,7 @@ def _in_part(part: _Part, side: _DiffSide, subtasks: list[int], pair: _Pair) -> 
     return (entry for entry in entries if key_group_of(entry.key, most) in groups)
 
 
-def _identity(entry: Entry, shape: StateShape) -> Any:
+def _identity(entry: KeyedStateEntry, shape: StateShape) -> Any:
     if shape.is_timers:
         return entry
     return (entry.key, entry.window) if shape.is_windowed else entry.key
@@ -276,7 +278,7 @@ def _compare_unkeyed(
         _note(diff, entry, None, samples)
 
 
-def _unkeyed(side: _DiffSide, pair: _Pair) -> dict[Any, Entry]:
+def _unkeyed(side: _DiffSide, pair: _Pair) -> dict[Any, KeyedStateEntry]:
     info = pair.side(side.index)
     if info is None:
         return {}
@@ -289,11 +291,13 @@ def _unkeyed(side: _DiffSide, pair: _Pair) -> dict[Any, Entry]:
     for entry in entries:
         data = encoded(entry.value)
         counted[data] = counted.get(data, 0) + 1
-        found[data, counted[data]] = Entry(None, entry.value)
+        found[data, counted[data]] = KeyedStateEntry(None, entry.value)
     return found
 
 
-def _note(diff: StateDiff, old: Entry | None, new: Entry | None, samples: int) -> None:
+def _note(
+    diff: StateDiff, old: KeyedStateEntry | None, new: KeyedStateEntry | None, samples: int
+) -> None:
     entry = new or old
     assert entry is not None
     if old is not None and new is not None:
@@ -304,4 +308,4 @@ def _note(diff: StateDiff, old: Entry | None, new: Entry | None, samples: int) -
     else:
         change = "added" if old is None else "removed"
     values = (None if old is None else old.value, None if new is None else new.value)
-    diff.note(Sample(change, entry.key, entry.window, *values), samples)
+    diff.note(DifferingEntry(change, entry.key, entry.window, *values), samples)

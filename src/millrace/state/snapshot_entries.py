@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from millrace.state.internal_tables import MERGING
-from millrace.state.kinds.state_shape import Entry
+from millrace.state.kinds.state_shape import KeyedStateEntry
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
 __all__ = ["entries_of"]
 
 
-def entries_of(state: SubtaskState, table: TableId) -> Iterator[Entry]:
+def entries_of(state: SubtaskState, table: TableId) -> Iterator[KeyedStateEntry]:
     """Entries of a table of one subtask, in the table's order."""
     kind = state.kind(table)
     merged = _merged_windows(state, TableId(table.uid, MERGING)) if kind.merges else {}

@@ -14,13 +14,13 @@ from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.snapshot import Snapshot
 from millrace.state.delta_payload import contents, entries_in
 from millrace.state.internal_tables import MERGING, PASSED
-from millrace.state.kinds.state_shape import Entry, StateShape
+from millrace.state.kinds.state_shape import KeyedStateEntry, StateShape
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.state_delta import StateDelta, live
 from millrace.state.store import SubtaskState
-from millrace.state.table import Table, TableDelta
+from millrace.state.table import StateTable, TableDelta
 from millrace.state.table_id import TableId
 
 __all__ = ["OnlyTables", "SnapshotReader", "StateInfo", "tables_of"]
@@ -150,7 +150,7 @@ class SnapshotReader:
 
     def entries(
         self, info: StateInfo, subtask: int | None = None, state: SubtaskState | None = None
-    ) -> Iterator[Entry]:
+    ) -> Iterator[KeyedStateEntry]:
         """Entries of a state in one subtask. If ``subtask`` is None, the entries of all subtasks,
         one after the other.
 
@@ -163,7 +163,7 @@ class SnapshotReader:
         state = state or self.restore(info.stage, subtask, tables_of(info))
         return entries_of(state, info.table) if info.table in state.tables else iter(())
 
-    def _all_entries(self, info: StateInfo) -> Iterator[Entry]:
+    def _all_entries(self, info: StateInfo) -> Iterator[KeyedStateEntry]:
         parts = (entry for index in info.needed_subtasks for entry in self.entries(info, index))
         if info.kind.redistribution is RedistributionMode.UNION:
             # subtasks that went on from another parallelism have all of it, in the same places
@@ -223,7 +223,7 @@ class OnlyTables:
         """Whether the table is one of those to be read."""
         return name in self._tables
 
-    def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
+    def replaying(self, table: StateTable, name: TableId, table_delta: TableDelta) -> None:
         """Do nothing: changes are not observed."""
 
 

@@ -22,7 +22,7 @@ from millrace.state.frozen import MISSING
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.state_delta import StateDelta
 from millrace.state.store import AT_ONCE, EMPTY, SubtaskState
-from millrace.state.table import Table, TableDelta
+from millrace.state.table import StateTable, TableDelta
 from millrace.state.table_id import TableId
 
 __all__ = ["Changes", "StateFollower", "TableChanges"]
@@ -142,7 +142,7 @@ class _Copy:
     def wants(self, name: TableId) -> bool:
         return name in self._tables
 
-    def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
+    def replaying(self, table: StateTable, name: TableId, table_delta: TableDelta) -> None:
         if not self._rereading:
             data: dict[Any, Any] = table.data  # type: ignore[attr-defined]
             self._note(name, data, chain.from_iterable(table_delta.values()))

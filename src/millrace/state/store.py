@@ -29,7 +29,7 @@ from millrace.state.delta_payload import (
     pieces_of,
     table_deltas_of,
 )
-from millrace.state.division import MOST_BYTES, Division, is_continued
+from millrace.state.division import MOST_BYTES, TableDivision, is_continued
 from millrace.state.flat_table import FlatTable
 from millrace.state.incremental_compaction import IncrementalCompaction
 from millrace.state.key_group_filter import KeyGroupFilter
@@ -39,7 +39,7 @@ from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.table_form import TableForm, TableSchema
 from millrace.state.state_delta import StateDelta, live
-from millrace.state.table import KeyFilter, Scan, Table, TableDelta
+from millrace.state.table import KeyFilter, Scan, StateTable, TableDelta
 from millrace.state.table_id import OPERATOR_TABLE, TableId
 from millrace.state.table_kinds import MAP, OPERATOR_VALUES
 
@@ -56,13 +56,13 @@ class StateMissError(StateError):
     all deltas."""
 
 
-class Watcher(Protocol):
+class DeltaWatcher(Protocol):
     """Observes deltas while they are replayed into a copy of the state."""
 
     def wants(self, name: TableId) -> bool:
         """Whether to replay the deltas of that table; the copy does not have the other tables."""
 
-    def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
+    def replaying(self, table: StateTable, name: TableId, table_delta: TableDelta) -> None:
         """Called before ``table_delta`` is applied to the table called ``name``."""
 
 
@@ -95,7 +95,7 @@ class SubtaskState:
 
     def __init__(
         self,
-        watcher: Watcher | None = None,
+        watcher: DeltaWatcher | None = None,
         backend: KeyedStateBackend | None = None,
         *,
         owners: Mapping[str, StateOwner] | None = None,
@@ -106,7 +106,7 @@ class SubtaskState:
         self._as_written = as_written
         self._forms: dict[TableId, TableForm] = {}
         self._backend = backend or HeapKeyedStateBackend()
-        self.tables: dict[TableId, Table] = {}
+        self.tables: dict[TableId, StateTable] = {}
         self.version = EMPTY
         self.replays = 0
         self._kinds: dict[TableId, TableKind] = {}
@@ -405,7 +405,7 @@ class SubtaskState:
                 for step in table.everything(self._budget):
                     yield self._copy(name, step)
 
-    def divided(self, division: Division) -> list[tuple[bytes, bytes]] | None:
+    def divided(self, division: TableDivision) -> list[tuple[bytes, bytes]] | None:
         """All present state, as two delta payloads for each of the new subtasks (see `StatePart`);
         None if it is too big."""
         every = range(division.parallelism)
@@ -449,7 +449,7 @@ class SubtaskState:
             The operators' own values of that subtask, which are not added.
         """
         values = FlatTable()
-        staged: dict[TableId, Table] = {}
+        staged: dict[TableId, StateTable] = {}
         self._backend.replaying()
         self._dump_all = True
         self.generation += 1

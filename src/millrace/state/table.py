@@ -43,7 +43,7 @@ class Scan(NamedTuple):
     """Cursor of the next step; None after the last one."""
 
 
-class Table(ABC):
+class StateTable(ABC):
     """One named state of one operator in one subtask."""
 
     spills = False
@@ -137,7 +137,7 @@ class _Listed(NamedTuple):
     position: int
 
 
-class MemoryTable(Table):
+class MemoryTable(StateTable):
     """Table with all entries in memory."""
 
     entries_per_unit = 1

@@ -22,11 +22,11 @@ from millrace.state.store import SubtaskState
 from millrace.state_processor.transformations import StateBootstrapTransformation
 from millrace.state_processor.written_part import failed, write_part
 
-__all__ = ["BootstrapTask", "Target"]
+__all__ = ["BootstrapTask", "BootstrapTarget"]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class BootstrapTarget:
     """The operator whose state is written, and the target directory."""
 
     uid: str
@@ -45,7 +45,10 @@ class BootstrapTask:
     """Task on both sides of the exchange."""
 
     def __init__(
-        self, transformation: StateBootstrapTransformation, names: tuple[str, ...], target: Target
+        self,
+        transformation: StateBootstrapTransformation,
+        names: tuple[str, ...],
+        target: BootstrapTarget,
     ) -> None:
         rows = transformation.input
         self._input = replace(rows, dataframe=None)

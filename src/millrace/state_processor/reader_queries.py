@@ -27,13 +27,13 @@ from millrace.state_processor.state_rows import window_columns
 from millrace.state_processor.state_source import StateSource
 from millrace.state_processor.window_entries import WindowContents
 
-__all__ = ["KeyedReaderQuery", "OperatorPlace", "WindowQuery", "WindowReaderQuery"]
+__all__ = ["KeyedReaderQuery", "SavedOperator", "WindowQuery", "WindowReaderQuery"]
 
 Timers = dict[Any, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorPlace:
+class SavedOperator:
     """The operator of a snapshot whose state a reader function reads."""
 
     uid: str
@@ -92,7 +92,7 @@ class KeyedReaderQuery:
     """Runs a `KeyedStateReaderFunction` for every key."""
 
     source: StateSource
-    place: OperatorPlace
+    operator: SavedOperator
     function: KeyedStateReaderFunction
 
     @property
@@ -102,15 +102,15 @@ class KeyedReaderQuery:
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
         """The function's results for each key of a subtask."""
-        current, function, place = CurrentKey(), self.function, self.place
-        state = self.source.restore_for(task, place.uid, place.owner)
-        states = place.states_of(state, current)
+        current, function, operator = CurrentKey(), self.function, self.operator
+        state = self.source.restore_for(task, operator.uid, operator.owner)
+        states = operator.states_of(state, current)
         index = self.source.subtasks[task]
-        registered = place.open(function, state, states, index, self.source.parallelism)
-        event = _timers(state, place.uid, EVENT_TIMERS)
-        processing = _timers(state, place.uid, PROCESSING_TIMERS)
+        registered = operator.open(function, state, states, index, self.source.parallelism)
+        event = _timers(state, operator.uid, EVENT_TIMERS)
+        processing = _timers(state, operator.uid, PROCESSING_TIMERS)
         try:
-            for key in _keys(state, place.uid, registered):
+            for key in _keys(state, operator.uid, registered):
                 current.key = key
                 context = _KeyContext(event.get(key, []), processing.get(key, []))
                 for value in function.read_key(key, context) or ():
@@ -149,8 +149,8 @@ def _timers(state: SubtaskState, uid: str, name: str, windowed: bool = False) ->
     table = TableId(uid, name)
     if table in state.tables:
         for entry in entries_of(state, table):
-            place = (entry.key, namespace_of(entry.window)) if windowed else entry.key
-            found.setdefault(place, []).append(entry.value)
+            owner = (entry.key, namespace_of(entry.window)) if windowed else entry.key
+            found.setdefault(owner, []).append(entry.value)
     return found
 
 
@@ -178,7 +178,7 @@ class WindowReaderQuery:
     """Runs a `WindowReaderFunction` for every window of every key."""
 
     source: StateSource
-    place: OperatorPlace
+    operator: SavedOperator
     function: WindowReaderFunction
     entries: WindowContents
 
@@ -189,13 +189,13 @@ class WindowReaderQuery:
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
         """The function's results for each window of a subtask."""
-        place, function = self.place, self.function
-        state = self.source.restore_for(task, place.uid, place.owner)
-        context = _WindowContext(state, place)
+        operator, function = self.operator, self.function
+        state = self.source.restore_for(task, operator.uid, operator.owner)
+        context = _WindowContext(state, operator)
         index = self.source.subtasks[task]
-        place.open(function, state, context.keyed, index, self.source.parallelism)
+        operator.open(function, state, context.keyed, index, self.source.parallelism)
         try:
-            for entry in self.entries(state, place.uid):
+            for entry in self.entries(state, operator.uid):
                 context.enter(entry.key, entry.window)
                 elements = entry.value if self.entries.has_elements else [entry.value]
                 for value in function.read_window(entry.key, context, elements) or ():
@@ -205,12 +205,12 @@ class WindowReaderQuery:
 
 
 class _WindowContext(WindowReaderFunction.Context):
-    def __init__(self, state: SubtaskState, place: OperatorPlace) -> None:
+    def __init__(self, state: SubtaskState, operator: SavedOperator) -> None:
         self._current, self._windowed = CurrentKey(), CurrentKey()
-        self.keyed = place.states_of(state, self._current)
-        self._window_state = place.states_of(state, self._windowed, WINDOW)
-        self._event = _timers(state, place.uid, EVENT_TIMERS, windowed=True)
-        self._processing = _timers(state, place.uid, PROCESSING_TIMERS, windowed=True)
+        self.keyed = operator.states_of(state, self._current)
+        self._window_state = operator.states_of(state, self._windowed, WINDOW)
+        self._event = _timers(state, operator.uid, EVENT_TIMERS, windowed=True)
+        self._processing = _timers(state, operator.uid, PROCESSING_TIMERS, windowed=True)
 
     def enter(self, key: Any, window: Any) -> None:
         """Set the current key and window."""

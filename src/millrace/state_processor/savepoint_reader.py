@@ -29,7 +29,10 @@ from millrace.state_processor.state_views import (
     view_rows,
     views_in_query,
 )
-from millrace.state_processor.window_savepoint_reader import WindowSavepointReader, place_of
+from millrace.state_processor.window_savepoint_reader import (
+    WindowSavepointReader,
+    saved_operator,
+)
 
 __all__ = ["SavepointReader"]
 
@@ -107,7 +110,7 @@ class SavepointReader:
         infos = self._keyed_states(uid)
         subtasks = sorted({subtask for info in infos for subtask in info.subtasks})
         source = StateSource.of(self._reader, infos[0].stage, subtasks)
-        query = KeyedReaderQuery(source, place_of(self._reader, infos[0], key_type), function)
+        query = KeyedReaderQuery(source, saved_operator(self._reader, infos[0], key_type), function)
         return frame_of_values(self._spark, query, output_type, sample)
 
     def read_value_state(

@@ -30,9 +30,9 @@ from millrace.state.checkpoint.directory import SHARED
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader
-from millrace.state_processor.bootstrap_task import BootstrapTask, Target
+from millrace.state_processor.bootstrap_task import BootstrapTarget, BootstrapTask
 from millrace.state_processor.delta_rewriting import rewritten
-from millrace.state_processor.savepoint_plan import SavepointPlan, empty_manifest
+from millrace.state_processor.savepoint_changes import SavepointChanges, empty_manifest
 from millrace.state_processor.transformations import StateBootstrapTransformation
 from millrace.state_processor.written_part import WrittenPart, read_answer
 
@@ -56,7 +56,7 @@ class SavepointWriter:
         self._spark = spark
         self._base = base
         manifest = base.snapshot.manifest if base else empty_manifest(max_parallelism)
-        self._plan = SavepointPlan(manifest)
+        self._changes = SavepointChanges(manifest)
         self._new: dict[str, StateBootstrapTransformation] = {}
         self._configuration = Configuration()
 
@@ -113,7 +113,7 @@ class SavepointWriter:
             )
         if uid in self._new:
             raise StateError(f"operator '{uid}' was added already")
-        self._plan.require_free(uid)
+        self._changes.require_free(uid)
         self._new[uid] = transformation
         return self
 
@@ -124,7 +124,7 @@ class SavepointWriter:
             StateError: the savepoint has no such operator.
         """
         if self._new.pop(uid, None) is None:
-            self._plan.remove(uid)
+            self._changes.remove(uid)
         return self
 
     def change_operator_identifier(self, uid: str, new_uid: str) -> SavepointWriter:
@@ -135,7 +135,7 @@ class SavepointWriter:
         """
         if new_uid in self._new:
             raise StateError(f"operator '{new_uid}' was added already")
-        self._plan.rename(uid, new_uid)
+        self._changes.rename(uid, new_uid)
         return self
 
     def write(self, path: str | os.PathLike[str]) -> str:
@@ -166,7 +166,7 @@ class SavepointWriter:
         return directory
 
     def _write(self, directory: str, drafts: str) -> None:
-        draft = _Draft(self._plan.manifest(), drafts)
+        draft = _Draft(self._changes.manifest(), drafts)
         if self._base is not None:
             self._copy(self._base, draft)
         for uid, transformation in self._new.items():
@@ -176,7 +176,7 @@ class SavepointWriter:
 
     def _copy(self, base: SnapshotReader, draft: _Draft) -> None:
         """Copy the deltas of the kept operators."""
-        changes = {change.old: change for change in self._plan.changes()}
+        changes = {change.old: change for change in self._changes.by_stage()}
         kept = [key for key in base.subtasks() if key[0] in changes]
         if not kept:
             return
@@ -204,7 +204,7 @@ class SavepointWriter:
         dataframe = transformation.input.dataframe
         width = min(self._parallelism(transformation), draft.manifest.max_parallelism)
         stage = draft.add_stage(uid, width)
-        target = Target(
+        target = BootstrapTarget(
             uid, stage, width, draft.manifest.max_parallelism, draft.directory,
             draft.delta_epoch, draft.manifest.timestamp, main_classes(),
         )  # fmt: skip

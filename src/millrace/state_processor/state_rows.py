@@ -19,7 +19,7 @@ from millrace.common.types.logical.logical_type import (
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.row import named_row
 from millrace.common.window.time_window import TimeWindow
-from millrace.state.kinds.state_shape import Entry, StateShape
+from millrace.state.kinds.state_shape import KeyedStateEntry, StateShape
 from millrace.state.serialization.schema import type_of_schema
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state_processor.arrow_columns import column_type, has_json
@@ -100,12 +100,12 @@ _LISTS = (StateShape.LIST, StateShape.WINDOW_LIST)
 _MAPS = (StateShape.MAP, StateShape.WINDOW_MAP)
 
 
-def rows_of(info: StateInfo, entries: Iterable[Entry]) -> Iterator[Row]:
+def rows_of(info: StateInfo, entries: Iterable[KeyedStateEntry]) -> Iterator[Row]:
     """The entries as rows with the columns of `column_names`."""
     return map(_row_maker(info), entries)
 
 
-def _row_maker(info: StateInfo) -> Callable[[Entry], Row]:
+def _row_maker(info: StateInfo) -> Callable[[KeyedStateEntry], Row]:
     shape = info.shape
     if shape.is_windowed:
         return lambda entry: (entry.key, *window_columns(entry.window), entry.value)
@@ -138,7 +138,7 @@ def columnar_types(info: StateInfo) -> dict[str, LogicalType]:
     return {name: kind for name, kind in shown.items() if not has_json(kind)}
 
 
-def columnar_row_maker(info: StateInfo) -> Callable[[Entry], tuple[Any, ...]]:
+def columnar_row_maker(info: StateInfo) -> Callable[[KeyedStateEntry], tuple[Any, ...]]:
     """Converter from entries to rows."""
     key, value = _named(_key_type(info)), _named(_value_type(info))
     # a key of no columns, as of GROUP BY (), is no value

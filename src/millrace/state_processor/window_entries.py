@@ -20,7 +20,7 @@ from millrace.state.internal_tables import (
     SLICE_ELEMENTS,
     TIMED_ELEMENTS,
 )
-from millrace.state.kinds.state_shape import Entry
+from millrace.state.kinds.state_shape import KeyedStateEntry
 from millrace.state.snapshot_entries import entries_of
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state.store import SubtaskState
@@ -64,7 +64,7 @@ class WindowContents:
         """Whether windows store their elements instead of one value."""
         return self.name in ELEMENT_TABLES
 
-    def __call__(self, state: SubtaskState, uid: str) -> Iterator[Entry]:
+    def __call__(self, state: SubtaskState, uid: str) -> Iterator[KeyedStateEntry]:
         """The entries of a subtask."""
         table = TableId(uid, self.name)
         if table not in state.tables:
@@ -74,12 +74,12 @@ class WindowContents:
             entries = self._windows(entries, _passed(state, uid))
         return map(self._finished, entries)
 
-    def _finished(self, entry: Entry) -> Entry:
+    def _finished(self, entry: KeyedStateEntry) -> KeyedStateEntry:
         if not self.logic.incremental:
             return entry
         return entry._replace(value=self.logic.result_function()(entry.value))
 
-    def _windows(self, panes: Iterator[Entry], passed: int) -> Iterator[Entry]:
+    def _windows(self, panes: Iterator[KeyedStateEntry], passed: int) -> Iterator[KeyedStateEntry]:
         """The windows that have not fired, each assembled from its panes."""
         found: dict[tuple[Any, TimeWindow], Any] = {}
         assigner = self.assigner
@@ -94,7 +94,7 @@ class WindowContents:
                 value = detached(pane.value)
                 found[place] = merge(found[place], value) if place in found else value
         for (key, window), value in found.items():
-            yield Entry(key, value, window)
+            yield KeyedStateEntry(key, value, window)
 
     def _merge(self) -> Callable[[Any, Any], Any]:
         if self.name == SLICE_ELEMENTS:

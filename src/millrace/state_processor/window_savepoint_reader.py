@@ -12,13 +12,13 @@ from millrace.common.window import SlidingEventTimeWindows, WindowAssigner
 from millrace.runtime.window_logic import WindowLogic
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.functions import WindowReaderFunction
-from millrace.state_processor.reader_queries import OperatorPlace, WindowQuery, WindowReaderQuery
+from millrace.state_processor.reader_queries import SavedOperator, WindowQuery, WindowReaderQuery
 from millrace.state_processor.state_frame import SAMPLE, frame_of, frame_of_values
 from millrace.state_processor.state_rows import FIXED, WINDOWED
 from millrace.state_processor.state_source import StateSource
 from millrace.state_processor.window_entries import WindowContents, window_table
 
-__all__ = ["WindowSavepointReader", "place_of"]
+__all__ = ["WindowSavepointReader", "saved_operator"]
 
 
 class WindowSavepointReader:
@@ -89,7 +89,10 @@ class WindowSavepointReader:
             raise StateError(f"a window is read by a WindowReaderFunction, got {function!r}")
         info = window_table(self._reader, uid)
         query = WindowReaderQuery(
-            self._source(info), place_of(self._reader, info), function, self._contents(info, logic)
+            self._source(info),
+            saved_operator(self._reader, info),
+            function,
+            self._contents(info, logic),
         )
         return frame_of_values(self._spark, query, output_type, sample)
 
@@ -105,11 +108,11 @@ class WindowSavepointReader:
         return WindowContents(info.name, logic, self._assigner)
 
 
-def place_of(
+def saved_operator(
     reader: SnapshotReader, info: StateInfo, key_type: TypeInformation[Any] | None = None
-) -> OperatorPlace:
+) -> SavedOperator:
     """The operator of a state."""
     names = frozenset(other.name for other in reader.states() if other.uid == info.uid)
     manifest = reader.snapshot.manifest
     name, maximum = info.operator or info.uid, manifest.max_parallelism
-    return OperatorPlace(info.uid, name, maximum, names, manifest.timestamp, key_type)
+    return SavedOperator(info.uid, name, maximum, names, manifest.timestamp, key_type)

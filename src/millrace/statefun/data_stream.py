@@ -19,7 +19,7 @@ from millrace.statefun.dispatch.dispatch_operator import (
     DispatchSpec,
     egress_tag,
 )
-from millrace.statefun.dispatch.function_table import Functions
+from millrace.statefun.dispatch.function_repository import Functions
 from millrace.statefun.endpoint_update import operator_uid
 from millrace.statefun.invocation.batch import (
     Invoker,

@@ -16,7 +16,7 @@ from millrace.expressions.resolved import Cast, ResolvedExpression, ValueLiteral
 from millrace.planner.catalog_reader import ColumnKind, NameKind, ResolvedTable, ResolvedView
 from millrace.planner.relational.rel_node import Project, RelNode
 from millrace.planner.relational.sink_nodes import LogicalSink
-from millrace.sql.position import StatementPlace
+from millrace.sql.position import StatementPosition
 from millrace.sql.statements import Insert
 from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.catalog.object_path import parts_of
@@ -48,7 +48,7 @@ def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
         tuple(statement.hints.items()),
         statement.overwrite,
         tuple(static.items()),
-        place=None if at is None else StatementPlace(statement.text, at),
+        place=None if at is None else StatementPosition(statement.text, at),
     )
 
 

@@ -16,7 +16,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import RowKind
-from millrace.expressions.resolved import Place
+from millrace.expressions.resolved import SqlPosition
 from millrace.runtime.operator import Operator
 from millrace.table_runtime.columns import schema_of
 
@@ -103,7 +103,7 @@ class FromChangelogOperator(Operator):
         codes: dict[str, int],
         skips: bool,
         order: Sequence[int],
-        place: Place | None = None,
+        place: SqlPosition | None = None,
     ) -> None:
         self._type, self._op, self._codes = row_type, op, codes
         self._skips, self._order, self._place = skips, order, place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
+from millrace.state.backend.key_value_store import KeyValueStore, StoredRow, WriteBatch
 
 
 class SortedStore(KeyValueStore):
@@ -19,7 +19,7 @@ class SortedStore(KeyValueStore):
         self.reads += 1
         return [self.rows.get(key) for key in keys]
 
-    def write(self, changes: Changes) -> None:
+    def write(self, changes: WriteBatch) -> None:
         self.writes += 1
         for start, end in changes.ranges:
             for key in [key for key in self.rows if start <= key < end]:

@@ -12,7 +12,7 @@ from typing import Any
 from millrace.cep.rules.condition_tree import Junction
 from millrace.cep.rules.expression import RuleExpression
 from millrace.common.functions.pattern_conditions import Condition
-from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
+from millrace.runtime.cep.automaton import Automaton, MatchOutcome, MatchState
 from millrace.runtime.cep.position import Guard, Transition
 
 __all__ = ["Check", "Judge", "Verdict", "closing_guard"]
@@ -89,14 +89,14 @@ class Judge:
             return _open(alone)
         return _closed(transition, checks)
 
-    def _outcome(self, state: MatchState, checks: dict[int, Check]) -> Outcome:
+    def _outcome(self, state: MatchState, checks: dict[int, Check]) -> MatchOutcome:
         satisfied = sum(
             1 << bit for bit, test in enumerate(state.tests) if checks[id(test.condition)].result
         )
         return self._automaton.outcome(state, satisfied)
 
 
-def _less(outcome: Outcome, transition: Transition, alone: Outcome) -> bool:
+def _less(outcome: MatchOutcome, transition: Transition, alone: MatchOutcome) -> bool:
     """Whether a transition has less effect in the outcome of all transitions than it has alone."""
     taken = {after.position for after in outcome.taken}
     staying = () if outcome.ignored is None else outcome.ignored.transitions
@@ -107,7 +107,7 @@ def _less(outcome: Outcome, transition: Transition, alone: Outcome) -> bool:
     )
 
 
-def _open(outcome: Outcome) -> Verdict:
+def _open(outcome: MatchOutcome) -> Verdict:
     if outcome.finished:
         return Verdict.FOUND
     if not outcome.taken:

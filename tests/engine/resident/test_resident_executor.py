@@ -18,8 +18,8 @@ from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import Batch
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import DataStream, StreamExecutionEnvironment
+from millrace.datastream.execution_target import resident_settings
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.datastream.job_place import resident_settings
 from millrace.engine.deployment import Deployment
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_manager import JobManager

@@ -55,8 +55,10 @@ def test_shortest_paths_in_each_direction(parallelism: int, direction: EdgeDirec
     assert_shortest_paths(
         parallelism,
         direction,
-        lambda plan: GatherSumApplyProgram(plan, Length(), Smaller(), Nearest()),
-        lambda plan: BatchGatherSumApplyProgram(plan, BatchLength(), "min", BatchNearest()),
+        lambda description: GatherSumApplyProgram(description, Length(), Smaller(), Nearest()),
+        lambda description: BatchGatherSumApplyProgram(
+            description, BatchLength(), "min", BatchNearest()
+        ),
     )
 
 
@@ -92,7 +94,7 @@ class FailingApply(Nearest):
 def test_errors_name_the_place(functions: Any, place: str) -> None:
     with pytest.raises(UserFunctionError, match=f"(?s){place}\n.*of the program"):
         iterate(
-            lambda plan: GatherSumApplyProgram(plan, *functions),
+            lambda description: GatherSumApplyProgram(description, *functions),
             {0: 0.0, 1: 9.0},
             [(0, 1, 1.0), (0, 1, 2.0)],
         )
@@ -106,7 +108,9 @@ class Short(BatchLength):
 def test_a_batch_function_returns_a_value_for_each_edge() -> None:
     with pytest.raises(JobExecutionError, match=r"returned an array of shape \(1,\) for 2 edges"):
         iterate(
-            lambda plan: BatchGatherSumApplyProgram(plan, Short(), "min", BatchNearest()),
+            lambda description: BatchGatherSumApplyProgram(
+                description, Short(), "min", BatchNearest()
+            ),
             {0: 0.0, 1: 9.0},
             [(0, 1, 1.0), (0, 1, 2.0)],
         )

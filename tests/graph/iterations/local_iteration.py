@@ -13,7 +13,7 @@ import pyarrow as pa
 from millrace.common.types.type_information import BasicTypeInfo
 from millrace.graph.column_type import NULL, ColumnType, column_type_of_arrow
 from millrace.graph.elements import EdgeDirection
-from millrace.graph.iterations.iteration_contexts import IterationPlan
+from millrace.graph.iterations.iteration_contexts import IterationDescription
 from millrace.runtime.supersteps.local_run import run_local
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
@@ -22,7 +22,7 @@ LONG = ColumnType(BasicTypeInfo("LONG"))
 
 
 def iterate(
-    program: Callable[[IterationPlan], SuperstepProgram],
+    program: Callable[[IterationDescription], SuperstepProgram],
     vertices: dict[Any, Any],
     edges: list[tuple[Any, ...]],
     parallelism: int = 1,
@@ -46,7 +46,7 @@ def iterate(
     if edges and len(edges[0]) == 3:
         columns["value"] = pa.array([edge[2] for edge in edges])
         edge_type = column_type_of_arrow(columns["value"].type)
-    plan = IterationPlan(
+    description = IterationDescription(
         column_type_of_arrow(id_type),
         value_type,
         values or value_type,
@@ -56,8 +56,10 @@ def iterate(
         **settings,
     )
     edge_table = directed(pa.table(columns), direction)
-    table = run_local(lambda: program(plan), vertex_table, edge_table, parallelism)
-    decoded = (values or value_type).decode(table["value"].combine_chunks().cast(plan.values.arrow))
+    table = run_local(lambda: program(description), vertex_table, edge_table, parallelism)
+    decoded = (values or value_type).decode(
+        table["value"].combine_chunks().cast(description.values.arrow)
+    )
     return dict(zip(table["id"].to_pylist(), decoded, strict=True))
 
 
@@ -113,7 +115,7 @@ def reversed_edges(edges: list[tuple[int, int, float]]) -> list[tuple[int, int, 
 def assert_shortest_paths(
     parallelism: int,
     direction: EdgeDirection,
-    *programs: Callable[[IterationPlan], SuperstepProgram],
+    *programs: Callable[[IterationDescription], SuperstepProgram],
 ) -> None:
     """Compare programs of shortest paths from vertex 0 with the model, on drawn graphs."""
     for seed in range(20):

@@ -68,13 +68,13 @@ def test_shortest_paths_of_random_graphs(
         vertices, edges = weighted_graph(seed)
         edges = edges or [(0, 0, 1.0)]
 
-        def program(plan: Any) -> VertexCentricProgram:
-            return VertexCentricProgram(plan, ShortestPaths(), combiner)
+        def program(description: Any) -> VertexCentricProgram:
+            return VertexCentricProgram(description, ShortestPaths(), combiner)
 
         expected = distances(vertices, edges, 0)
         assert iterate(program, vertices, edges, parallelism) == expected, seed
         batch = iterate(
-            lambda plan: BatchVertexCentricProgram(plan, BatchShortestPaths()),
+            lambda description: BatchVertexCentricProgram(description, BatchShortestPaths()),
             vertices,
             edges,
             parallelism,
@@ -88,13 +88,13 @@ FAR = dict.fromkeys(range(10), math.inf)
 
 @pytest.mark.parametrize("parallelism", [1, 3])
 def test_the_maximum_of_supersteps(parallelism: int) -> None:
-    def program(plan: Any) -> VertexCentricProgram:
-        return VertexCentricProgram(plan, ShortestPaths(), None)
+    def program(description: Any) -> VertexCentricProgram:
+        return VertexCentricProgram(description, ShortestPaths(), None)
 
     result = iterate(program, FAR, CHAIN, parallelism, max_iterations=4)
     assert [result[n] for n in range(5)] == [0.0, 1.0, 2.0, 3.0, math.inf]
     batch = iterate(
-        lambda plan: BatchVertexCentricProgram(plan, BatchShortestPaths()),
+        lambda description: BatchVertexCentricProgram(description, BatchShortestPaths()),
         FAR,
         CHAIN,
         parallelism,
@@ -118,7 +118,7 @@ class Letters(ComputeFunction[str, Any, Any, Any]):
 @pytest.mark.parametrize("parallelism", [1, 2, 3, 4])
 def test_messages_are_any_values_and_go_to_any_vertex(parallelism: int) -> None:
     result = iterate(
-        lambda plan: VertexCentricProgram(plan, Letters(), None),
+        lambda description: VertexCentricProgram(description, Letters(), None),
         {"a": None, "b": None, "c": None, "far": None, "alone": None},
         [("a", "b"), ("b", "b"), ("c", "b"), ("b", "c")],
         parallelism,
@@ -143,7 +143,12 @@ class Lost(ComputeFunction[int, float, float, int]):
 @pytest.mark.parametrize("parallelism", [1, 2])
 def test_a_message_to_a_vertex_that_does_not_exist(parallelism: int) -> None:
     with pytest.raises(JobExecutionError, match="vertex 77, which does not exist"):
-        iterate(lambda plan: VertexCentricProgram(plan, Lost(), None), FAR, CHAIN, parallelism)
+        iterate(
+            lambda description: VertexCentricProgram(description, Lost(), None),
+            FAR,
+            CHAIN,
+            parallelism,
+        )
 
 
 class Counting(ComputeFunction[int, int, Any, int]):
@@ -164,7 +169,7 @@ class Counting(ComputeFunction[int, int, Any, int]):
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
 def test_aggregators_broadcast_sets_and_the_number_of_vertices(parallelism: int) -> None:
     result = iterate(
-        lambda plan: VertexCentricProgram(plan, Counting(), None),
+        lambda description: VertexCentricProgram(description, Counting(), None),
         dict.fromkeys(range(10), 0),
         [(0, 1)],
         parallelism,
@@ -216,7 +221,9 @@ class BeforeIt(ComputeFunction[int, float, float, float]):
 )
 def test_errors_of_functions(function: Any, message: str) -> None:
     with pytest.raises(UserFunctionError, match=message):
-        iterate(lambda plan: VertexCentricProgram(plan, function, None), FAR, CHAIN, 2)
+        iterate(
+            lambda description: VertexCentricProgram(description, function, None), FAR, CHAIN, 2
+        )
 
 
 class Silent(MessageCombiner[float]):
@@ -227,7 +234,7 @@ class Silent(MessageCombiner[float]):
 def test_a_combiner_that_sends_nothing() -> None:
     with pytest.raises(UserFunctionError, match="did not call send_combined_message"):
         iterate(
-            lambda plan: VertexCentricProgram(plan, ShortestPaths(), Silent()),
+            lambda description: VertexCentricProgram(description, ShortestPaths(), Silent()),
             FAR,
             [(0, 1, 1.0), (0, 1, 2.0)],
         )
@@ -241,7 +248,7 @@ class Texts(ComputeFunction[int, Any, float, float]):
 
 def test_a_value_of_another_type_names_its_vertex() -> None:
     with pytest.raises(JobExecutionError, match=r"Vertex\(id=6, value='six'\) has a value that"):
-        iterate(lambda plan: VertexCentricProgram(plan, Texts(), None), FAR, CHAIN, 2)
+        iterate(lambda description: VertexCentricProgram(description, Texts(), None), FAR, CHAIN, 2)
 
 
 class TooFew(BatchComputeFunction):
@@ -250,8 +257,8 @@ class TooFew(BatchComputeFunction):
 
 
 def test_errors_of_functions_on_batches() -> None:
-    def program(plan: Any) -> BatchVertexCentricProgram:
-        return BatchVertexCentricProgram(plan, TooFew())
+    def program(description: Any) -> BatchVertexCentricProgram:
+        return BatchVertexCentricProgram(description, TooFew())
 
     with pytest.raises(UserFunctionError, match=r"shape \(9,\) for 10 vertices"):
         iterate(program, FAR, CHAIN)
@@ -264,8 +271,8 @@ class Halves(BatchComputeFunction):
         vertices.set_new_values(vertices.values / 2, np.asarray(vertices.ids) > 1)
 
 
-def halves(plan: Any) -> BatchVertexCentricProgram:
-    return BatchVertexCentricProgram(plan, Halves())
+def halves(description: Any) -> BatchVertexCentricProgram:
+    return BatchVertexCentricProgram(description, Halves())
 
 
 def test_values_on_batches_get_the_type_that_is_named() -> None:
@@ -291,7 +298,7 @@ class Wide(BatchComputeFunction):
 def test_a_number_that_is_too_great_for_its_type_is_refused() -> None:
     with pytest.raises(UserFunctionError, match="1099511627777 .* does not fit .* vertices .int32"):
         iterate(
-            lambda plan: BatchVertexCentricProgram(plan, Wide()),
+            lambda description: BatchVertexCentricProgram(description, Wide()),
             {1: 1},
             [(1, 1)],
             values=ColumnType(BasicTypeInfo("INT")),
@@ -329,7 +336,7 @@ def test_messages_of_several_types_on_batches(
     parallelism: int, combine: Any, columns: list[Any], expected: float
 ) -> None:
     result = iterate(
-        lambda plan: BatchVertexCentricProgram(plan, Sending(combine, columns)),
+        lambda description: BatchVertexCentricProgram(description, Sending(combine, columns)),
         {1: 0.0, 2: 0.0, 3: 0.0, 9: 0.0},
         [(1, 2), (3, 2), (9, 2)],
         parallelism,

@@ -60,8 +60,8 @@ def test_shortest_paths_in_each_direction(parallelism: int, direction: EdgeDirec
     assert_shortest_paths(
         parallelism,
         direction,
-        lambda plan: ScatterGatherProgram(plan, Lengths(), Nearest()),
-        lambda plan: BatchScatterGatherProgram(plan, BatchLengths(), BatchNearest()),
+        lambda description: ScatterGatherProgram(description, Lengths(), Nearest()),
+        lambda description: BatchScatterGatherProgram(description, BatchLengths(), BatchNearest()),
     )
 
 
@@ -85,7 +85,7 @@ class Kept(GatherFunction[int, int, int]):
 @pytest.mark.parametrize("parallelism", [1, 3])
 def test_degrees_are_those_of_the_graph(parallelism: int, direction: EdgeDirection) -> None:
     result = iterate(
-        lambda plan: ScatterGatherProgram(plan, Degrees(), Kept()),
+        lambda description: ScatterGatherProgram(description, Degrees(), Kept()),
         dict.fromkeys(range(4), 0),
         [(0, 1, 1.0), (0, 2, 1.0), (2, 2, 1.0), (1, 2, 1.0)],
         parallelism,
@@ -113,4 +113,9 @@ def test_errors_name_the_vertex_and_the_superstep() -> None:
         UserFunctionError,
         match=r"(?s)Failing.update_vertex.*Vertex\(id=2, value=inf\) in superstep 2\n.*of the prog",
     ):
-        iterate(lambda plan: ScatterGatherProgram(plan, Lengths(), Failing()), vertices, edges, 2)
+        iterate(
+            lambda description: ScatterGatherProgram(description, Lengths(), Failing()),
+            vertices,
+            edges,
+            2,
+        )

@@ -6,11 +6,11 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError, errors_shown_at
-from millrace.sql.position import StatementPlace, TextPosition
+from millrace.sql.position import StatementPosition, TextPosition
 
 TEXT = "INSERT INTO s SELECT a FROM t"
-SINK = StatementPlace(TEXT, TextPosition(1, 13, 12, 13))
-SOURCE = StatementPlace(TEXT, TextPosition(1, 29, 28, 29))
+SINK = StatementPosition(TEXT, TextPosition(1, 13, 12, 13))
+SOURCE = StatementPosition(TEXT, TextPosition(1, 29, 28, 29))
 
 
 def test_both_places_are_shown() -> None:
@@ -45,7 +45,7 @@ def test_an_error_of_a_connector_gets_the_place() -> None:
     ],
     ids=["no place", "a place of its own", "no error of a query"],
 )
-def test_what_stays_as_it_is(place: StatementPlace | None, error: Exception) -> None:
+def test_what_stays_as_it_is(place: StatementPosition | None, error: Exception) -> None:
     with pytest.raises(type(error)) as caught, errors_shown_at(place):
         raise error
     assert caught.value is error

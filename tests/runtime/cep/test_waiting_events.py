@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.runtime.cep.waiting_events import MOST_RUNS, Batch, WaitingEvents
+from millrace.runtime.cep.waiting_events import MOST_RUNS, EventColumns, WaitingEvents
 from millrace.runtime.operator import OperatorContext
 from millrace.state.store import SubtaskState
 
@@ -19,7 +19,7 @@ STEPS = st.lists(
 )
 
 
-def by_time(taken: Batch) -> list[tuple[int, int, str]]:
+def by_time(taken: EventColumns) -> list[tuple[int, int, str]]:
     """What was taken; those of the same time stay as they were given."""
     rows = zip(taken.times, taken.values, taken.keys, strict=True)
     return sorted(rows, key=lambda row: row[0])

@@ -17,7 +17,7 @@ from millrace.runtime.logs.job_notices import (
     take_notices,
     tell,
 )
-from millrace.runtime.logs.log_place import LogPlace, at_place
+from millrace.runtime.logs.log_origin import LogOrigin, at_log_origin
 from millrace.runtime.logs.worker_notice import WorkerNotice
 
 
@@ -32,7 +32,7 @@ def logger(monkeypatch: pytest.MonkeyPatch) -> logging.Logger:
 
 def test_warnings_are_kept_with_their_place(logger: logging.Logger) -> None:
     logger.info("all is well")
-    with at_place(LogPlace("count", "Map", 1)):
+    with at_log_origin(LogOrigin("count", "Map", 1)):
         logger.warning("no price of %s", "tea")
     assert has_new_notices("count")
     [notice] = take_notices("count")
@@ -85,7 +85,7 @@ def test_no_worker_keeps_everything(logger: logging.Logger) -> None:
 
 def test_many_subtasks_of_one_warning_leave_room_for_others(logger: logging.Logger) -> None:
     for subtask in range(3 * MOST_KINDS):
-        with at_place(LogPlace("count", "Map", subtask)):
+        with at_log_origin(LogOrigin("count", "Map", subtask)):
             logger.warning("slow")
     logger.warning("no answer")
     slow, other = take_notices("count")
@@ -95,7 +95,7 @@ def test_many_subtasks_of_one_warning_leave_room_for_others(logger: logging.Logg
 
 def test_a_job_gets_its_own_notices_and_those_of_no_job(logger: logging.Logger) -> None:
     for job in ("count", "sum"):
-        with at_place(LogPlace(job, "Map", 0)):
+        with at_log_origin(LogOrigin(job, "Map", 0)):
             logger.warning("slow %s", job)
     assert has_new_notices("count")
     assert [notice.text for notice in take_notices("count")] == ["slow count"]
@@ -107,7 +107,7 @@ def test_a_job_gets_its_own_notices_and_those_of_no_job(logger: logging.Logger) 
 
 def test_notices_of_jobs_that_never_ask_are_forgotten(logger: logging.Logger) -> None:
     for number in range(1000):
-        with at_place(LogPlace(f"job {number}", "Map", 0)):
+        with at_log_origin(LogOrigin(f"job {number}", "Map", 0)):
             logger.warning("slow")
     assert take_notices("job 0") == []
     assert len(take_notices("job 999")) == 1

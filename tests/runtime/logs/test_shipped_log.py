@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from millrace.runtime.logs.log_place import LogPlace, enter_place
+from millrace.runtime.logs.log_origin import LogOrigin, enter_log_origin
 from millrace.runtime.logs.shipped_log import MOST_CHARACTERS, MOST_LINES, ShippedLog, replay
 
 
@@ -17,7 +17,7 @@ def logger_to(shipped: ShippedLog) -> logging.Logger:
 
 def test_records_and_prints_are_logged_again(caplog) -> None:
     shipped = ShippedLog()
-    enter_place(LogPlace("count", "Map", 1))
+    enter_log_origin(LogOrigin("count", "Map", 1))
     try:
         shipped.printed("stdout", "half a line")
         try:
@@ -25,7 +25,7 @@ def test_records_and_prints_are_logged_again(caplog) -> None:
         except KeyError:
             logger_to(shipped).exception("no price of %s", "tea")
     finally:
-        enter_place(LogPlace())
+        enter_log_origin(LogOrigin())
     lines = shipped.take()
     assert shipped.take() == []
     with caplog.at_level(logging.INFO, "millrace"):

@@ -14,7 +14,7 @@ import pytest
 from millrace.runtime.logs import worker_log
 from millrace.runtime.logs.job_notices import NoticeHandler
 from millrace.runtime.logs.log_formats import JsonLogFormat, TextLogFormat
-from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, at_place
+from millrace.runtime.logs.log_origin import LogOrigin, LogOriginFilter, at_log_origin
 from millrace.runtime.logs.log_settings import LogSettings
 from millrace.runtime.logs.worker_log import set_up_worker_log, take_shipped
 
@@ -79,7 +79,7 @@ def test_records_and_prints_go_to_the_log_in_whole_lines(tmp_path: Path) -> None
 
 
 def test_in_json_prints_are_records_too(tmp_path: Path) -> None:
-    with root_of_a_worker(), at_place(LogPlace("count", "Map", 1)):
+    with root_of_a_worker(), at_log_origin(LogOrigin("count", "Map", 1)):
         set_up_worker_log(LogSettings("WARNING", json=True, file=str(tmp_path / "log")))
         print_a_line_and_a_traceback()
     said = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
@@ -128,7 +128,7 @@ def check_own_handler(root) -> None:
     assert writing(root) == [own]
     assert [type(one) for one in root.handlers].count(NoticeHandler) == 1
     assert own.formatter is None
-    assert [type(one) for one in own.filters] == [PlaceFilter]
+    assert [type(one) for one in own.filters] == [LogOriginFilter]
 
 
 SAID = ("seen 1", "printed", "odd")

@@ -7,7 +7,7 @@ import sys
 
 from millrace.cli import run
 from millrace.cli.main import main
-from millrace.datastream import job_place
+from millrace.datastream import execution_target
 from millrace.engine.executor import Executor
 from millrace.testing.local_executor import LocalExecutor
 from millrace.testing.resident_tasks import local_resident_executor
@@ -19,7 +19,9 @@ EXECUTOR = "MILLRACE_LOCAL_EXECUTOR"
 def without_spark() -> None:
     """Not when the module is imported: pytest looks for doctests in it, in every test run."""
     run._start_jvm = lambda settings, log_path: None
-    job_place.spark_place = lambda graph, configuration, name, width: job_place.place_of(executor())
+    execution_target.spark_target = lambda graph, configuration, name, width: (
+        execution_target.local_target(executor())
+    )
 
 
 def executor() -> Executor:

@@ -25,7 +25,7 @@ from millrace.common import (
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
-from millrace.datastream.connect_place import connect_server
+from millrace.datastream.connect_target import connect_server
 from millrace.engine.job_details import JobDetails
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.testing import CollectingSink

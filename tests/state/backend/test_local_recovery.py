@@ -17,7 +17,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.errors import StateMigrationError
 from millrace.common.types.typeinfo import Types
 from millrace.state.backend import rocksdb
-from millrace.state.backend.key_value_store import Changes
+from millrace.state.backend.key_value_store import WriteBatch
 from millrace.state.backend.rocksdb import KEPT_FOR, EmbeddedRocksDBStateBackend
 from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore
 from millrace.state.backend.saved_marker import MARKER
@@ -257,7 +257,7 @@ def rewrite_marker(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     store = RocksDBStore(path, RocksDBOptions())
     marker = store.get(MARKER)
     assert marker is not None
-    store.write(Changes(puts=[(MARKER, change(marker))]))
+    store.write(WriteBatch(puts=[(MARKER, change(marker))]))
     store.persist()
     store.close()
 

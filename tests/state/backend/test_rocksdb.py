@@ -20,7 +20,7 @@ from millrace.datastream import (
     StreamExecutionEnvironment,
 )
 from millrace.datastream.state import ValueStateDescriptor
-from millrace.state.backend.key_value_store import Changes
+from millrace.state.backend.key_value_store import WriteBatch
 from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore
 from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.table_id import TableId
@@ -44,12 +44,12 @@ def directories(path: Path) -> list[Path]:
 def test_the_store(tmp_path: Path) -> None:
     """Rows in order, changed in one step, and still there when opened again."""
     store = RocksDBStore(tmp_path / "db", RocksDBOptions())
-    store.write(Changes(puts=[(b"a%d" % i, b"%d" % i) for i in range(10)]))
-    store.write(Changes([(b"a2", b"a5")], [b"a7"], [(b"a3", b"again")]))
+    store.write(WriteBatch(puts=[(b"a%d" % i, b"%d" % i) for i in range(10)]))
+    store.write(WriteBatch([(b"a2", b"a5")], [b"a7"], [(b"a3", b"again")]))
     assert list(store.get_many([b"a1", b"a2", b"a3", b"a7"])) == [b"1", None, b"again", None]
     assert store.get(b"a9") == b"9"
     assert store.get(b"b") is None
-    store.write(Changes(puts=[(b"b1", b"x"), (b"b2", b"y")]))
+    store.write(WriteBatch(puts=[(b"b1", b"x"), (b"b2", b"y")]))
     assert [key for key, _ in store.scan(b"a6", b"b2")] == [b"a6", b"a8", b"a9", b"b1"]
     assert store.row_count() >= 9
     store.persist()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millrace.state.backend import rocksdb_load
-from millrace.state.backend.key_value_store import Changes
+from millrace.state.backend.key_value_store import WriteBatch
 from millrace.state.backend.rocksdb_store import RocksDBOptions, RocksDBStore
 from millrace.testing.sorted_store import SortedStore
 
@@ -42,7 +42,7 @@ def test_as_a_plain_store(tmp_path: Path, seed: int) -> None:
     for step in range(300):
         act = rng.random()
         if act < 0.6:
-            changes = Changes(
+            changes = WriteBatch(
                 puts=[(key(), b"%d" % step) for _ in range(rng.randrange(6))],
                 deletes=[key() for _ in range(rng.randrange(4))],
             )
@@ -81,12 +81,12 @@ def test_large_loads_become_files(tmp_path: Path) -> None:
     for start in range(0, 60_000, 1000):
         puts = [(b"%d" % rng.randrange(20_000), b"%d" % n * 9) for n in range(start, start + 1000)]
         model.update(puts)
-        store.write(Changes(puts=puts))
+        store.write(WriteBatch(puts=puts))
     assert store.get_many([b"7", b"19999"]) == [model.get(b"7"), model.get(b"19999")]
     store.end_load()
     assert all_of(store) == model
     assert not list((tmp_path / "db").glob("load-*"))
-    store.write(Changes(puts=[(b"7", b"new")], deletes=[b"8"]))
+    store.write(WriteBatch(puts=[(b"7", b"new")], deletes=[b"8"]))
     assert store.get_many([b"7", b"8"]) == [b"new", None]
     store.close()
 
@@ -106,7 +106,7 @@ def test_compactions_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     store.resume_compaction()
     for _ in range(2):
         store.begin_load()
-        store.write(Changes(puts=[(b"a", b"1")]))
+        store.write(WriteBatch(puts=[(b"a", b"1")]))
         store.end_load()
         assert options == [off]
         options.clear()
@@ -123,11 +123,11 @@ def test_compactions_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_crash_within_a_load(tmp_path: Path) -> None:
     """Leaves no file of it without what was written before, such as that a marker is gone."""
     store = RocksDBStore(tmp_path / "db", RocksDBOptions())
-    store.write(Changes(puts=[(b"marker", b"v1"), (b"a", b"old")]))
+    store.write(WriteBatch(puts=[(b"marker", b"v1"), (b"a", b"old")]))
     store.persist()
-    store.write(Changes(deletes=[b"marker"]))  # in memory only
+    store.write(WriteBatch(deletes=[b"marker"]))  # in memory only
     store.begin_load()
-    store.write(Changes(puts=[(b"a", b"new")]))
+    store.write(WriteBatch(puts=[(b"a", b"new")]))
     store.get(b"a")
     shutil.copytree(tmp_path / "db", tmp_path / "left")  # what a killed process leaves
     left = RocksDBStore(tmp_path / "left", RocksDBOptions())
@@ -143,7 +143,7 @@ def test_what_a_crash_left_is_not_written_to(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"mine")
     (tmp_path / "db" / "load-1.sst").hardlink_to(tmp_path / "other")
     store.begin_load()
-    store.write(Changes(puts=[(b"a", b"1")]))
+    store.write(WriteBatch(puts=[(b"a", b"1")]))
     store.end_load()
     assert all_of(store) == {b"a": b"1"}
     assert (tmp_path / "other").read_bytes() == b"mine"
@@ -156,9 +156,9 @@ def test_what_could_not_be_written_is_written_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     store = RocksDBStore(tmp_path / "db", RocksDBOptions())
-    store.write(Changes(puts=[(b"marker", b"v1")]))
+    store.write(WriteBatch(puts=[(b"marker", b"v1")]))
     store.begin_load()
-    store.write(Changes(deletes=[b"marker"], puts=[(b"a", b"1"), (b"b", b"1"), (b"a", b"2")]))
+    store.write(WriteBatch(deletes=[b"marker"], puts=[(b"a", b"1"), (b"b", b"1"), (b"a", b"2")]))
 
     def full(*args: object) -> None:
         raise OSError("No space left on device")
@@ -168,7 +168,7 @@ def test_what_could_not_be_written_is_written_later(
         for use in (lambda: store.get(b"a"), store.end_load):
             with pytest.raises(OSError, match="No space"):
                 use()
-    store.write(Changes(puts=[(b"b", b"2")]))
+    store.write(WriteBatch(puts=[(b"b", b"2")]))
     store.end_load()
     assert all_of(store) == {b"a": b"2", b"b": b"2"}
     store.close()

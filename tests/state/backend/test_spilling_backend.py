@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from millrace.common.errors import KeyTypeError
-from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
+from millrace.state.backend.key_value_store import KeyValueStore, StoredRow, WriteBatch
 from millrace.state.backend.saved_marker import MARKER, PROGRAM, SavedMarker
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilling_backend import SEALS, NewStores, SpillingKeyedStateBackend
@@ -557,12 +557,12 @@ class FullDisk(SortedStore):
     def __init__(self) -> None:
         super().__init__()
         self.full = False
-        self._gathered: list[Changes] | None = None
+        self._gathered: list[WriteBatch] | None = None
 
     def begin_load(self) -> None:
         self._gathered = []
 
-    def write(self, changes: Changes) -> None:
+    def write(self, changes: WriteBatch) -> None:
         if self._gathered is not None:
             self._gathered.append(changes)
         elif self.full:

@@ -11,7 +11,7 @@ from millrace.state.checkpoint import packing
 from millrace.state.checkpoint.delta_file import DeltaEntry, DeltaLoader, write_delta_file
 from millrace.state.checkpoint.delta_set import DeltaSet
 from millrace.state.checkpoint.packer import PAUSE_AFTER_ERROR, Packer
-from millrace.state.checkpoint.packing import FILES_PER_TIER, Packed, Packing, choose
+from millrace.state.checkpoint.packing import FILES_PER_TIER, PackedFile, Packing, choose
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.state_delta import FileRef, StateDelta
 
@@ -39,7 +39,7 @@ def packer(job_dir: Path) -> Packer:
     return Packer(job_dir, "run", durable=False)
 
 
-def work(worker: Packer, deltas: DeltaSet, added: int = 0) -> list[Packed]:
+def work(worker: Packer, deltas: DeltaSet, added: int = 0) -> list[PackedFile]:
     """Copy a piece and see what is ready."""
     worker.offer(deltas, added)
     worker.wait()

@@ -20,7 +20,7 @@ from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.row_log import RowLog
 from millrace.state.columns.slot_table import SlotTable
-from millrace.state.division import Division
+from millrace.state.division import TableDivision
 from millrace.state.key_group_filter import KeyGroupFilter
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.snapshot_entries import entries_of
@@ -205,7 +205,7 @@ def counted(query: Query) -> Any:
 @pytest.mark.parametrize("parallelism", [1, 3])
 def test_a_key_goes_to_the_subtask_of_its_key_group(parallelism: int) -> None:
     query, deltas = history(3)
-    parts = query.state.divided(Division(parallelism, MAXIMUM))
+    parts = query.state.divided(TableDivision(parallelism, MAXIMUM))
     assert parts is not None
     found: Contents = {name.name: {} for name in (GROUPS, VALUES, ROWS)}
     for index, (rows, rest) in enumerate(parts):

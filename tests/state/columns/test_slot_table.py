@@ -16,7 +16,7 @@ import pytest
 from millrace.common.errors import StateMigrationError
 from millrace.state.budget import Budget
 from millrace.state.columns.columnar_table import ColumnsOf
-from millrace.state.columns.positions import Former, ValueColumn
+from millrace.state.columns.positions import FormerPositions, ValueColumn
 from millrace.state.columns.slot_table import SlotTable
 
 COUNT = ValueColumn(np.dtype("i8"), name="count")
@@ -114,7 +114,7 @@ class Model:
         self.check_since(self.table.space.marked(), self.marked)
         self.check_since(self.table.space.former(), self.sealed)
 
-    def check_since(self, former: Former, before: dict[str, tuple[int, Any]]) -> None:
+    def check_since(self, former: FormerPositions, before: dict[str, tuple[int, Any]]) -> None:
         """What was touched has the former value, and nothing else has another one now."""
         columns = [column.to_pylist() for column in self.table.keys_at(former.positions)]
         keys = list(zip(*columns, strict=True)) if columns else [()] * former.positions.size

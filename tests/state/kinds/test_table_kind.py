@@ -17,12 +17,12 @@ from millrace.engine.lease import Lease
 from millrace.state.canonical.savepoint import write_canonical_savepoint
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import open_snapshot
-from millrace.state.division import Division
+from millrace.state.division import TableDivision
 from millrace.state.frozen import MISSING
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.kinds.entry_columns import KEY, EntryColumns
 from millrace.state.kinds.layout import Layout
-from millrace.state.kinds.state_shape import Entry, StateShape
+from millrace.state.kinds.state_shape import KeyedStateEntry, StateShape
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.entry_types import StateOwner
 from millrace.state.serialization.schema import ANY
@@ -38,11 +38,11 @@ MAXIMUM = 16
 TABLE = TableId("op", "scores")
 
 
-def by_place(put: dict[Any, Any], _: dict[Any, Any]) -> Iterator[Entry]:
+def by_place(put: dict[Any, Any], _: dict[Any, Any]) -> Iterator[KeyedStateEntry]:
     """Shows which place each player is in, best first."""
     for board, scores in put.items():
         for place, (_, player) in enumerate(sorted(scores, reverse=True), 1):
-            yield Entry(player, f"{place}. of {board}")
+            yield KeyedStateEntry(player, f"{place}. of {board}")
 
 
 SCORES = TableKind(
@@ -157,7 +157,7 @@ def test_canonical_savepoint(job: Job, tmp_path: Path) -> None:
 def test_rescale(job: Job, parallelism: int) -> None:
     """Entries follow their keys, whether the old owner divides or the new ones filter."""
     job.checkpoint()
-    parts = job.state.divided(Division(parallelism, MAXIMUM))
+    parts = job.state.divided(TableDivision(parallelism, MAXIMUM))
     assert parts is not None
     found: dict[str, int] = {}
     for subtask, (rows, rest) in enumerate(parts):

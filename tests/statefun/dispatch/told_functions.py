@@ -9,7 +9,7 @@ from typing import Any
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.invocation.batch import (
     CallAttempt,
-    Delayed,
+    DelayedMessage,
     Effects,
     MessageBatch,
     MissingStates,
@@ -73,9 +73,9 @@ class Told:
                 effects.messages.append(RoutableMessage(address(to), argument(program), target))
             case ("later", ms, token, to, program):
                 sent = RoutableMessage(address(to), argument(program), target)
-                effects.delayed.append(Delayed(sent, ms, token))
+                effects.delayed.append(DelayedMessage(sent, ms, token))
             case ("cancel", token):
-                effects.delayed.append(Delayed(None, 0, token))
+                effects.delayed.append(DelayedMessage(None, 0, token))
             case ("out",):
                 text = f"{target.id}={count}"
                 effects.egresses.append((OUT, TypedValue(COUNT, True, text.encode())))

@@ -12,10 +12,10 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError
 from millrace.statefun.address import Address, FunctionType, TypedValue
-from millrace.statefun.dispatch.function_table import FunctionTable
+from millrace.statefun.dispatch.function_repository import FunctionRepository
 from millrace.statefun.invocation import remote
 from millrace.statefun.invocation.batch import (
-    Delayed,
+    DelayedMessage,
     Effects,
     InvocationError,
     MessageBatch,
@@ -121,7 +121,7 @@ def test_effects_and_missing_states_are_read() -> None:
     assert isinstance(effects, Effects)
     assert effects.mutations == {"gone": None}
     assert effects.messages == [(("a", "b", ""), ("", False, b""), TARGET)]
-    assert effects.delayed == [Delayed(None, 0, "x")]
+    assert effects.delayed == [DelayedMessage(None, 0, "x")]
     for nothing in (b"", FromFunction().SerializeToString(), b"\x08\x01"):  # an unknown field
         assert Server(answer(nothing)).reply() == Effects()
     missing = FromFunction()
@@ -431,7 +431,7 @@ def test_a_name_that_would_change_the_path_has_no_url(name: str) -> None:
     for url, is_possible in urls.items():
         endpoint = HttpEndpoint("test", "*", url)
         assert endpoint.can_name(function) is is_possible
-        table = FunctionTable((("test", "*", RemoteFunctions(endpoint)),))
+        table = FunctionRepository((("test", "*", RemoteFunctions(endpoint)),))
         if is_possible:
             assert table.invoker(Address("test", name, "1")).place(function)
         else:

@@ -11,7 +11,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.formats.changes.change_metadata import DEBEZIUM_METADATA
 from millrace.table.connectors import kafka_records
-from millrace.table.connectors.kafka_records import Part, TableRecordDeserializationSchema
+from millrace.table.connectors.kafka_records import RecordPart, TableRecordDeserializationSchema
 from millrace.table.formats.change_formats import CHANGE_FORMATS
 
 
@@ -41,7 +41,7 @@ def test_a_message_is_decoded_once_for_all_its_rows_and_metadata(
     chosen = CHANGE_FORMATS["debezium-json"]
     debezium = chosen.deserializer(physical, ["id"], lambda option: option.default)
     records = TableRecordDeserializationSchema(
-        columns, Part(debezium, physical), None, {key: f"value.{key}" for key in keys}
+        columns, RecordPart(debezium, physical), None, {key: f"value.{key}" for key in keys}
     )
     records.of_values = {
         "value.source.db": DEBEZIUM_METADATA["source.database"],

@@ -35,10 +35,10 @@ def register(commands: Commands) -> None:
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Show the savepoint."""
     from millrace.cli.printing import print_json, print_lines, printable
-    from millrace.cli.snapshot_report import Report
+    from millrace.cli.snapshot_report import SnapshotReport
 
     reader = reader_of(args.path, args.allow_pickle)
-    report = Report(reader, args.all, not args.no_count)
+    report = SnapshotReport(reader, args.all, not args.no_count)
     if args.json:
         print_json(report.as_json())
     else:

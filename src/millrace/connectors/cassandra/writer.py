@@ -11,7 +11,7 @@ from typing import Any
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import Batch, RowBatch
-from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, UnsentEntries
 from millrace.connectors.cassandra.client import (
     CassandraConnection,
     CassandraError,
@@ -109,15 +109,15 @@ class CassandraWriter(LoggableWriter, AsyncSinkWriter[BoundValues]):
         """Statements for values. To make them takes a session, which knows the columns."""
         bound: list[BoundValues] = []
 
-        def bind(left: list[Any]) -> Unsent[Any]:
+        def bind(left: list[Any]) -> UnsentEntries[Any]:
             try:
                 bound.extend(self._statements().of(left, self._replaced))
             except Exception as error:
                 if not _may_pass(error):
                     raise
                 bound.clear()
-                return Unsent(left, error)
-            return Unsent([])
+                return UnsentEntries(left, error)
+            return UnsentEntries([])
 
         self._try(bind, values)
         return bound
@@ -126,15 +126,15 @@ class CassandraWriter(LoggableWriter, AsyncSinkWriter[BoundValues]):
         writing = self._writing
         return FixedPauses([writing.retry_interval_ms / 1000] * writing.max_retries)
 
-    def _request(self, entries: list[BoundValues]) -> Unsent[BoundValues]:
+    def _request(self, entries: list[BoundValues]) -> UnsentEntries[BoundValues]:
         try:
             return self._execute(self._statements(), entries)
         except Exception as error:
             if not _may_pass(error):
                 raise
-            return Unsent(entries, error)
+            return UnsentEntries(entries, error)
 
-    def _gave_up(self, unsent: Unsent[Any], tries: int) -> None:
+    def _gave_up(self, unsent: UnsentEntries[Any], tries: int) -> None:
         raise CassandraUnavailableError(
             f"{self._writing.connection} did not take what was written to {self._writing.target}: "
             f"{unsent.failure} (tried {tries} times: see set_max_retries() and "
@@ -157,7 +157,9 @@ class CassandraWriter(LoggableWriter, AsyncSinkWriter[BoundValues]):
         if self._known_statements is not None:
             self._known_statements.close()
 
-    def _execute(self, statements: Statements, pending: list[BoundValues]) -> Unsent[BoundValues]:
+    def _execute(
+        self, statements: Statements, pending: list[BoundValues]
+    ) -> UnsentEntries[BoundValues]:
         """Send all statements; returns the first failed one and all after it, to be sent again."""
         from cassandra.concurrent import execute_concurrent
 
@@ -178,7 +180,7 @@ class CassandraWriter(LoggableWriter, AsyncSinkWriter[BoundValues]):
             elif again is None:  # what is behind is tried again anyway
                 refused.append(self._said(result))
         self._take(refused)
-        return Unsent([]) if again is None else Unsent(pending[again:], failure)
+        return UnsentEntries([]) if again is None else UnsentEntries(pending[again:], failure)
 
     def _take(self, refused: list[str]) -> None:
         handler = self._writing.failure_handler

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import Batch, RowBatch
-from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, UnsentEntries
 from millrace.connectors.elasticsearch.action import ElasticsearchAction, PreparedAction
 from millrace.connectors.elasticsearch.bulk_client import BulkClient, Refusal
 from millrace.connectors.elasticsearch.errors import (
@@ -104,18 +104,18 @@ class ElasticsearchWriter(LoggableWriter, AsyncSinkWriter[PreparedAction]):
     def _pauses(self) -> FixedPauses:
         return FixedPauses(self._settings.backoff.waits())
 
-    def _request(self, actions: list[PreparedAction]) -> Unsent[PreparedAction]:
+    def _request(self, actions: list[PreparedAction]) -> UnsentEntries[PreparedAction]:
         try:
             refusals = self._client.send(actions)
         except TransientFailure as error:
-            return Unsent(actions, error)
+            return UnsentEntries(actions, error)
         for refusal in refusals:
             if not refusal.may_pass:
                 self._handle(refusal)
         passing = [refusal for refusal in refusals if refusal.may_pass]
-        return Unsent([one.action for one in passing], _Busy(passing) if passing else None)
+        return UnsentEntries([one.action for one in passing], _Busy(passing) if passing else None)
 
-    def _gave_up(self, unsent: Unsent[PreparedAction], tries: int) -> None:
+    def _gave_up(self, unsent: UnsentEntries[PreparedAction], tries: int) -> None:
         if not isinstance(unsent.failure, _Busy):
             raise ElasticsearchError(self._no_request(str(unsent.failure))) from unsent.failure
         for refusal in unsent.failure.refusals:

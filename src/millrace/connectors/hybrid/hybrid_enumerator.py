@@ -15,7 +15,12 @@ from millrace.common.source import (
     SourceSplit,
     SplitEnumerator,
 )
-from millrace.connectors.hybrid.member import HybridSplit, Member, MemberEvent, MemberRequest
+from millrace.connectors.hybrid.source_list_entry import (
+    HybridSplit,
+    MemberEvent,
+    MemberRequest,
+    SourceListEntry,
+)
 
 __all__ = ["HybridEnumerator"]
 
@@ -27,7 +32,7 @@ class HybridEnumerator(SplitEnumerator):
     and the splits that are not finished.
     """
 
-    def __init__(self, members: Sequence[Member]) -> None:
+    def __init__(self, members: Sequence[SourceListEntry]) -> None:
         self._members = members
         self._index = 0
         self._positions: list[Any] = [None]

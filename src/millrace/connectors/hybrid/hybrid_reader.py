@@ -14,7 +14,7 @@ from millrace.common.source import (
     SourceReader,
     SplitRecords,
 )
-from millrace.connectors.hybrid.member import Member, MemberEvent, MemberRequest
+from millrace.connectors.hybrid.source_list_entry import MemberEvent, MemberRequest, SourceListEntry
 
 __all__ = ["HybridReader"]
 
@@ -44,7 +44,7 @@ class HybridReader(SourceReader[Any]):
     """Learns from splits and events which source is current; a reader that has received neither
     asks the enumerator."""
 
-    def __init__(self, members: Sequence[Member], context: ReaderContext) -> None:
+    def __init__(self, members: Sequence[SourceListEntry], context: ReaderContext) -> None:
         self._members = members
         self._context = context
         self._index = -1

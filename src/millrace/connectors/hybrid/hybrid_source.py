@@ -11,7 +11,7 @@ from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.type_information import TypeInformation
 from millrace.connectors.hybrid.hybrid_enumerator import HybridEnumerator
 from millrace.connectors.hybrid.hybrid_reader import HybridReader
-from millrace.connectors.hybrid.member import Member
+from millrace.connectors.hybrid.source_list_entry import SourceListEntry
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 
@@ -33,7 +33,7 @@ class HybridSource(Source[T]):
         'BOUNDED'
     """
 
-    def __init__(self, members: Sequence[Member]) -> None:
+    def __init__(self, members: Sequence[SourceListEntry]) -> None:
         self._members = tuple(members)
 
     @staticmethod
@@ -68,7 +68,9 @@ class HybridSource(Source[T]):
 class _TypedHybridSource(HybridSource[T], ResultTypeQueryable):
     """A hybrid source with a known record type."""
 
-    def __init__(self, members: Sequence[Member], produced_type: TypeInformation[Any]) -> None:
+    def __init__(
+        self, members: Sequence[SourceListEntry], produced_type: TypeInformation[Any]
+    ) -> None:
         super().__init__(members)
         self._produced_type = produced_type
 
@@ -80,7 +82,7 @@ class HybridSourceBuilder(Generic[T]):
     """Collects the sources of a `HybridSource`; names as in PyFlink."""
 
     def __init__(self, first_source: Source[Any]) -> None:
-        self._members: list[Member] = []
+        self._members: list[SourceListEntry] = []
         self.add_source(first_source)
 
     def add_source(
@@ -130,7 +132,7 @@ class HybridSourceBuilder(Generic[T]):
         source: Any,
         boundedness: Boundedness | None,
         switch_position: Callable[[Any], Any] | None,
-    ) -> Member:
+    ) -> SourceListEntry:
         index = len(self._members)
         if isinstance(source, Source):
             if switch_position is not None:
@@ -144,7 +146,7 @@ class HybridSourceBuilder(Generic[T]):
                     "cannot deliver to a part of a source: read its files with a FileSource, or "
                     "union the stream of from_spark() with that of the other sources"
                 )
-            return Member(index, source.boundedness, source)
+            return SourceListEntry(index, source.boundedness, source)
         if not callable(source) or isinstance(source, type) or not self._members:
             raise JobDefinitionError(
                 "a HybridSource consists of sources, or of functions that make them behind "
@@ -155,7 +157,7 @@ class HybridSourceBuilder(Generic[T]):
                 "declare whether the source that the function makes ends: "
                 "add_source(function, Boundedness.CONTINUOUS_UNBOUNDED), for example"
             )
-        return Member(index, boundedness, None, source, switch_position)
+        return SourceListEntry(index, boundedness, None, source, switch_position)
 
     def build(self) -> HybridSource[T]:
         """The source.

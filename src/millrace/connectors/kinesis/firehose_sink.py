@@ -11,7 +11,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import SerializationSchema
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import RowBatch
-from millrace.connectors.async_sink import Unsent
+from millrace.connectors.async_sink import UnsentEntries
 from millrace.connectors.kinesis.client import FIREHOSE, KinesisError
 from millrace.connectors.kinesis.resending_writer import (
     BatchLimits,
@@ -89,12 +89,12 @@ class FirehoseWriter(ResendingWriter):
                 )
             self._add({"Data": data}, len(data))
 
-    def _put(self, records: list[Record]) -> Unsent[Record]:
+    def _put(self, records: list[Record]) -> UnsentEntries[Record]:
         answer = self._client.put_record_batch(
             DeliveryStreamName=self._target.stream, Records=records
         )
         if not answer.get("FailedPutCount"):
-            return Unsent([])
+            return UnsentEntries([])
         return refused(records, answer["RequestResponses"])
 
 

@@ -12,7 +12,7 @@ from millrace.common.sink import WriterContext
 from millrace.connectors.async_sink import (
     AsyncSinkWriter,
     BufferLimits,
-    Unsent,
+    UnsentEntries,
 )
 from millrace.connectors.kinesis.client import (
     AwsService,
@@ -83,20 +83,20 @@ class ResendingWriter(AsyncSinkWriter[Record]):
         self._client = client or create_client(target.properties, target.service)
 
     @abstractmethod
-    def _put(self, records: list[Record]) -> Unsent[Record]:
+    def _put(self, records: list[Record]) -> UnsentEntries[Record]:
         """Send records in one request; errors of the client go to the caller."""
 
     def close(self) -> None:
         self._client.close()
 
-    def _request(self, records: list[Record]) -> Unsent[Record]:
+    def _request(self, records: list[Record]) -> UnsentEntries[Record]:
         target = self._target
         try:
             unsent = self._put(records)
         except Exception as error:  # whatever kinds the client has
             if not is_transient(error):
                 raise explained(error, target.stream, "write to", target.service) from error
-            unsent = Unsent(records, error)
+            unsent = UnsentEntries(records, error)
         self._errors.inc(len(unsent.entries))
         return unsent
 
@@ -105,16 +105,16 @@ class ResendingWriter(AsyncSinkWriter[Record]):
             return FixedPauses(())
         return GrowingPauses(_FIRST_WAIT_S, _LONGEST_WAIT_S, _PATIENCE_S)
 
-    def _gave_up(self, unsent: Unsent[Record], tries: int) -> None:
+    def _gave_up(self, unsent: UnsentEntries[Record], tries: int) -> None:
         raise KinesisError(
             f"{len(unsent.entries)} records were not accepted by the {self._target}: "
             f"{unsent.failure}; {self._advice}"
         )
 
 
-def refused(records: list[Record], results: Sequence[dict[str, Any]]) -> Unsent[Record]:
+def refused(records: list[Record], results: Sequence[dict[str, Any]]) -> UnsentEntries[Record]:
     """Rejected records, according to the service's result for each."""
     pairs = list(zip(records, results, strict=True))
     left = [record for record, result in pairs if result.get("ErrorCode")]
     reasons = (result.get("ErrorCode") for _, result in pairs)
-    return Unsent(left, KinesisError(next(filter(None, reasons), "no reason given")))
+    return UnsentEntries(left, KinesisError(next(filter(None, reasons), "no reason given")))

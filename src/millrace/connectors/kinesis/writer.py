@@ -11,7 +11,7 @@ from millrace.common.errors import SerializationError
 from millrace.common.serialization import SerializationSchema
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
-from millrace.connectors.async_sink import Unsent
+from millrace.connectors.async_sink import UnsentEntries
 from millrace.connectors.kinesis.client import KinesisError
 from millrace.connectors.kinesis.partition_key import PartitionKeyGenerator
 from millrace.connectors.kinesis.resending_writer import (
@@ -87,7 +87,7 @@ class KinesisWriter(ResendingWriter):
             )
         return key
 
-    def _put(self, records: list[Record]) -> Unsent[Record]:
+    def _put(self, records: list[Record]) -> UnsentEntries[Record]:
         answer = self._client.put_records(StreamName=self._target.stream, Records=records)
         failed = answer.get("FailedRecordCount")
-        return refused(records, answer["Records"]) if failed else Unsent([])
+        return refused(records, answer["Records"]) if failed else UnsentEntries([])

@@ -10,7 +10,7 @@ from typing import Any
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import Batch, RowBatch
-from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, Unsent
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, UnsentEntries
 from millrace.connectors.mongodb.client import (
     PASSING,
     MongoConnection,
@@ -123,17 +123,17 @@ class MongoWriter(LoggableWriter, AsyncSinkWriter[Any]):
         writing = self._writing
         return FixedPauses([writing.retry_interval_ms / 1000] * writing.max_retries)
 
-    def _gave_up(self, unsent: Unsent[Any], tries: int) -> None:
+    def _gave_up(self, unsent: UnsentEntries[Any], tries: int) -> None:
         tried = f" (tried {tries} times: see set_max_retries())"
         raise MongoUnavailableError(f"{unsent.failure}{tried}") from unsent.failure
 
-    def _request(self, operations: list[Any]) -> Unsent[Any]:
+    def _request(self, operations: list[Any]) -> UnsentEntries[Any]:
         try:
             return self._bulk(operations)
         except MongoUnavailableError as error:
-            return Unsent(operations, error)
+            return UnsentEntries(operations, error)
 
-    def _bulk(self, operations: list[Any]) -> Unsent[Any]:
+    def _bulk(self, operations: list[Any]) -> UnsentEntries[Any]:
         """Execute operations, and return those that no server accepted or confirmed."""
         from pymongo.errors import BulkWriteError
 
@@ -144,9 +144,9 @@ class MongoWriter(LoggableWriter, AsyncSinkWriter[Any]):
                 return self._left(operations, error.details)
             except _unstorable_errors() as error:
                 raise self._unstorable(operations, error) from error
-        return Unsent([])
+        return UnsentEntries([])
 
-    def _left(self, operations: list[Any], details: Any) -> Unsent[Any]:
+    def _left(self, operations: list[Any], details: Any) -> UnsentEntries[Any]:
         """Operations of a partly executed bulk that must be sent again."""
         place, ordered = self._writing.connection, self._writing.operations.ordered
         failed: list[dict[str, Any]] = details["writeErrors"]
@@ -158,7 +158,7 @@ class MongoWriter(LoggableWriter, AsyncSinkWriter[Any]):
             # what was carried out may be lost with the server that did
             reason = f"did not confirm a bulk: {_text(unconfirmed[0])}; see writeConcern in the "
             left = [one for index, one in enumerate(operations) if index not in refused]
-            return Unsent(left, MongoUnavailableError(f"{place} {reason}connection string"))
+            return UnsentEntries(left, MongoUnavailableError(f"{place} {reason}connection string"))
         indexes = [one["index"] for one in failed]
         if ordered:
             left = operations[indexes[0] + (not passing) :]
@@ -166,8 +166,8 @@ class MongoWriter(LoggableWriter, AsyncSinkWriter[Any]):
             left = [operations[one["index"]] for one in passing]
         if passing:
             reason = f"takes no writes now: {_text(passing[0])}"
-            return Unsent(left, MongoUnavailableError(f"{place} {reason}"))
-        return Unsent(left)
+            return UnsentEntries(left, MongoUnavailableError(f"{place} {reason}"))
+        return UnsentEntries(left)
 
     def _said(self, refused: dict[str, Any], operations: list[Any]) -> str:
         operation = operations[refused["index"]]

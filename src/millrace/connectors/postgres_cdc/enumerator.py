@@ -86,7 +86,7 @@ class _Phase(Enum):
 _LOG_PHASES = frozenset({_Phase.CATCH_UP, _Phase.CHANGES})
 
 
-class _Place(NamedTuple):
+class _NextChunk(NamedTuple):
     """Start of the next chunk."""
 
     table: int
@@ -94,7 +94,9 @@ class _Place(NamedTuple):
     start: Key | None
 
 
-_FIRST = _Place(0, 0, None)
+_Place = _NextChunk
+"""Name of the class in checkpoints that older versions made."""
+_FIRST = _NextChunk(0, 0, None)
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class _State:
     start_lsn: int = 0
     slot_is_ours: bool = False
     """Whether it was created by this job."""
-    place: _Place = _FIRST
+    place: _NextChunk = _FIRST
     unread: frozenset[tuple[str, int]] = frozenset()
     """Chunks that are being read: table and number."""
     pages: tuple[tuple[str, int, tuple[Page, ...]], ...] = ()
@@ -249,7 +251,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
 
     # -- chunks ------------------------------------------------------------------------
 
-    def _divide(self, state: _State, sql: Any) -> tuple[list[ChunkSplit], _Place]:
+    def _divide(self, state: _State, sql: Any) -> tuple[list[ChunkSplit], _NextChunk]:
         """Next chunks, and the start of the chunk after them."""
         found: list[ChunkSplit] = []
         place = state.place
@@ -259,12 +261,12 @@ class PostgresCdcEnumerator(SplitEnumerator):
             name = f"{table.full_name}:{place.number}"
             found.append(ChunkSplit(name, table, place.number, place.start, end))
             if end is None:
-                place = _Place(place.table + 1, 0, None)
+                place = _NextChunk(place.table + 1, 0, None)
             else:
-                place = _Place(place.table, place.number + 1, end)
+                place = _NextChunk(place.table, place.number + 1, end)
         return found, place
 
-    def _take_chunks(self, found: tuple[list[ChunkSplit], _Place]) -> Sequence[SourceSplit]:
+    def _take_chunks(self, found: tuple[list[ChunkSplit], _NextChunk]) -> Sequence[SourceSplit]:
         chunks, place = found
         new = {(chunk.table.full_name, chunk.number) for chunk in chunks}
         self._state = replace(self._state, place=place, unread=self._state.unread | new)

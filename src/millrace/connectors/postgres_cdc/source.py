@@ -30,7 +30,7 @@ _SLOT_NAME = re.compile("[a-z0-9_]{1,63}")
 
 
 @dataclass(frozen=True)
-class CapturePlan:
+class PostgresSourceConfig:
     """Settings of a CDC source."""
 
     connection: PostgresConnection
@@ -59,8 +59,8 @@ class PostgresCdcSource(Source[T]):
         'CONTINUOUS_UNBOUNDED'
     """
 
-    def __init__(self, plan: CapturePlan) -> None:
-        self._plan = plan
+    def __init__(self, config: PostgresSourceConfig) -> None:
+        self._config = config
 
     @staticmethod
     def builder() -> PostgresCdcSourceBuilder[Any]:
@@ -69,7 +69,7 @@ class PostgresCdcSource(Source[T]):
 
     @property
     def boundedness(self) -> Boundedness:
-        if self._plan.selection.startup.mode is StartupMode.SNAPSHOT:
+        if self._config.selection.startup.mode is StartupMode.SNAPSHOT:
             return Boundedness.BOUNDED
         return Boundedness.CONTINUOUS_UNBOUNDED
 
@@ -85,19 +85,19 @@ class PostgresCdcSource(Source[T]):
         return self.boundedness is Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self) -> SplitEnumerator:
-        plan = self._plan
-        return PostgresCdcEnumerator(plan.connection, plan.settings, plan.selection)
+        config = self._config
+        return PostgresCdcEnumerator(config.connection, config.settings, config.selection)
 
     def create_reader(self, context: ReaderContext) -> PostgresCdcReader:
-        plan = self._plan
-        return PostgresCdcReader(plan.connection, plan.settings, plan.schema, context)
+        config = self._config
+        return PostgresCdcReader(config.connection, config.settings, config.schema, context)
 
 
 class _TypedPostgresCdcSource(PostgresCdcSource[T], ResultTypeQueryable):
     """A CDC source with a known record type."""
 
-    def __init__(self, plan: CapturePlan, produced: TypeInformation[Any]) -> None:
-        super().__init__(plan)
+    def __init__(self, config: PostgresSourceConfig, produced: TypeInformation[Any]) -> None:
+        super().__init__(config)
         self._produced = produced
 
     def get_produced_type(self) -> TypeInformation[Any]:
@@ -251,10 +251,12 @@ class PostgresCdcSourceBuilder(Generic[T]):
                 raise JobDefinitionError(f"a PostgresCdcSource needs {call}")
         publication = self._settings.publication or self._settings.slot
         settings = replace(self._settings, publication=publication)
-        plan = CapturePlan(self._connection, settings, self._selection, self._schema)
+        config = PostgresSourceConfig(self._connection, settings, self._selection, self._schema)
         produced = self._schema.produced_type
         return (
-            PostgresCdcSource(plan) if produced is None else _TypedPostgresCdcSource(plan, produced)
+            PostgresCdcSource(config)
+            if produced is None
+            else _TypedPostgresCdcSource(config, produced)
         )
 
 

@@ -49,13 +49,13 @@ def run_gather_sum_apply(
         "apply": settings.get_apply_bcast_vars(),
     }
 
-    def program(plan: Any) -> Any:
+    def program(description: Any) -> Any:
         if in_batches:
             from millrace.graph.iterations.batch_programs import BatchGatherSumApplyProgram
 
-            return BatchGatherSumApplyProgram(plan, gather, sum_function, apply)  # type: ignore[arg-type]
+            return BatchGatherSumApplyProgram(description, gather, sum_function, apply)  # type: ignore[arg-type]
         from millrace.graph.gsa.gather_sum_apply_program import GatherSumApplyProgram
 
-        return GatherSumApplyProgram(plan, gather, sum_function, apply)  # type: ignore[arg-type]
+        return GatherSumApplyProgram(description, gather, sum_function, apply)  # type: ignore[arg-type]
 
     return run.result(program, broadcasts, settings.get_direction())

@@ -11,7 +11,7 @@ from millrace.graph.elements import Vertex
 from millrace.graph.gsa.apply_function import ApplyFunction
 from millrace.graph.gsa.gather_function import GatherFunction, Neighbor
 from millrace.graph.gsa.sum_function import SumFunction
-from millrace.graph.iterations.iteration_contexts import IterationPlan, user_failure
+from millrace.graph.iterations.iteration_contexts import IterationDescription, user_failure
 from millrace.graph.iterations.object_messages import Inbox
 from millrace.graph.iterations.vertex_program import VertexProgram
 from millrace.graph.kernels.segments import entries
@@ -30,12 +30,12 @@ class GatherSumApplyProgram(VertexProgram):
 
     def __init__(
         self,
-        plan: IterationPlan,
+        description: IterationDescription,
         gather: GatherFunction[Any, Any, Any],
         sum_function: SumFunction[Any, Any, Any],
         apply: ApplyFunction[Any, Any, Any],
     ) -> None:
-        super().__init__(plan, {_GATHER: gather, _SUM: sum_function, _APPLY: apply})
+        super().__init__(description, {_GATHER: gather, _SUM: sum_function, _APPLY: apply})
         self.changed: list[int] = []
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
@@ -50,7 +50,7 @@ class GatherSumApplyProgram(VertexProgram):
         with self.contexts.superstep_of(number, _APPLY):
             self.changed = [] if inbox is None else self._apply(number, inbox)
         self.contexts.aggregate(self.exchange)
-        return bool(self.changed) and number < self.plan.max_iterations
+        return bool(self.changed) and number < self.description.max_iterations
 
     def _gather(self, number: int) -> None:
         function: Any = self.functions[_GATHER]

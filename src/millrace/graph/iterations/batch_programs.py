@@ -9,7 +9,7 @@ import numpy as np
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.graph.column_type import ColumnType
-from millrace.graph.iterations.iteration_contexts import IterationPlan, user_failure
+from millrace.graph.iterations.iteration_contexts import IterationDescription, user_failure
 from millrace.graph.iterations.iteration_function import IterationFunction
 from millrace.graph.iterations.iteration_program import IterationProgram
 from millrace.graph.iterations.vertex_batch import (
@@ -36,18 +36,21 @@ class _BatchProgram(IterationProgram):
     changed: Array
 
     def __init__(
-        self, plan: IterationPlan, functions: Mapping[str, IterationFunction], combine: Combine
+        self,
+        description: IterationDescription,
+        functions: Mapping[str, IterationFunction],
+        combine: Combine,
     ) -> None:
-        super().__init__(plan, functions)
+        super().__init__(description, functions)
         self.combine: Combine = combine
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
         if partition.vertex_values is None:
-            self.values = np.zeros(partition.vertex_count, _number_type(self.plan.values))
+            self.values = np.zeros(partition.vertex_count, _number_type(self.description.values))
         else:
             values = _numbers(partition.vertex_values, "vertices")
-            self.values = fitting(values, _number_type(self.plan.values), partition.ids)
+            self.values = fitting(values, _number_type(self.description.values), partition.ids)
         self.changed = np.ones(partition.vertex_count, bool)
         self.edges = EdgeBatch(partition.sources, self._edge_values())
         self.messages = BatchMessages(partition, exchange, self.combine)
@@ -82,8 +85,8 @@ class BatchVertexCentricProgram(_BatchProgram):
 
     state = (*_BatchProgram.state, "inbox")
 
-    def __init__(self, plan: IterationPlan, function: Any) -> None:
-        super().__init__(plan, {_COMPUTE: function}, function.combine)
+    def __init__(self, description: IterationDescription, function: Any) -> None:
+        super().__init__(description, {_COMPUTE: function}, function.combine)
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
@@ -96,14 +99,14 @@ class BatchVertexCentricProgram(_BatchProgram):
         self._update(lambda batch: self._call(number, _COMPUTE, "compute", batch, self.inbox))
         self.inbox = self.messages.deliver()
         self.contexts.aggregate(self.exchange)
-        return self.inbox is not None and number < self.plan.max_iterations
+        return self.inbox is not None and number < self.description.max_iterations
 
 
 class BatchScatterGatherProgram(_BatchProgram):
     """Calls a scatter function, then a gather function."""
 
-    def __init__(self, plan: IterationPlan, scatter: Any, gather: Any) -> None:
-        super().__init__(plan, {_SCATTER: scatter, _GATHER: gather}, scatter.combine)
+    def __init__(self, description: IterationDescription, scatter: Any, gather: Any) -> None:
+        super().__init__(description, {_SCATTER: scatter, _GATHER: gather}, scatter.combine)
 
     def superstep(self, number: int) -> bool:
         scatter = self.functions[_SCATTER]
@@ -119,14 +122,16 @@ class BatchScatterGatherProgram(_BatchProgram):
                 lambda batch: self._call(number, _GATHER, "update_vertices", batch, received)
             )
         self.contexts.aggregate(self.exchange)
-        return bool(self.changed.any()) and number < self.plan.max_iterations
+        return bool(self.changed.any()) and number < self.description.max_iterations
 
 
 class BatchGatherSumApplyProgram(_BatchProgram):
     """Calls a gather function for edges of changed vertices, then an apply function."""
 
-    def __init__(self, plan: IterationPlan, gather: Any, combine: Combine, apply: Any) -> None:
-        super().__init__(plan, {_GATHER: gather, _APPLY: apply}, combine)
+    def __init__(
+        self, description: IterationDescription, gather: Any, combine: Combine, apply: Any
+    ) -> None:
+        super().__init__(description, {_GATHER: gather, _APPLY: apply}, combine)
 
     def superstep(self, number: int) -> bool:
         edge_values = self.edges.values
@@ -150,7 +155,7 @@ class BatchGatherSumApplyProgram(_BatchProgram):
             sums = inbox
             self._update(lambda batch: self._call(number, _APPLY, "apply", batch, sums))
         self.contexts.aggregate(self.exchange)
-        return bool(self.changed.any()) and number < self.plan.max_iterations
+        return bool(self.changed.any()) and number < self.description.max_iterations
 
 
 def _number_type(column_type: ColumnType) -> Any:

@@ -17,11 +17,11 @@ from millrace.runtime.failure import describe_failure
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 
-__all__ = ["IterationContexts", "IterationPlan", "user_failure"]
+__all__ = ["IterationContexts", "IterationDescription", "user_failure"]
 
 
 @dataclass(frozen=True, slots=True)
-class IterationPlan:
+class IterationDescription:
     """Description of an iteration that each task receives."""
 
     ids: ColumnType
@@ -43,14 +43,16 @@ class IterationContexts:
     """Copies of an iteration's functions, their contexts, and the aggregators.
 
     Args:
-        plan: the iteration.
+        description: the iteration.
         functions: the user's functions by name. They are copied, because tasks may be threads.
     """
 
-    def __init__(self, plan: IterationPlan, functions: Mapping[str, IterationFunction]) -> None:
-        self._plan = plan
+    def __init__(
+        self, description: IterationDescription, functions: Mapping[str, IterationFunction]
+    ) -> None:
+        self._description = description
         self.functions: Mapping[str, Any] = copy.deepcopy(dict(functions))
-        self._aggregators = copy.deepcopy(dict(plan.aggregators))
+        self._aggregators = copy.deepcopy(dict(description.aggregators))
         for held in self._aggregators.values():
             held.reset()
         self.previous: dict[str, Any] = {}
@@ -58,12 +60,14 @@ class IterationContexts:
 
     def start(self, partition: GraphPartition) -> None:
         """Give each function its context."""
-        plan = self._plan
+        description = self._description
         for name, function in self.functions.items():
             function._context = SuperstepContext(
-                number_of_vertices=partition.total_vertices if plan.number_of_vertices else -1,
+                number_of_vertices=partition.total_vertices
+                if description.number_of_vertices
+                else -1,
                 aggregators=self._aggregators,
-                broadcasts=plan.broadcasts.get(name, {}),
+                broadcasts=description.broadcasts.get(name, {}),
             )
 
     @contextmanager

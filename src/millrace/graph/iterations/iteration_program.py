@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from millrace.graph.elements import EdgeDirection
-from millrace.graph.iterations.iteration_contexts import IterationContexts, IterationPlan
+from millrace.graph.iterations.iteration_contexts import IterationContexts, IterationDescription
 from millrace.graph.iterations.iteration_function import IterationFunction
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
 
@@ -17,13 +17,15 @@ class IterationProgram(SuperstepProgram):
     """The functions of an iteration with their contexts, and the aggregators.
 
     Args:
-        plan: the iteration.
+        description: the iteration.
         functions: the user's functions by name; each task works with copies.
     """
 
-    def __init__(self, plan: IterationPlan, functions: Mapping[str, IterationFunction]) -> None:
-        self.plan = plan
-        self.contexts = IterationContexts(plan, functions)
+    def __init__(
+        self, description: IterationDescription, functions: Mapping[str, IterationFunction]
+    ) -> None:
+        self.description = description
+        self.contexts = IterationContexts(description, functions)
         self.functions = self.contexts.functions
 
     @property
@@ -38,7 +40,7 @@ class IterationProgram(SuperstepProgram):
     def edge_value_column(self) -> Any:
         """Column of the edges' values; None if they have none."""
         column = self.partition.edge_values
-        if column is None or self.plan.direction != EdgeDirection.ALL:
+        if column is None or self.description.direction != EdgeDirection.ALL:
             return column
         # both directions of each edge, with a mark (`iteration_run`)
         names = [field.name for field in column.type]

@@ -13,7 +13,7 @@ from millrace.graph.iterations.iteration_configuration import (
     IterationConfiguration,
     broadcast_rows,
 )
-from millrace.graph.iterations.iteration_contexts import IterationPlan
+from millrace.graph.iterations.iteration_contexts import IterationDescription
 
 __all__ = ["IterationRun", "require_kind"]
 
@@ -56,7 +56,7 @@ class IterationRun:
 
     def result(
         self,
-        program: Callable[[IterationPlan], Any],
+        program: Callable[[IterationDescription], Any],
         broadcasts: Mapping[str, Mapping[str, Any]],
         direction: EdgeDirection = EdgeDirection.OUT,
         degrees: bool = False,
@@ -78,7 +78,7 @@ class IterationRun:
         )
 
         graph, settings = self._graph, self._settings
-        plan = IterationPlan(
+        description = IterationDescription(
             graph.id_type,
             graph.vertex_type,
             self._type,
@@ -98,7 +98,7 @@ class IterationRun:
         frame = run_supersteps_on_spark(
             graph.vertices,
             edges_in_direction(graph.edges, direction.value),
-            lambda: program(plan),
+            lambda: program(description),
             pa.schema(
                 [arrow_schema_of(graph.vertices).field("id"), pa.field("value", self._type.arrow)]
             ),

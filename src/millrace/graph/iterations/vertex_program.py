@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from millrace.common.errors import JobExecutionError, SerializationError
 from millrace.graph.elements import Edge, EdgeDirection, Vertex
-from millrace.graph.iterations.iteration_contexts import IterationPlan
+from millrace.graph.iterations.iteration_contexts import IterationDescription
 from millrace.graph.iterations.iteration_function import IterationFunction
 from millrace.graph.iterations.iteration_program import IterationProgram
 from millrace.graph.iterations.object_messages import ObjectMessages
@@ -22,31 +22,33 @@ class VertexProgram(IterationProgram):
     """Values of vertices as Python objects, aggregators and the contexts of functions.
 
     Args:
-        plan: the iteration.
+        description: the iteration.
         functions: the user's functions by name; each task works with copies.
     """
 
     state: ClassVar[tuple[str, ...]] = ("values", "previous")
 
-    def __init__(self, plan: IterationPlan, functions: Mapping[str, IterationFunction]) -> None:
-        super().__init__(plan, functions)
+    def __init__(
+        self, description: IterationDescription, functions: Mapping[str, IterationFunction]
+    ) -> None:
+        super().__init__(description, functions)
         self._slot_ids: list[Any] | None = None
         self._edge_values: list[Any] | None = None
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
-        self.ids = self.plan.ids.decode(partition.ids)
+        self.ids = self.description.ids.decode(partition.ids)
         if partition.vertex_values is None:
             self.values: list[Any] = [None] * partition.vertex_count
         else:
-            self.values = self.plan.input_values.decode(partition.vertex_values)
+            self.values = self.description.input_values.decode(partition.vertex_values)
         self.outbox = ObjectMessages(partition, exchange, self.slot_ids)
         self.contexts.start(partition)
 
     def slot_ids(self) -> list[Any]:
         """Ids of all slots. They are made when a function first needs them."""
         if self._slot_ids is None:
-            self._slot_ids = self.plan.ids.decode(self.partition.slot_ids)
+            self._slot_ids = self.description.ids.decode(self.partition.slot_ids)
         return self._slot_ids
 
     def edges_of(self, vertex: int) -> list[Edge[Any, Any]]:
@@ -55,9 +57,9 @@ class VertexProgram(IterationProgram):
         low, high = int(graph.offsets[vertex]), int(graph.offsets[vertex + 1])
         own, others = ids[vertex], [ids[slot] for slot in graph.targets[low:high].tolist()]
         values = edge_values[low:high]
-        if self.plan.direction == EdgeDirection.OUT:
+        if self.description.direction == EdgeDirection.OUT:
             return [Edge(own, other, value) for other, value in zip(others, values, strict=True)]
-        if self.plan.direction == EdgeDirection.IN:
+        if self.description.direction == EdgeDirection.IN:
             return [Edge(other, own, value) for other, value in zip(others, values, strict=True)]
         backwards = self._backwards[low:high]
         return [
@@ -72,12 +74,12 @@ class VertexProgram(IterationProgram):
         return self._edge_values
 
     def _decoded_edges(self) -> list[Any]:
-        if self.plan.direction == EdgeDirection.ALL:
+        if self.description.direction == EdgeDirection.ALL:
             self._backwards = self.partition.edge_values.field("backwards").to_pylist()
         column = self.edge_value_column()
         if column is None:
             return [None] * self.partition.edge_count
-        return self.plan.edge_values.decode(column)
+        return self.description.edge_values.decode(column)
 
     @abstractmethod
     def superstep(self, number: int) -> bool:
@@ -89,15 +91,15 @@ class VertexProgram(IterationProgram):
 
     def _encoded_values(self) -> Any:
         try:
-            return self.plan.values.encode(self.values)
+            return self.description.values.encode(self.values)
         except SerializationError as error:
             for vertex in map(Vertex, self.ids, self.values):
                 try:
-                    self.plan.values.encode([vertex.value])
+                    self.description.values.encode([vertex.value])
                 except SerializationError:
                     raise JobExecutionError(
                         f"{vertex} has a value that is not of the type of the graph's vertices, "
-                        f"{self.plan.values}: set values of this type, or give the iteration "
-                        f"another one by vertex_type ({error})"
+                        f"{self.description.values}: set values of this type, or give the "
+                        f"iteration another one by vertex_type ({error})"
                     ) from error
             raise

@@ -25,7 +25,7 @@ OUT, IN = 1, 2
 _BITS = 32
 
 
-class View:
+class AdjacencyView:
     """A task's vertices with edges other than their out-edges, and the exchange with the tasks of
     the other ends.
 
@@ -100,7 +100,7 @@ def in_edges(
     exchange: GraphExchange,
     values: Array | None = None,
     both: bool = False,
-) -> View:
+) -> AdjacencyView:
     """View with the edges that end at own vertices, parallel edges one by one.
 
     Args:
@@ -114,10 +114,10 @@ def in_edges(
         vertices = np.concatenate([vertices, partition.sources])
         others = np.concatenate([others, exchange.pull(numbers)[partition.targets]])
         rest = [np.concatenate([column, values]) for column in rest if values is not None]
-    return View(partition, exchange, vertices, others, rest[0] if rest else None)
+    return AdjacencyView(partition, exchange, vertices, others, rest[0] if rest else None)
 
 
-def distinct_neighbours(partition: GraphPartition, exchange: GraphExchange) -> View:
+def distinct_neighbours(partition: GraphPartition, exchange: GraphExchange) -> AdjacencyView:
     """View with an edge to each distinct neighbour in either direction, and no self-loops. Values
     are the bits ``OUT`` and ``IN``.
     """
@@ -132,7 +132,7 @@ def distinct_neighbours(partition: GraphPartition, exchange: GraphExchange) -> V
     if len(starts):
         bits = np.bitwise_or.reduceat(bits, starts)
     keys = keys[starts] >> 2
-    return View(partition, exchange, keys >> _BITS, keys & (1 << _BITS) - 1, bits)
+    return AdjacencyView(partition, exchange, keys >> _BITS, keys & (1 << _BITS) - 1, bits)
 
 
 def edge_weights(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from millrace.graph.kernels.adjacency import View
+from millrace.graph.kernels.adjacency import AdjacencyView
 from millrace.graph.kernels.segments import Array, entries, offsets_of
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
@@ -60,7 +60,7 @@ class _Oriented:
     column_of_rank: Array
 
 
-def find_triangles(view: View, on_triangles: OnTriangles) -> None:
+def find_triangles(view: AdjacencyView, on_triangles: OnTriangles) -> None:
     """Find all triangles.
 
     Args:
@@ -87,7 +87,7 @@ def find_triangles(view: View, on_triangles: OnTriangles) -> None:
                 tasks.close(slots, _known_rows(oriented, lengths, ranks, bits))
 
 
-def _orient(view: View) -> _Oriented:
+def _orient(view: AdjacencyView) -> _Oriented:
     partition, exchange = view.partition, view.exchange
     own_ranks = _ranks(partition.out_degrees, exchange)
     ranks = exchange.pull(own_ranks)

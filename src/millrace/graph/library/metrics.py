@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace.graph.kernels.adjacency import IN, OUT, View, distinct_neighbours
+from millrace.graph.kernels.adjacency import IN, OUT, AdjacencyView, distinct_neighbours
 from millrace.graph.kernels.labels import OrderedLabels
 from millrace.graph.kernels.segments import Array
 from millrace.graph.kernels.triangles import find_triangles
@@ -224,7 +224,7 @@ def _open_triads(numbers: dict[str, int]) -> dict[str, int]:
     return counts
 
 
-def _directions(view: View) -> tuple[Array, Array, Array]:
+def _directions(view: AdjacencyView) -> tuple[Array, Array, Array]:
     """For each vertex, the neighbours that are targets, those that are sources, and both."""
     bits = view.edge_values
     partition = view.partition

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.errors import JobDefinitionError
-from millrace.graph.kernels.adjacency import View, distinct_neighbours, fetch, numbers_of
+from millrace.graph.kernels.adjacency import AdjacencyView, distinct_neighbours, fetch, numbers_of
 from millrace.graph.kernels.segments import Array, combined
 from millrace.graph.library.superstep_algorithm import Columns, RowsAlgorithm
 from millrace.runtime.supersteps.superstep_program import SuperstepProgram
@@ -110,7 +110,7 @@ class _PairProgram(SuperstepProgram):
     with the lower number.
     """
 
-    def _sums(self, view: View, addends: Array) -> tuple[Array, Array, Array]:
+    def _sums(self, view: AdjacencyView, addends: Array) -> tuple[Array, Array, Array]:
         """The sum of each pair.
 
         Args:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from millrace.graph.kernels.adjacency import View, distinct_neighbours
+from millrace.graph.kernels.adjacency import AdjacencyView, distinct_neighbours
 from millrace.graph.kernels.labels import OrderedLabels
 from millrace.graph.kernels.segments import Array
 from millrace.graph.kernels.triangles import find_triangles
@@ -107,7 +107,7 @@ class _ListingProgram(SuperstepProgram):
     def _keep(self, first: Array, second: Array, third: Array, bits: Array) -> None:
         self._found.append((np.stack([first, second, third], axis=1).astype(np.int32), bits))
 
-    def _in_order(self, view: View, slots: Array, bits: Array) -> tuple[Array, Array]:
+    def _in_order(self, view: AdjacencyView, slots: Array, bits: Array) -> tuple[Array, Array]:
         labels = OrderedLabels(self.partition.ids, self.exchange, "ids of vertices")
         ranks = view.exchange.pull(labels.ranks)
         order = np.argsort(ranks[slots], axis=1)

@@ -38,13 +38,13 @@ def run_vertex_centric(
     run = IterationRun(graph, configuration, max_iterations, vertex_type, name)
     broadcasts = {"compute": configuration.get_bcast_vars() if configuration else {}}
 
-    def program(plan: Any) -> Any:
+    def program(description: Any) -> Any:
         if isinstance(function, BatchComputeFunction):
             from millrace.graph.iterations.batch_programs import BatchVertexCentricProgram
 
-            return BatchVertexCentricProgram(plan, function)
+            return BatchVertexCentricProgram(description, function)
         from millrace.graph.pregel.vertex_centric_program import VertexCentricProgram
 
-        return VertexCentricProgram(plan, function, combiner)
+        return VertexCentricProgram(description, function, combiner)
 
     return run.result(program, broadcasts)

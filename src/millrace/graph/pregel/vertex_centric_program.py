@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.graph.elements import Vertex
-from millrace.graph.iterations.iteration_contexts import IterationPlan, user_failure
+from millrace.graph.iterations.iteration_contexts import IterationDescription, user_failure
 from millrace.graph.iterations.message_iterator import MessageIterator
 from millrace.graph.iterations.object_messages import Inbox
 from millrace.graph.iterations.vertex_program import VertexProgram
@@ -30,11 +30,11 @@ class VertexCentricProgram(VertexProgram):
 
     def __init__(
         self,
-        plan: IterationPlan,
+        description: IterationDescription,
         function: ComputeFunction[Any, Any, Any, Any],
         combiner: MessageCombiner[Any] | None,
     ) -> None:
-        super().__init__(plan, {_COMPUTE: function})
+        super().__init__(description, {_COMPUTE: function})
         self._combiner = combiner
         self.inbox: Inbox | None = None
 
@@ -50,7 +50,7 @@ class VertexCentricProgram(VertexProgram):
         combine = None if self._combiner is None else self._combined
         self.inbox = self.outbox.deliver(combine)
         self.contexts.aggregate(self.exchange)
-        return self.inbox is not None and number < self.plan.max_iterations
+        return self.inbox is not None and number < self.description.max_iterations
 
     def _compute(self, number: int, inbox: Inbox) -> None:
         function: Any = self.functions[_COMPUTE]

@@ -38,13 +38,13 @@ def run_scatter_gather(
         "gather": settings.get_gather_bcast_vars(),
     }
 
-    def program(plan: Any) -> Any:
+    def program(description: Any) -> Any:
         if in_batches:
             from millrace.graph.iterations.batch_programs import BatchScatterGatherProgram
 
-            return BatchScatterGatherProgram(plan, scatter, gather)
+            return BatchScatterGatherProgram(description, scatter, gather)
         from millrace.graph.spargel.scatter_gather_program import ScatterGatherProgram
 
-        return ScatterGatherProgram(plan, scatter, gather)  # type: ignore[arg-type]
+        return ScatterGatherProgram(description, scatter, gather)  # type: ignore[arg-type]
 
     return run.result(program, broadcasts, settings.get_direction(), settings.is_opt_degrees())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from millrace.graph.elements import EdgeDirection, Vertex
-from millrace.graph.iterations.iteration_contexts import IterationPlan, user_failure
+from millrace.graph.iterations.iteration_contexts import IterationDescription, user_failure
 from millrace.graph.iterations.message_iterator import MessageIterator
 from millrace.graph.iterations.object_messages import Inbox
 from millrace.graph.iterations.vertex_program import VertexProgram
@@ -30,19 +30,19 @@ class ScatterGatherProgram(VertexProgram):
 
     def __init__(
         self,
-        plan: IterationPlan,
+        description: IterationDescription,
         scatter: ScatterFunction[Any, Any, Any, Any],
         gather: GatherFunction[Any, Any, Any],
     ) -> None:
-        super().__init__(plan, {_SCATTER: scatter, _GATHER: gather})
+        super().__init__(description, {_SCATTER: scatter, _GATHER: gather})
         self.changed: list[int] = []
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
         super().start(partition, exchange)
         self.changed = list(range(partition.vertex_count))
-        self._degrees = self._counted_degrees() if self.plan.degrees else None
+        self._degrees = self._counted_degrees() if self.description.degrees else None
         scatter: Any = self.functions[_SCATTER]
-        scatter._direction = self.plan.direction
+        scatter._direction = self.description.direction
 
     def superstep(self, number: int) -> bool:
         with self.contexts.superstep_of(number, _SCATTER):
@@ -51,7 +51,7 @@ class ScatterGatherProgram(VertexProgram):
         with self.contexts.superstep_of(number, _GATHER):
             self.changed = [] if inbox is None else self._gather(number, inbox)
         self.contexts.aggregate(self.exchange)
-        return bool(self.changed) and number < self.plan.max_iterations
+        return bool(self.changed) and number < self.description.max_iterations
 
     def _scatter(self, number: int) -> None:
         function: Any = self.functions[_SCATTER]
@@ -98,12 +98,12 @@ class ScatterGatherProgram(VertexProgram):
     def _counted_degrees(self) -> tuple[list[int], list[int]]:
         """In-degrees and out-degrees of the own vertices in the graph."""
         graph = self.partition
-        if self.plan.direction == EdgeDirection.ALL:
+        if self.description.direction == EdgeDirection.ALL:
             backwards = graph.edge_values.field("backwards").to_numpy(zero_copy_only=False)
             inwards = graph.combine_at_sources(backwards.astype(np.int64), "sum", 0)
             return inwards.tolist(), (graph.out_degrees - inwards).tolist()
         counts = np.bincount(graph.targets, minlength=graph.slot_count)
         arriving, leaving = self.exchange.push(counts, "sum").tolist(), graph.out_degrees.tolist()
-        if self.plan.direction == EdgeDirection.IN:
+        if self.description.direction == EdgeDirection.IN:
             return leaving, arriving
         return arriving, leaving

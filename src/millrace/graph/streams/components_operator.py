@@ -19,7 +19,7 @@ from millrace.graph.streams.spanning_forest import SpanningForest
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions, distinct
 
-__all__ = ["BIPARTITE", "COMPONENT", "SIDE_OF", "ComponentsOperator", "Shown"]
+__all__ = ["BIPARTITE", "COMPONENT", "SIDE_OF", "ComponentsOperator", "EmittedComponents"]
 
 COMPONENT, SIDE_OF, BIPARTITE = "component", "side", "bipartite"
 _ABSENT = -1
@@ -27,7 +27,7 @@ _LEFT, _RIGHT, _ODD = range(3)
 """Codes of a vertex's side; `_ODD` in a component that is not bipartite."""
 
 
-class Shown(Enum):
+class EmittedComponents(Enum):
     """The results that an operator of components emits."""
 
     COMPONENTS = "components"
@@ -40,7 +40,7 @@ class Shown(Enum):
     @property
     def needs_cover(self) -> bool:
         """Whether the forests belong to the double cover of the graph."""
-        return self is not Shown.COMPONENTS
+        return self is not EmittedComponents.COMPONENTS
 
 
 class ComponentsOperator(PacedOperator):
@@ -53,7 +53,7 @@ class ComponentsOperator(PacedOperator):
         shown: what the operator gives.
     """
 
-    def __init__(self, vertex_type: pa.DataType, shown: Shown) -> None:
+    def __init__(self, vertex_type: pa.DataType, shown: EmittedComponents) -> None:
         self._vertex, self._show = vertex_type, shown
         self._cover = shown.needs_cover
 
@@ -62,9 +62,9 @@ class ComponentsOperator(PacedOperator):
         columns = ColumnsOf(edge_keys(self._vertex), (pa.int8(),), (), (), (LOW, HIGH))
         self._table = slot_table(self.context, "@forests", columns)
         fields = {VERTEX: self._vertex, COMPONENT: self._vertex}
-        if self._show is Shown.SIDES:
+        if self._show is EmittedComponents.SIDES:
             fields[SIDE_OF] = pa.bool_()
-        elif self._show is Shown.BIPARTITE:
+        elif self._show is EmittedComponents.BIPARTITE:
             fields = {BIPARTITE: pa.bool_()}
         self._schema = pa.schema(fields)
 
@@ -125,7 +125,7 @@ class ComponentsOperator(PacedOperator):
             self._forest.link(added[self._table.space.live.take(added)])
         self._added, self._cut, self._is_changed = [], False, False
         codes = self._new_codes()
-        if self._show is Shown.BIPARTITE:
+        if self._show is EmittedComponents.BIPARTITE:
             self._emit_bipartite(self._is_bipartite(codes))
         else:
             self._emit_changed(self._codes, codes)
@@ -215,7 +215,7 @@ class ComponentsOperator(PacedOperator):
 
     def _columns(self, codes: npt.NDArray[np.int64]) -> list[pa.Array]:
         columns = [self._nodes.ids(np.maximum(codes, 0) >> 2)]
-        if self._show is Shown.SIDES:
+        if self._show is EmittedComponents.SIDES:
             side = codes & 3
             columns.append(pa.array(side == _RIGHT, mask=side == _ODD))
         return columns

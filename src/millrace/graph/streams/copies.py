@@ -10,13 +10,13 @@ import numpy.typing as npt
 from millrace.runtime.stable_groups import StableGroups, running
 from millrace.state.columns.hash_index import Positions
 
-__all__ = ["Counted", "count_both_ways", "counted"]
+__all__ = ["CopyCounts", "count_both_ways", "counted"]
 
 _Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Counted:
+class CopyCounts:
     """Numbers of copies of each row's edge before and after the row, for a batch of changes.
 
     Attributes:
@@ -34,7 +34,7 @@ class Counted:
         return counts
 
 
-def counted(slots: Positions, change: _Integers, copies: _Integers) -> Counted:
+def counted(slots: Positions, change: _Integers, copies: _Integers) -> CopyCounts:
     """Count the copies of edges in the order of the rows, and set the numbers in ``copies``.
 
     Args:
@@ -64,7 +64,7 @@ def counted(slots: Positions, change: _Integers, copies: _Integers) -> Counted:
     before[groups.order] = shifted
     last = groups.last
     copies[slots.take(last)] = after.take(last)
-    return Counted(before, after)
+    return CopyCounts(before, after)
 
 
 def count_both_ways(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.graph.streams.copies import Counted, counted
+from millrace.graph.streams.copies import CopyCounts, counted
 from millrace.graph.streams.edge_columns import (
     CHANGE,
     FLIPPED,
@@ -86,7 +86,7 @@ class EdgesOperator(Operator):
             table.remove(gone)
         self._emit(batch, self._counting(found))
 
-    def _counting(self, found: Counted) -> npt.NDArray[np.bool_]:
+    def _counting(self, found: CopyCounts) -> npt.NDArray[np.bool_]:
         return found.counts
 
     def _emit(self, batch: ColumnBatch, counting: npt.NDArray[np.bool_]) -> None:
@@ -102,7 +102,7 @@ class DistinctOperator(EdgesOperator):
 
     name = "@distinct-edges"
 
-    def _counting(self, found: Counted) -> npt.NDArray[np.bool_]:
+    def _counting(self, found: CopyCounts) -> npt.NDArray[np.bool_]:
         counts: npt.NDArray[np.bool_] = (found.before == 0) != (found.after == 0)
         return counts
 

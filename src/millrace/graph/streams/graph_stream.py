@@ -23,7 +23,7 @@ from millrace.graph.streams.components_operator import (
     COMPONENT,
     SIDE_OF,
     ComponentsOperator,
-    Shown,
+    EmittedComponents,
 )
 from millrace.graph.streams.distances_operator import DISTANCE, DistancesOperator
 from millrace.graph.streams.edge_columns import (
@@ -298,21 +298,29 @@ class GraphStream:
         """Rows (vertex, component): the smallest vertex of each vertex's connected component.
         Directions of edges do not count."""
         types = [self._vertex_info, self._vertex_info]
-        return self._components("Components", Shown.COMPONENTS, [VERTEX, COMPONENT], types)
+        return self._components(
+            "Components", EmittedComponents.COMPONENTS, [VERTEX, COMPONENT], types
+        )
 
     def bipartite_sides(self) -> DataStream[Any]:
         """Rows (vertex, component, side): the side of each vertex in its bipartite component, which
         is false for the component's smallest vertex. Null if the component is not bipartite."""
         types = [self._vertex_info, self._vertex_info, Types.BOOLEAN()]
         names = [VERTEX, COMPONENT, SIDE_OF]
-        return self._components("Bipartite Sides", Shown.SIDES, names, types)
+        return self._components("Bipartite Sides", EmittedComponents.SIDES, names, types)
 
     def is_bipartite(self) -> DataStream[Any]:
         """A row that tells whether the graph is bipartite; none while it has no vertices."""
-        return self._components("Bipartite", Shown.BIPARTITE, [BIPARTITE], [Types.BOOLEAN()])
+        return self._components(
+            "Bipartite", EmittedComponents.BIPARTITE, [BIPARTITE], [Types.BOOLEAN()]
+        )
 
     def _components(
-        self, name: str, shown: Shown, names: list[str], types: list[TypeInformation[Any]]
+        self,
+        name: str,
+        shown: EmittedComponents,
+        names: list[str],
+        types: list[TypeInformation[Any]],
     ) -> DataStream[Any]:
         vertex = self._format.vertex
         forests = _then(

@@ -25,7 +25,7 @@ from millrace.state.columns.growable_columns import grown
 from millrace.state.columns.hash_index import Positions, distinct
 from millrace.state.columns.positions import ValueColumn
 
-__all__ = ["NONE", "Edges", "Floats", "Integers", "SolverOperator", "joined"]
+__all__ = ["NONE", "SolverEdges", "Floats", "Integers", "SolverOperator", "joined"]
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ NONE = np.zeros(0, np.int64)
 
 
 @dataclass
-class Edges:
+class SolverEdges:
     """Edges by slot, and the slots at each node.
 
     Attributes:
@@ -50,9 +50,9 @@ class Edges:
     into: Adjacency
 
     @staticmethod
-    def empty() -> Edges:
+    def empty() -> SolverEdges:
         """No edges."""
-        return Edges(NONE, NONE, np.zeros(0), Adjacency(), Adjacency())
+        return SolverEdges(NONE, NONE, np.zeros(0), Adjacency(), Adjacency())
 
     def connect(self, slots: Positions, x: Integers, y: Integers, weights: Floats) -> None:
         """Add edges."""
@@ -103,7 +103,7 @@ class SolverOperator(LockstepOperator):
     def _derive(self) -> None:
         """Make from the state what is not in it: numbers of vertices, and edges by vertex."""
         table = self._table
-        self._nodes, self._edges = NodeNumbers(self._vertex), Edges.empty()
+        self._nodes, self._edges = NodeNumbers(self._vertex), SolverEdges.empty()
         self._owner = np.zeros(0, np.int64)
         self._known = 0
         slots = table.live_slots()

@@ -12,7 +12,7 @@ from millrace.planner.binder.errors import SqlValidationError
 from millrace.planner.binder.scope import Scope
 from millrace.planner.catalog_reader import CatalogReader
 from millrace.planner.relational.rel_node import RelNode
-from millrace.sql.position import StatementPlace, position_of
+from millrace.sql.position import StatementPosition, position_of
 
 __all__ = ["BindingContext", "CommonTables"]
 
@@ -44,10 +44,12 @@ class BindingContext:
         """The error to raise about a piece of the statement's text."""
         return SqlValidationError(reason, self.text, None if node is None else position_of(node))
 
-    def place(self, node: exp.Expr) -> StatementPlace | None:
+    def place(self, node: exp.Expr) -> StatementPosition | None:
         """Position of a syntax node in the statement's text; None if there is no text."""
         position = position_of(node)
-        return StatementPlace(self.text, position) if self.text and position is not None else None
+        return (
+            StatementPosition(self.text, position) if self.text and position is not None else None
+        )
 
     def placed(self, rows: N, node: exp.Expr) -> N:
         """The relational node, with the position of the text that asks for it."""

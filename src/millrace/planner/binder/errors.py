@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.common.errors import JobDefinitionError
-from millrace.sql.position import StatementPlace, TextPosition
+from millrace.sql.position import StatementPosition, TextPosition
 
 __all__ = ["SqlValidationError"]
 
@@ -28,4 +28,4 @@ class SqlValidationError(JobDefinitionError):
             return self.reason
         if not self.text:
             return f"line {self.position.line}, column {self.position.column}: {self.reason}"
-        return StatementPlace(self.text, self.position).shown(self.reason)
+        return StatementPosition(self.text, self.position).shown(self.reason)

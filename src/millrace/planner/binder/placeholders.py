@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.call_options import CallOptions
 from millrace.expressions.function_definition import FunctionDefinition
-from millrace.expressions.resolved import Place, ResolvedExpression
+from millrace.expressions.resolved import ResolvedExpression, SqlPosition
 
 __all__ = ["AggregatePlaceholder", "GroupingPlaceholder", "OrderItem", "OverPlaceholder", "has"]
 
@@ -23,7 +23,7 @@ class OrderItem:
     expression: ResolvedExpression
     ascending: bool = True
     nulls_first: bool = True
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SqlPosition | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class AggregatePlaceholder(ResolvedExpression):
     distinct: bool = False
     filter: ResolvedExpression | None = None
     options: CallOptions | None = None
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SqlPosition | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:
         return self.arguments
@@ -80,7 +80,7 @@ class OverPlaceholder(ResolvedExpression):
     distinct: bool = False
     filter: ResolvedExpression | None = None
     options: CallOptions | None = None
-    place: Place | None = field(default=None, compare=False, repr=False)
+    place: SqlPosition | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:
         orders = tuple(item.expression for item in self.order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from millrace.common.similar_names import did_you_mean
-from millrace.expressions.resolved import FieldReference, Place, ResolvedExpression
+from millrace.expressions.resolved import FieldReference, ResolvedExpression, SqlPosition
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import SqlValidationError
 from millrace.planner.binder.hints import table_options
@@ -41,7 +41,9 @@ def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -
 
 
 def table_rows(
-    table: ResolvedTable, options: tuple[tuple[str, str], ...] = (), place: Place | None = None
+    table: ResolvedTable,
+    options: tuple[tuple[str, str], ...] = (),
+    place: SqlPosition | None = None,
 ) -> RelNode:
     """All columns of a table: physical and computed ones, and its watermark.
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from millrace.common.errors import JobDefinitionError
-from millrace.expressions.resolved import Place
+from millrace.expressions.resolved import SqlPosition
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
-from millrace.sql.position import OptionPlace, StatementPlace
+from millrace.sql.position import OptionPosition, StatementPosition
 
 __all__ = ["OptionError", "UnknownOptionError", "errors_of_connector", "option_place"]
 
@@ -31,7 +31,7 @@ class OptionError(JobDefinitionError):
     def __init__(self, reason: str, option: str) -> None:
         super().__init__(reason, option)
         self.reason, self.option = reason, option
-        self.place: Place | None = None
+        self.place: SqlPosition | None = None
 
     def __str__(self) -> str:
         return self.reason if self.place is None else self.place.shown(self.reason)
@@ -43,9 +43,9 @@ class UnknownOptionError(OptionError):
 
 def option_place(
     error: JobDefinitionError,
-    places: Mapping[str, OptionPlace],
+    places: Mapping[str, OptionPosition],
     hints: Collection[str] = (),
-) -> OptionPlace | None:
+) -> OptionPosition | None:
     """Place of the declared option that an error is about; None if it is about something else.
 
     Connectors name options in quotes. The option ``connector`` is often part of a message about
@@ -67,7 +67,7 @@ def option_place(
 
 @contextmanager
 def errors_of_connector(
-    table: ResolvedTable, hints: Collection[str], place: Place | None
+    table: ResolvedTable, hints: Collection[str], place: SqlPosition | None
 ) -> Iterator[None]:
     """Add a place to errors of a table's connector: the place of the declared option that the error
     is about, or else the place of the table in the query.
@@ -84,6 +84,6 @@ def errors_of_connector(
         shown = option_place(error, table.option_places, hints) or place
         if shown is None:
             raise
-        if isinstance(error, UnknownOptionError) and isinstance(shown, StatementPlace):
+        if isinstance(error, UnknownOptionError) and isinstance(shown, StatementPosition):
             shown = shown._replace(unknown_in_hint=error.option)
         raise UnsupportedQueryError(str(error), shown) from error

@@ -17,9 +17,9 @@ from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import (
     AggregateCall,
     FieldReference,
-    Place,
     ResolvedExpression,
     SortKey,
+    SqlPosition,
 )
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 
@@ -51,7 +51,7 @@ class RelNode:
         place: position in the statement that asks for the node; None if there is no such text.
     """
 
-    place: Place | None = field(default=None, kw_only=True, compare=False, repr=False)
+    place: SqlPosition | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     @property
     def row_type(self) -> RowType:
@@ -73,7 +73,7 @@ class RelNode:
         column = self.row_type.fields[index]
         return FieldReference(index, column.type, column.name)
 
-    def refusal(self, reason: str, place: Place | None = None) -> UnsupportedQueryError:
+    def refusal(self, reason: str, place: SqlPosition | None = None) -> UnsupportedQueryError:
         """The error that this node is not supported.
 
         Args:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from millrace.common.errors import JobDefinitionError
-from millrace.expressions.resolved import Place
+from millrace.expressions.resolved import SqlPosition
 
 __all__ = ["UnsupportedQueryError", "errors_shown_at"]
 
@@ -22,7 +22,10 @@ class UnsupportedQueryError(JobDefinitionError):
 
     # The constructor's arguments are kept as `args`, which is what pickle calls it with again.
     def __init__(
-        self, reason: str, place: Place | None = None, further: tuple[str, Place] | None = None
+        self,
+        reason: str,
+        place: SqlPosition | None = None,
+        further: tuple[str, SqlPosition] | None = None,
     ) -> None:
         super().__init__(reason, place, further)
         self.reason = reason
@@ -38,7 +41,7 @@ class UnsupportedQueryError(JobDefinitionError):
 
 
 @contextmanager
-def errors_shown_at(place: Place | None) -> Iterator[None]:
+def errors_shown_at(place: SqlPosition | None) -> Iterator[None]:
     """Add the place in the query to errors of code that does not know the statement, such as a
     connector."""
     try:

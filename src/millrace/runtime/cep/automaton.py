@@ -12,17 +12,24 @@ from typing import Any
 
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.pattern_model import Contiguity, EventPattern
-from millrace.runtime.cep.position import Guard, Position, Transition
+from millrace.runtime.cep.position import Guard, PatternPosition, Transition
 from millrace.runtime.cep.position_compiler import compile_pattern
 
-__all__ = ["BEGINNING", "Automaton", "MatchState", "Outcome", "Places", "Test"]
+__all__ = [
+    "BEGINNING",
+    "Automaton",
+    "MatchState",
+    "MatchOutcome",
+    "PatternPositions",
+    "NamedCondition",
+]
 
 _SEPARATOR = "\n"
 """Separator of the labels of a position and of the targets of its open transitions."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Test:
+class NamedCondition:
     """A condition to evaluate, and the pattern for which it is evaluated."""
 
     condition: Condition
@@ -33,7 +40,7 @@ class Test:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Outcome:
+class MatchOutcome:
     """Next states of a partial match after an event."""
 
     taken: tuple[MatchState, ...]
@@ -44,9 +51,9 @@ class Outcome:
     """Whether the match is complete without the event."""
 
 
-Places = frozenset[Position | None]
+PatternPositions = frozenset[PatternPosition | None]
 """Possible positions of a partial match. None stands for the beginning, with no event taken."""
-BEGINNING: Places = frozenset((None,))
+BEGINNING: PatternPositions = frozenset((None,))
 
 
 class MatchState:
@@ -67,9 +74,9 @@ class MatchState:
 
     def __init__(
         self,
-        position: Position | None,
+        position: PatternPosition | None,
         transitions: tuple[Transition, ...],
-        tests: tuple[Test, ...],
+        tests: tuple[NamedCondition, ...],
     ) -> None:
         self.position = position
         """Position at which the last event was taken. None if no event was taken."""
@@ -78,7 +85,7 @@ class MatchState:
         self.transitions = transitions
         self.tests = tests
         self.iterative = any(test.iterative for test in tests)
-        self.outcomes: dict[int, Outcome] = {}
+        self.outcomes: dict[int, MatchOutcome] = {}
         """Outcomes by satisfied conditions, as bits in the order of the tests."""
         self.accepting = position is not None and position.accepting
         self.pending = next((transition for transition in transitions if transition.pending), None)
@@ -118,10 +125,10 @@ class Automaton:
         self.positions = compiled.positions
         self.within = pattern.within
         self.skip = pattern.skip
-        self._tests: dict[int, Test] = {}
-        self._states: dict[tuple[Position | None, tuple[Transition, ...]], MatchState] = {}
+        self._tests: dict[int, NamedCondition] = {}
+        self._states: dict[tuple[PatternPosition | None, tuple[Transition, ...]], MatchState] = {}
         self._labels: dict[str, MatchState | None] = {}
-        self._spelled: dict[tuple[Places, str], Places] = {}
+        self._spelled: dict[tuple[PatternPositions, str], PatternPositions] = {}
         self.start = self.state(None, compiled.start)
         """State of a match that has taken no event."""
         self.has_gaps = any(
@@ -132,7 +139,9 @@ class Automaton:
 
     # -- states --------------------------------------------------------------------------------
 
-    def state(self, position: Position | None, transitions: tuple[Transition, ...]) -> MatchState:
+    def state(
+        self, position: PatternPosition | None, transitions: tuple[Transition, ...]
+    ) -> MatchState:
         """State for a position and its open transitions. Equal arguments return the same object."""
         found = self._states.get((position, transitions))
         if found is None:
@@ -141,7 +150,7 @@ class Automaton:
             self._labels[found.label] = found
         return found
 
-    def after(self, position: Position) -> MatchState:
+    def after(self, position: PatternPosition) -> MatchState:
         """State right after an event was taken at a position."""
         return self.state(
             position,
@@ -164,7 +173,7 @@ class Automaton:
             self._labels[label] = self._restored(label)
         return self._labels[label]
 
-    def spelled(self, places: Places, name: str) -> Places:
+    def spelled(self, places: PatternPositions, name: str) -> PatternPositions:
         """Positions that are reached from ``places`` by an event taken for ``name``."""
         found = self._spelled.get((places, name))
         if found is None:
@@ -204,7 +213,7 @@ class Automaton:
 
     # -- what an event does --------------------------------------------------------------------
 
-    def outcome(self, state: MatchState, satisfied: int) -> Outcome:
+    def outcome(self, state: MatchState, satisfied: int) -> MatchOutcome:
         """Outcome of an event in a state. The bits of ``satisfied`` say which tests the event
         satisfies."""
         found = state.outcomes.get(satisfied)
@@ -216,14 +225,14 @@ class Automaton:
             found = state.outcomes[satisfied] = self._outcome(state, true)
         return found
 
-    def _outcome(self, state: MatchState, true: dict[int, bool]) -> Outcome:
+    def _outcome(self, state: MatchState, true: dict[int, bool]) -> MatchOutcome:
         def any_true(guards: tuple[Guard, ...]) -> bool:
             return bool(guards) and any(true[id(guard.condition)] for guard in guards)
 
-        def fits(target: Position) -> bool:
+        def fits(target: PatternPosition) -> bool:
             return target.condition is None or true[id(target.condition)]
 
-        def accepts(target: Position) -> bool:
+        def accepts(target: PatternPosition) -> bool:
             return fits(target) and not any_true(target.refused)
 
         def is_closed(transition: Transition) -> bool:
@@ -241,7 +250,7 @@ class Automaton:
         accepted = {
             w.target for w in open_transitions if w.target is not None and accepts(w.target)
         }
-        taken: dict[Position, MatchState] = {}
+        taken: dict[PatternPosition, MatchState] = {}
         staying: list[Transition] = []
         finished = False
         for transition in open_transitions:
@@ -260,11 +269,11 @@ class Automaton:
             ):
                 staying.append(transition.after_waiting())
         remaining = self.state(state.position, tuple(staying)) if staying else None
-        return Outcome(tuple(taken.values()), remaining, finished)
+        return MatchOutcome(tuple(taken.values()), remaining, finished)
 
-    def _tests_of(self, transitions: Sequence[Transition]) -> tuple[Test, ...]:
+    def _tests_of(self, transitions: Sequence[Transition]) -> tuple[NamedCondition, ...]:
         """Conditions that decide about the transitions, without duplicates."""
-        tests: dict[int, Test] = {}
+        tests: dict[int, NamedCondition] = {}
         for transition in transitions:
             for guard in (*transition.unless, *transition.not_next):
                 self._add_test(tests, guard.condition, f"'{guard.name}' (which must not occur)")
@@ -279,15 +288,17 @@ class Automaton:
                     )
         return tuple(tests.values())
 
-    def _add_test(self, tests: dict[int, Test], condition: Condition, description: str) -> None:
+    def _add_test(
+        self, tests: dict[int, NamedCondition], condition: Condition, description: str
+    ) -> None:
         known = self._tests.get(id(condition))
         if known is None:
-            known = Test(condition, condition.call, condition.iterative, description)
+            known = NamedCondition(condition, condition.call, condition.iterative, description)
             self._tests[id(condition)] = known
         tests[id(condition)] = known
 
 
-def _label(position: Position | None, transitions: tuple[Transition, ...]) -> str:
+def _label(position: PatternPosition | None, transitions: tuple[Transition, ...]) -> str:
     if position is None:
         return ""
     at_first = tuple(transition for transition in position.transitions if not transition.at_once)

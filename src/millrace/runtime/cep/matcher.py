@@ -11,7 +11,7 @@ from typing import Any
 
 from millrace.common.functions.pattern_conditions import IterativeCondition
 from millrace.runtime.cep.after_match_skip_strategy import Skip
-from millrace.runtime.cep.automaton import Automaton, MatchState, Outcome
+from millrace.runtime.cep.automaton import Automaton, MatchOutcome, MatchState
 from millrace.runtime.cep.partial_match import (
     BufferedEvent,
     FoundMatch,
@@ -108,7 +108,7 @@ class Matcher:
         Args:
             may_start: false if it is known that no match begins with it.
         """
-        outcomes: dict[MatchState, Outcome] = {}
+        outcomes: dict[MatchState, MatchOutcome] = {}
         partial: list[PartialMatch] = []
         found: list[FoundMatch] = []
         entries: Entries = {}
@@ -174,7 +174,7 @@ class Matcher:
 
     def _outcome(
         self, state: MatchState, event: BufferedEvent, match: PartialMatch | None
-    ) -> Outcome:
+    ) -> MatchOutcome:
         if state.iterative:
             satisfied = self._satisfied(state, event, match)
         else:

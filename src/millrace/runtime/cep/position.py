@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from millrace.common.functions.pattern_conditions import Condition
 from millrace.runtime.cep.pattern_model import Contiguity
 
-__all__ = ["FINISH", "Guard", "Position", "Transition"]
+__all__ = ["FINISH", "Guard", "PatternPosition", "Transition"]
 
 FINISH = "$end"
 """Label of the end of a pattern, the target of transitions that complete a match."""
@@ -32,7 +32,7 @@ class Guard:
 
 
 @dataclass(eq=False, slots=True)
-class Position:
+class PatternPosition:
     """One occurrence of an event in the pattern."""
 
     path: tuple[int, ...]
@@ -79,7 +79,7 @@ class Transition:
     """A transition from a position to the next one, or to the end of the pattern (Flink:
     ``StateTransition``). It is open until an event or time closes it."""
 
-    target: Position | None
+    target: PatternPosition | None
     """Next position. None for the end of the pattern."""
     contiguity: Contiguity | None = None
     """Contiguity with the event before. None if the compiler has not decided it yet."""
@@ -89,7 +89,7 @@ class Transition:
     """Events that close the transition if they come at once ("not_next")."""
     until: tuple[Guard, ...] = ()
     """The ``until`` conditions of the loops that the transition stays in. Their events close it."""
-    yields_to: tuple[Position, ...] = ()
+    yields_to: tuple[PatternPosition, ...] = ()
     """Positions of greedy loops. An event that one of them takes closes the transition."""
     greedy: bool = False
     """Whether the transition stays in a greedy loop. A matching event is then taken even if a
@@ -140,7 +140,7 @@ class Transition:
             return replace(self, not_next=(guard, *self.not_next))
         return replace(self, unless=(guard, *self.unless))
 
-    def yielding(self, position: Position) -> Transition:
+    def yielding(self, position: PatternPosition) -> Transition:
         """A copy that is closed by events which the greedy ``position`` takes."""
         return replace(self, yields_to=(position, *self.yields_to))
 

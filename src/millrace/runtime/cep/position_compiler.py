@@ -20,7 +20,7 @@ from millrace.runtime.cep.pattern_model import (
     Part,
     Quantifier,
 )
-from millrace.runtime.cep.position import Guard, Position, Transition
+from millrace.runtime.cep.position import Guard, PatternPosition, Transition
 
 __all__ = ["CompiledPattern", "compile_pattern"]
 
@@ -30,7 +30,9 @@ Path = tuple[int, ...]
 class CompiledPattern:
     """Positions of a pattern in order, and the transitions into the pattern."""
 
-    def __init__(self, positions: tuple[Position, ...], start: tuple[Transition, ...]) -> None:
+    def __init__(
+        self, positions: tuple[PatternPosition, ...], start: tuple[Transition, ...]
+    ) -> None:
         self.positions = positions
         self.start = start
 
@@ -61,7 +63,7 @@ def compile_pattern(pattern: EventPattern) -> CompiledPattern:
 
 class _Compiler:
     def __init__(self) -> None:
-        self.positions: list[Position] = []
+        self.positions: list[PatternPosition] = []
 
     def sequence(
         self, parts: tuple[Part, ...], path: Path, exits: list[Transition]
@@ -90,7 +92,7 @@ class _Compiler:
         count = quantifier.most or quantifier.least
         greedy = quantifier.greedy and not quantifier.exact
         own = [
-            Position((*path, number), event.name, event.condition, until, event.window_time)
+            PatternPosition((*path, number), event.name, event.condition, until, event.window_time)
             for number in range(count)
         ]
         for number, position in enumerate(own, start=1):
@@ -144,7 +146,7 @@ class _Compiler:
 
     def _looping(self, group: Group, path: Path, leaving: list[Transition]) -> list[Transition]:
         """Transitions into the last occurrence of a group that may repeat without limit."""
-        begin_again = Position(path, "", None)
+        begin_again = PatternPosition(path, "", None)
         before = len(self.positions)
         round_again = _guarded_as(Transition(begin_again, Contiguity.RELAXED), leaving, True)
         entries = self._round(group, path, [round_again, *leaving])
@@ -204,7 +206,9 @@ def _anything(value: object) -> bool:
     return True
 
 
-def _end_by(own: list[Position], until: Condition, entries: list[Transition]) -> list[Transition]:
+def _end_by(
+    own: list[PatternPosition], until: Condition, entries: list[Transition]
+) -> list[Transition]:
     """Let an event that satisfies ``until`` end a group, and also the wait for the group. ``own``
     are the positions of the group.
 
@@ -231,7 +235,7 @@ def _finished(transitions: Iterable[Transition]) -> tuple[Transition, ...]:
     different: dict[object, Transition] = {}
     for transition in transitions:
         different.setdefault(_facts(transition), transition)
-    ordinals: Counter[Position | None] = Counter()
+    ordinals: Counter[PatternPosition | None] = Counter()
     finished = []
     for transition in sorted(different.values(), key=_number):
         if ordinals[transition.target]:

@@ -17,7 +17,7 @@ from millrace.runtime.operator import OperatorContext
 from millrace.state.internal_tables import WAITING_EVENTS
 from millrace.state.nested_table import NestedTable
 
-__all__ = ["Batch", "WaitingEvents"]
+__all__ = ["EventColumns", "WaitingEvents"]
 
 MOST_RUNS = 16
 """Maximum number of ordered runs of events. More are merged."""
@@ -26,7 +26,7 @@ Place = tuple[int, int, int]
 """Event time (ms since the epoch), epoch, number within the epoch."""
 
 
-class Batch(NamedTuple):
+class EventColumns(NamedTuple):
     """Events, in columns."""
 
     keys: list[Any]
@@ -63,16 +63,16 @@ class WaitingEvents:
         """Add events that the watermark has not passed."""
         if not times:
             return
-        batch = _in_order(Batch(keys, values, times))
+        batch = _in_order(EventColumns(keys, values, times))
         runs = self._runs
         if len(runs) == MOST_RUNS:
             runs[:] = [_Run(_merged(runs))]
         if not runs or runs[-1].events.times[-1] > batch.times[0]:
-            runs.append(_Run(Batch([], [], [])))
+            runs.append(_Run(EventColumns([], [], [])))
         for column, more in zip(runs[-1].events, batch, strict=True):
             column += more
 
-    def take(self, watermark: int) -> Batch:
+    def take(self, watermark: int) -> EventColumns:
         """Remove the events up to the watermark and return them. They are not sorted by time,
         because a caller that needs only a few keys then sorts less; but events of the same time
         keep their order of arrival."""
@@ -82,7 +82,7 @@ class WaitingEvents:
         self._runs = [run for run in self._runs if run]
         return due
 
-    def _take_stored(self, watermark: int) -> Batch:
+    def _take_stored(self, watermark: int) -> EventColumns:
         due: list[tuple[Place, Any]] = []
         while self._times and self._times[0] <= watermark:
             due += sorted(self._stored.pop(heappop(self._times)), key=_place)
@@ -92,7 +92,7 @@ class WaitingEvents:
         for place, key in due:
             values.append(table.data[key][place])
             table.remove(key, place)
-        return Batch([key for _, key in due], values, [place[0] for place, _ in due])
+        return EventColumns([key for _, key in due], values, [place[0] for place, _ in due])
 
     def flush(self) -> None:
         """Write the events that still wait to the state."""
@@ -114,14 +114,14 @@ class _Run:
 
     __slots__ = ("events", "start")
 
-    def __init__(self, events: Batch) -> None:
+    def __init__(self, events: EventColumns) -> None:
         self.events = events
         self.start = 0
 
     def __bool__(self) -> bool:
         return self.start < len(self.events.times)
 
-    def take(self, watermark: int, due: Batch) -> None:
+    def take(self, watermark: int, due: EventColumns) -> None:
         """Move the events up to the watermark to ``due``."""
         start = self.start
         self.start = bisect_right(self.events.times, watermark, start)
@@ -129,9 +129,9 @@ class _Run:
             column += own[start : self.start]
 
 
-def _merged(runs: list[_Run]) -> Batch:
+def _merged(runs: list[_Run]) -> EventColumns:
     """Several runs of waiting events merged in order."""
-    whole = Batch([], [], [])
+    whole = EventColumns([], [], [])
     for run in runs:
         run.take(MAX_WATERMARK, whole)
     return _in_order(whole)
@@ -141,10 +141,10 @@ def _place(stored: tuple[Place, Any]) -> Place:
     return stored[0]
 
 
-def _in_order(batch: Batch) -> Batch:
+def _in_order(batch: EventColumns) -> EventColumns:
     """Events ordered by time. Events of the same time keep their order."""
     times = batch.times
     if all(map(le, times, islice(times, 1, None))):
         return batch
     order = sorted(range(len(times)), key=times.__getitem__)
-    return Batch(*(list(map(column.__getitem__, order)) for column in batch))
+    return EventColumns(*(list(map(column.__getitem__, order)) for column in batch))

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import Any
 
-from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, log_place
+from millrace.runtime.logs.log_origin import LogOrigin, LogOriginFilter, log_origin
 from millrace.runtime.logs.worker_notice import WorkerNotice
 
 __all__ = [
@@ -48,14 +48,14 @@ class _KeptNotices:
         self._taken: dict[str, set[_Kind]] = {}
         """Kinds of the notices that each job has had."""
 
-    def add(self, level: int, logger: str, text: str, place: LogPlace, created: float) -> None:
+    def add(self, level: int, logger: str, text: str, origin: LogOrigin, created: float) -> None:
         """Keep a notice, unless there are too many others of its job."""
         text = text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}…"
         now = round(created * 1_000)
-        subtasks = () if place.subtask is None else (place.subtask,)
-        notice = WorkerNotice(level, logger, text, place.operator, subtasks, now, now, 1)
+        subtasks = () if origin.subtask is None else (origin.subtask,)
+        notice = WorkerNotice(level, logger, text, origin.operator, subtasks, now, now, 1)
         with self._lock:
-            kept = self._kept.setdefault(place.job, {})
+            kept = self._kept.setdefault(origin.job, {})
             before = kept.get(notice.kind)
             if before is not None:
                 kept[notice.kind] = before.joined(notice)
@@ -103,7 +103,7 @@ class NoticeHandler(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.addFilter(PlaceFilter())
+        self.addFilter(LogOriginFilter())
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the record as a notice. Of an exception, its last line is kept."""
@@ -114,8 +114,8 @@ class NoticeHandler(logging.Handler):
         except Exception:  # arguments that do not fit the message are no reason to fail
             self.handleError(record)
             return
-        place = LogPlace(*(getattr(record, name, None) for name in LogPlace._fields))
-        _kept.add(record.levelno, record.name, text, place, record.created)
+        origin = LogOrigin(*(getattr(record, name, None) for name in LogOrigin._fields))
+        _kept.add(record.levelno, record.name, text, origin, record.created)
 
 
 def tell(logger: logging.Logger, text: str) -> None:
@@ -125,7 +125,7 @@ def tell(logger: logging.Logger, text: str) -> None:
         logger: logger of the caller.
     """
     logger.info("%s", text)
-    _kept.add(logging.INFO, logger.name, text, log_place(), time.time())
+    _kept.add(logging.INFO, logger.name, text, log_origin(), time.time())
 
 
 def begin_notices(job: str) -> None:

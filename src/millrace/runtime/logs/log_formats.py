@@ -7,7 +7,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Any
 
-from millrace.runtime.logs.log_place import PlaceFilter
+from millrace.runtime.logs.log_origin import LogOriginFilter
 
 __all__ = ["JsonLogFormat", "TextLogFormat", "log_format", "placed", "readable", "use_format"]
 
@@ -81,7 +81,7 @@ def use_format(as_json: bool, logger: str = "millrace") -> None:
 def placed(handler: logging.Handler, as_json: bool = False) -> logging.Handler:
     """The handler, with a format and a filter that adds the place to each record."""
     handler.setFormatter(log_format(as_json))
-    handler.addFilter(PlaceFilter())
+    handler.addFilter(LogOriginFilter())
     return handler
 
 

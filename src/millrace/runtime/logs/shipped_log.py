@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from types import FrameType
 
 from millrace.runtime.logs.log_line import LogLine
-from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, log_place
+from millrace.runtime.logs.log_origin import LogOrigin, LogOriginFilter, log_origin
 
 __all__ = ["MOST_CHARACTERS", "MOST_LINES", "ShippedLog", "replay"]
 
@@ -27,7 +27,7 @@ class ShippedLog(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.addFilter(PlaceFilter())
+        self.addFilter(LogOriginFilter())
         self._lines: deque[LogLine] = deque(maxlen=MOST_LINES)
         self._left_out = 0
 
@@ -40,14 +40,14 @@ class ShippedLog(logging.Handler):
         except Exception:  # arguments that do not fit the message are no reason to fail
             self.handleError(record)
             return
-        place = LogPlace(*(getattr(record, name, None) for name in LogPlace._fields))
-        self.add(record.created, record.levelno, record.name, text, place)
+        origin = LogOrigin(*(getattr(record, name, None) for name in LogOrigin._fields))
+        self.add(record.created, record.levelno, record.name, text, origin)
 
-    def add(self, created: float, level: int, logger: str, text: str, place: LogPlace) -> None:
+    def add(self, created: float, level: int, logger: str, text: str, origin: LogOrigin) -> None:
         """Keep a line for the next answer to the driver."""
         if len(self._lines) == MOST_LINES:
             self._left_out += 1
-        self._lines.append(LogLine(created, level, logger, text[:MOST_CHARACTERS], *place))
+        self._lines.append(LogLine(created, level, logger, text[:MOST_CHARACTERS], *origin))
 
     def take(self) -> list[LogLine]:
         """Lines logged since the last call."""
@@ -65,10 +65,10 @@ class ShippedLog(logging.Handler):
         handler printed it and this handler keeps the same record."""
         if self._keeps_record_of(sys._getframe(1)):
             return
-        created, place = time.time(), log_place()
+        created, origin = time.time(), log_origin()
         for begin in range(0, max(len(line), 1), MOST_CHARACTERS):
             piece = line[begin : begin + MOST_CHARACTERS]
-            self.add(created, logging.INFO, name, piece, place)
+            self.add(created, logging.INFO, name, piece, origin)
 
     def _keeps_record_of(self, frame: FrameType | None) -> bool:
         """Whether another log handler is printing a record that this handler keeps as well.

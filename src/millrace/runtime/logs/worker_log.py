@@ -11,7 +11,7 @@ from millrace.runtime.logs.job_notices import NoticeHandler
 from millrace.runtime.logs.log_file import LogFile
 from millrace.runtime.logs.log_formats import JsonLogFormat, TextLogFormat, log_format, placed
 from millrace.runtime.logs.log_line import LogLine
-from millrace.runtime.logs.log_place import PlaceFilter
+from millrace.runtime.logs.log_origin import LogOriginFilter
 from millrace.runtime.logs.log_settings import LogSettings
 from millrace.runtime.logs.printed_lines import (
     STDERR,
@@ -102,8 +102,8 @@ def set_up_worker_log(settings: LogSettings) -> None:
     for handler in ours:  # an earlier job may have had another log
         root.removeHandler(handler)
     for handler in others:
-        if not any(isinstance(one, PlaceFilter) for one in handler.filters):
-            handler.addFilter(PlaceFilter())
+        if not any(isinstance(one, LogOriginFilter) for one in handler.filters):
+            handler.addFilter(LogOriginFilter())
     complaint = _log.use(settings)
     if not others:
         root.addHandler(_log.handler)

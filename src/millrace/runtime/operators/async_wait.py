@@ -19,7 +19,7 @@ from typing import Any
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.functions.async_functions import AsyncRetryStrategy
-from millrace.runtime.async_requests import AsyncRequests, Done
+from millrace.runtime.async_requests import AsyncRequests, CompletedRequest
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue, declared_table
 from millrace.runtime.detached import detached
@@ -283,7 +283,7 @@ class AsyncWaitOperator(FunctionOperator):
         if self._unstarted:
             self._start_waiting()
 
-    def _results(self, value: Any, done: Done) -> list[Any]:
+    def _results(self, value: Any, done: CompletedRequest) -> list[Any]:
         """Results of a request. Raises the request's error if it failed."""
         # `describe_failure` finds the record of an error in the variable `value` of the traceback
         if done.error is not None:

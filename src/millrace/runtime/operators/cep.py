@@ -19,7 +19,7 @@ from millrace.runtime.cep.partial_match import KeyMatches
 from millrace.runtime.cep.partial_match_limit import PartialMatchLimit
 from millrace.runtime.cep.pattern_model import EventPattern
 from millrace.runtime.cep.shared_buffer import SharedBuffer
-from millrace.runtime.cep.waiting_events import Batch
+from millrace.runtime.cep.waiting_events import EventColumns
 from millrace.runtime.operators.pattern_operator import (
     PatternOperator,
     Results,
@@ -73,7 +73,7 @@ class CepOperator(PatternOperator):
 
     # -- matching ----------------------------------------------------------------------------------
 
-    def _matched(self, batch: Batch) -> Results:
+    def _matched(self, batch: EventColumns) -> Results:
         """Times and results of new events. Only events of keys that need processing are sorted."""
         results: Results = []
         keys, values, times = batch

@@ -20,9 +20,9 @@ from millrace.runtime.cep.automaton import Automaton
 from millrace.runtime.cep.partial_match import BufferedEvent, FoundMatch, KeyMatches, Matches
 from millrace.runtime.cep.partial_match_limit import PartialMatchLimit
 from millrace.runtime.cep.pattern_rule import RejectedRule, RuleMatch
-from millrace.runtime.cep.rule_table import RULE_STATE, ReadRule, RuleTable
+from millrace.runtime.cep.rule_set import RULE_STATE, ReadRule, RuleSet
 from millrace.runtime.cep.shared_buffer import SharedBuffer
-from millrace.runtime.cep.waiting_events import Batch
+from millrace.runtime.cep.waiting_events import EventColumns
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operators.pattern_operator import (
     PatternOperator,
@@ -61,7 +61,7 @@ class DynamicCepOperator(PatternOperator):
         self._rejected_tag = rejected_tag
 
     def open(self) -> None:
-        self._rules = RuleTable(self.context, self._read, self._open_rule, self._keyed)
+        self._rules = RuleSet(self.context, self._read, self._open_rule, self._keyed)
         self._current: ActiveRule
         super().open()
         metrics = RegisteredGroup(self.context.metrics)
@@ -135,7 +135,7 @@ class DynamicCepOperator(PatternOperator):
 
     # -- matching ----------------------------------------------------------------------------------
 
-    def _matched(self, batch: Batch) -> Results:
+    def _matched(self, batch: EventColumns) -> Results:
         results: Results = []
         keys, values, _ = batch
         if not values or not self._rules.active:
@@ -150,7 +150,12 @@ class DynamicCepOperator(PatternOperator):
         return results
 
     def _match_key(
-        self, key: Any, indices: list[int], batch: Batch, starting: Starting, results: Results
+        self,
+        key: Any,
+        indices: list[int],
+        batch: EventColumns,
+        starting: Starting,
+        results: Results,
     ) -> None:
         live = self._buffer.of(key)
         seen: list[Matches] = []

@@ -28,7 +28,7 @@ from millrace.runtime.cep.partial_match import FoundMatch, KeyMatches, Matches, 
 from millrace.runtime.cep.partial_match_limit import PartialMatchLimit
 from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.cep.shared_buffer import SharedBuffer
-from millrace.runtime.cep.waiting_events import Batch, WaitingEvents
+from millrace.runtime.cep.waiting_events import EventColumns, WaitingEvents
 from millrace.runtime.detached import detached
 from millrace.runtime.epoch import EpochContext
 from millrace.runtime.function_operator import FunctionOperator
@@ -103,7 +103,7 @@ class PatternOperator(FunctionOperator):
         """Buffer for partial matches."""
 
     @abstractmethod
-    def _matched(self, batch: Batch) -> Results:
+    def _matched(self, batch: EventColumns) -> Results:
         """Results of events that time has reached."""
 
     @abstractmethod
@@ -129,7 +129,7 @@ class PatternOperator(FunctionOperator):
     def begin_epoch(self, epoch: EpochContext) -> None:
         super().begin_epoch(epoch)
         self._waiting.begin_epoch(epoch.number)
-        self._arrived = Batch([], [], [])
+        self._arrived = EventColumns([], [], [])
         """In processing time, the events that are not ordered yet."""
 
     def advance_processing_time(self, now: int) -> None:
@@ -141,7 +141,7 @@ class PatternOperator(FunctionOperator):
             return
         keys = self._keys_of(values)
         if not self._event_time:
-            self._process_at_once(Batch(keys, values, [self.context.clock()] * len(values)))
+            self._process_at_once(EventColumns(keys, values, [self.context.clock()] * len(values)))
             return
         if timestamps is None:
             raise JobExecutionError(
@@ -160,7 +160,7 @@ class PatternOperator(FunctionOperator):
             [keys[i] for i in timely], [values[i] for i in timely], [timestamps[i] for i in timely]
         )
 
-    def _process_at_once(self, batch: Batch) -> None:
+    def _process_at_once(self, batch: EventColumns) -> None:
         """Process events in processing time. If there is a comparator, they wait for those of
         the same instant."""
         if self._by_rank is None:
@@ -171,7 +171,7 @@ class PatternOperator(FunctionOperator):
 
     def _end_instant(self) -> None:
         """Process the events of an instant, after the last one has come."""
-        arrived, self._arrived = self._arrived, Batch([], [], [])
+        arrived, self._arrived = self._arrived, EventColumns([], [], [])
         if arrived.values:
             self._emit(self._matched(arrived))
 
@@ -208,7 +208,7 @@ class PatternOperator(FunctionOperator):
 
     # -- for subclasses --------------------------------------------------------------------------
 
-    def _by_key(self, batch: Batch, hot: set[Any]) -> Iterator[tuple[Any, list[int]]]:
+    def _by_key(self, batch: EventColumns, hot: set[Any]) -> Iterator[tuple[Any, list[int]]]:
         """Positions of the events of the keys ``hot``, in the order of processing."""
         keys, values, times = batch
         events_of: dict[Any, list[int]] = {}

@@ -13,7 +13,7 @@ from millrace.common.types.batch import BatchForm
 from millrace.runtime.buffer import ends_idle
 from millrace.runtime.epoch import Ack, EpochPlan, ReadPlan, StateOrigin
 from millrace.runtime.epoch_subtask import EpochSubtask
-from millrace.runtime.logs.log_place import LogPlace
+from millrace.runtime.logs.log_origin import LogOrigin
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.resident.credits import CreditWindow, Pace, Preemptions
 from millrace.runtime.resident.feedback import Feedback
@@ -129,7 +129,7 @@ class ResidentSubtask:
         self.has_news = False
         """Whether anything has been processed in this epoch."""
         program, stage = self.subtask.program, self.subtask.stage
-        self.log_place = LogPlace(program.job_name, stage.name, self.subtask.index)
+        self.log_origin = LogOrigin(program.job_name, stage.name, self.subtask.index)
         self.turn_record = RecordedTurn(program.run_id, *self.place, stage.name).encode()
 
     @property

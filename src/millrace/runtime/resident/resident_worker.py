@@ -18,7 +18,7 @@ from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, all_sent_
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.failure import describe_failure
 from millrace.runtime.logs.job_notices import begin_notices, has_new_notices
-from millrace.runtime.logs.log_place import current_place, enter_place
+from millrace.runtime.logs.log_origin import current_log_origin, enter_log_origin
 from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.resident.connection import (
@@ -179,13 +179,13 @@ class ResidentWorker:
         beating = Event()
         heart = Thread(target=self._beat, args=(beating,), name="heartbeat", daemon=True)
         heart.start()
-        before = current_place()
+        before = current_log_origin()
         try:
             while not self._has_returned:
                 self._step()
         finally:
             beating.set()
-            enter_place(before)
+            enter_log_origin(before)
             self._close()
 
     def _beat(self, over: Event) -> None:
@@ -291,7 +291,7 @@ class ResidentWorker:
 
     def _enter(self, subtask: ResidentSubtask, clock: float) -> None:
         """Note that a subtask's functions may run from now on."""
-        enter_place(subtask.log_place)
+        enter_log_origin(subtask.log_origin)
         self._turn_since = clock
         if self._turns is not None:
             self._turns.begin(subtask.turn_record)

@@ -17,7 +17,7 @@ from millrace.common.source import (
 )
 
 if TYPE_CHECKING:
-    from millrace.spark.feeds import Feed
+    from millrace.spark.feeds import BatchFeed
 
 __all__ = ["LaneEnumerator"]
 
@@ -42,7 +42,7 @@ class LaneEnumerator(SplitEnumerator):
 
     @property
     @abstractmethod
-    def _feed(self) -> Feed:
+    def _feed(self) -> BatchFeed:
         """Feed that holds the offered batches."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ from millrace.spark.connector.delivered_reader import DeliveredReader
 from millrace.spark.connector.lanes import LaneEnumerator
 
 if TYPE_CHECKING:
-    from millrace.spark.feeds import Feed
+    from millrace.spark.feeds import BatchFeed
 
 __all__ = ["DataFrameSource", "form_of"]
 
@@ -74,7 +74,7 @@ class DataFrameEnumerator(LaneEnumerator):
     def __init__(self, dataframe: Any) -> None:
         super().__init__()
         self._dataframe = dataframe
-        self._opened: Feed | None = None
+        self._opened: BatchFeed | None = None
         self._rdd: Any = None
         self._count: int | None = None
         """The partitions that there are."""
@@ -84,10 +84,10 @@ class DataFrameEnumerator(LaneEnumerator):
         """Number of partitions of the last batch."""
 
     @property
-    def _feed(self) -> Feed:
-        from millrace.spark.feeds import Feed
+    def _feed(self) -> BatchFeed:
+        from millrace.spark.feeds import BatchFeed
 
-        self._opened = self._opened or Feed()
+        self._opened = self._opened or BatchFeed()
         return self._opened
 
     def discover(self, now: int) -> Sequence[Lane]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from millrace.sql.position import NamePositions, OptionPlace, TextPosition
+from millrace.sql.position import NamePositions, OptionPosition, TextPosition
 
 __all__ = ["Path", "Query", "Statement"]
 
@@ -38,11 +38,13 @@ class Statement:
         is_object = written.rpartition(".")[2].strip().lower() == name.lower()
         return at if is_object else self.name_positions.get(name)
 
-    def option_places(self, keys: Iterable[str], table: str) -> dict[str, OptionPlace]:
+    def option_places(self, keys: Iterable[str], table: str) -> dict[str, OptionPosition]:
         """Places of those options of a table that the statement sets, by their keys."""
         positions = self.name_positions.options
         return {
-            key: OptionPlace(table, self.text, positions[key]) for key in keys if key in positions
+            key: OptionPosition(table, self.text, positions[key])
+            for key in keys
+            if key in positions
         }
 
 

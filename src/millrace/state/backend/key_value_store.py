@@ -11,7 +11,7 @@ StoredRow = tuple[bytes, bytes]
 
 
 @dataclass(slots=True)
-class Changes:
+class WriteBatch:
     """Writes that form one atomic step: deletions of ranges, then deletions of keys, then new
     rows."""
 
@@ -55,7 +55,7 @@ class KeyValueStore(ABC):
         """Values of ``keys``; None for each key without a row."""
 
     @abstractmethod
-    def write(self, changes: Changes) -> None:
+    def write(self, changes: WriteBatch) -> None:
         """Write all changes atomically: if the process dies meanwhile, no change is made."""
 
     @abstractmethod
@@ -63,9 +63,9 @@ class KeyValueStore(ABC):
         """Rows from ``start`` (inclusive) to ``end`` (exclusive) in key order, as of the
         beginning of the iteration."""
 
-    def write_all(self, parts: Iterable[Changes]) -> None:
+    def write_all(self, parts: Iterable[WriteBatch]) -> None:
         """Write changes that the caller produces one after the other during the write."""
-        together = Changes()
+        together = WriteBatch()
         for part in parts:
             together.ranges += part.ranges
             together.deletes += part.deletes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.table import Table, TableDelta
+from millrace.state.table import StateTable, TableDelta
 from millrace.state.table_id import TableId
 
 Schemas = Callable[[], Mapping[TableId, Any] | None]
@@ -16,7 +16,7 @@ Schemas = Callable[[], Mapping[TableId, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Recovered:
+class RecoveredState:
     """State that a dead process left on this host."""
 
     version: str
@@ -34,7 +34,7 @@ class KeyedStateBackend(ABC):
     """
 
     @abstractmethod
-    def create_table(self, name: TableId, kind: TableKind) -> Table:
+    def create_table(self, name: TableId, kind: TableKind) -> StateTable:
         """A new, empty table."""
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
@@ -47,7 +47,7 @@ class KeyedStateBackend(ABC):
     def replaying(self) -> None:
         """Note that deltas are about to change the tables: until `sealed` they have no version."""
 
-    def recover(self, versions: Sequence[str]) -> Recovered | None:
+    def recover(self, versions: Sequence[str]) -> RecoveredState | None:
         """Find state that another process left on this host, and take it over.
 
         Called before tables are created. ``versions`` are the versions that are acceptable, oldest
@@ -63,5 +63,5 @@ class KeyedStateBackend(ABC):
 class HeapKeyedStateBackend(KeyedStateBackend):
     """Keeps tables as dicts in the memory of the process."""
 
-    def create_table(self, name: TableId, kind: TableKind) -> Table:
+    def create_table(self, name: TableId, kind: TableKind) -> StateTable:
         return kind.in_memory()

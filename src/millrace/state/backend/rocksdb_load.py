@@ -12,7 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from millrace.state.backend.key_value_store import Changes
+from millrace.state.backend.key_value_store import WriteBatch
 
 LEAST_BYTES = 1 << 20
 """Minimum bytes for which a file is written."""
@@ -50,7 +50,7 @@ class RocksDBLoad:
         self.files = 0
         """Number of files handed over. Compactions are off from the first file on."""
 
-    def add(self, changes: Changes) -> None:
+    def add(self, changes: WriteBatch) -> None:
         """Add deletions of keys, then rows. The load does not support deletions of ranges."""
         rows = self._rows
         before = len(rows)

@@ -10,7 +10,7 @@ from typing import Any
 
 from millrace.common.errors import StateError
 from millrace.common.installation import missing_package
-from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
+from millrace.state.backend.key_value_store import KeyValueStore, StoredRow, WriteBatch
 from millrace.state.backend.rocksdb_load import COMPACTIONS_ARE_OFF, RocksDBLoad
 
 SLOWED_AT, STOPPED_AT = 64, 128
@@ -86,13 +86,13 @@ class RocksDBStore(KeyValueStore):
         found: bytes | None = self._db.get(key)
         return found
 
-    def write(self, changes: Changes) -> None:
+    def write(self, changes: WriteBatch) -> None:
         if self._load is not None and not changes.ranges:
             self._load.add(changes)
         else:
             self.write_all((changes,))
 
-    def write_all(self, parts: Iterable[Changes]) -> None:
+    def write_all(self, parts: Iterable[WriteBatch]) -> None:
         self._settle()
         batch = self._rocks.WriteBatch(raw_mode=True)
         delete, put = batch.delete, batch.put

@@ -15,7 +15,7 @@ from millrace import __version__
 from millrace.state.backend.key_value_store import KeyValueStore
 from millrace.state.kinds.table_kind import TableKind
 from millrace.state.serialization.payload import decode, encode
-from millrace.state.table import Table, TableDelta
+from millrace.state.table import StateTable, TableDelta
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import kind_named
 
@@ -52,7 +52,7 @@ class SavedMarker:
     def of(
         version: str,
         tables: dict[TableId, SavedTable],
-        in_memory: Mapping[TableId, tuple[TableKind, Table]],
+        in_memory: Mapping[TableId, tuple[TableKind, StateTable]],
         schemas: dict[TableId, Any],
     ) -> SavedMarker | None:
         """The marker for a version; None if it would be too big, because it contains the tables

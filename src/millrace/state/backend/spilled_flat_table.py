@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import filterfalse, islice
 from typing import Any, NamedTuple
 
-from millrace.state.backend.key_value_store import Changes, StoredRow
+from millrace.state.backend.key_value_store import StoredRow, WriteBatch
 from millrace.state.backend.row_format import entry_in, row_key, row_keys, rows_of, value_in
 from millrace.state.backend.spilled_dict import SpilledDict, in_memory
 from millrace.state.backend.spilled_table import (
@@ -22,7 +22,7 @@ from millrace.state.budget import Budget
 from millrace.state.flat_table import FlatTable
 from millrace.state.frozen import MISSING
 from millrace.state.list_table import ListTable
-from millrace.state.table import KeyFilter, Scan, Table, TableDelta
+from millrace.state.table import KeyFilter, Scan, StateTable, TableDelta
 
 KNOWN_ABSENT = 100_000
 """Maximum number of remembered keys that are missing in the store."""
@@ -155,13 +155,13 @@ class _SpilledEntries(SpilledTable):
     def unsaved_count(self) -> int:
         return len(self.unsaved)
 
-    def flush(self) -> Iterator[Changes]:
+    def flush(self) -> Iterator[WriteBatch]:
         prefix = self.rows.prefix
         unsaved = iter(self.unsaved)
         while part := list(islice(unsaved, ROWS_AT_ONCE)):
             here, values, gone = accepted(part, self.data, self.undo, self._former)
             keys = row_keys(here, prefix)
-            changes = Changes(puts=list(zip(keys, rows_of(here, values), strict=True)))
+            changes = WriteBatch(puts=list(zip(keys, rows_of(here, values), strict=True)))
             if gone:
                 changes.deletes = row_keys(gone, prefix)
             yield changes
@@ -184,7 +184,7 @@ class _SpilledEntries(SpilledTable):
         return max(1, self.estimate + growth(self.data, self.undo)) if self.data else 0
 
     def everything(self, budget: Budget) -> Iterator[Scan]:
-        return Table.everything(self, budget)  # most entries are not in the dict
+        return StateTable.everything(self, budget)  # most entries are not in the dict
 
     def scan(self, cursor: Any, budget: int) -> Scan:
         if cursor is None:
@@ -234,7 +234,7 @@ class _SpilledEntries(SpilledTable):
         """Write entries directly to the store, when there are no unsaved entries."""
         rows, data = self.rows, self.data
         keys, values = list(put), list(put.values())
-        changes = Changes()
+        changes = WriteBatch()
         prefix = rows.prefix
         encoded = row_keys(keys, prefix)
         changes.puts = list(zip(encoded, rows_of(keys, values), strict=True))

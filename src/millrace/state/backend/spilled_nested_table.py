@@ -14,7 +14,7 @@ from itertools import filterfalse, islice
 from random import choices
 from typing import Any, NamedTuple
 
-from millrace.state.backend.key_value_store import Changes
+from millrace.state.backend.key_value_store import WriteBatch
 from millrace.state.backend.row_format import (
     check_key,
     entry_in,
@@ -322,20 +322,20 @@ class SpilledNestedTable(SpilledTable, NestedTable):
     def unsaved_count(self) -> int:
         return sum(map(len, self.unsaved.values())) + len(self._cleared)
 
-    def flush(self) -> Iterator[Changes]:
+    def flush(self) -> Iterator[WriteBatch]:
         yield self._outer_changes()
-        gathered = Changes()
+        gathered = WriteBatch()
         for outer, inners in self.unsaved.items():
             rest = iter(inners)
             while part := list(islice(rest, ROWS_AT_ONCE)):
                 self._flush_inner(outer, part, gathered)
                 if len(gathered.puts) + len(gathered.deletes) > ROWS_AT_ONCE:
                     yield gathered
-                    gathered = Changes()
+                    gathered = WriteBatch()
         yield gathered
 
-    def _outer_changes(self) -> Changes:
-        changes = Changes()
+    def _outer_changes(self) -> WriteBatch:
+        changes = WriteBatch()
         for outer in self._cleared:
             prefix = self._prefix(outer)
             changes.ranges.append((prefix, _after(prefix)))
@@ -347,7 +347,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         changes.deletes = row_keys(list(absent), outers)
         return changes
 
-    def _flush_inner(self, outer: Any, inners: list[Any], changes: Changes) -> None:
+    def _flush_inner(self, outer: Any, inners: list[Any], changes: WriteBatch) -> None:
         entries, log = self._accepted(outer)
         prefix = self._prefix(outer)
         here, values, gone = accepted(inners, entries, log, lambda inner: thaw(log[inner]))
@@ -496,7 +496,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
     # -- replaying ---------------------------------------------------------------------
 
     def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
-        changes = Changes()
+        changes = WriteBatch()
         put, outers = self._kept(table_delta["put"], keep), self._outers.prefix
         dropped = table_delta["drop"] if not self.rows.empty else []
         for outer in dropped:
@@ -542,7 +542,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
     def _delete_empty(self, outers: Iterable[Any]) -> None:
         empty = [outer for outer in outers if not SpilledInner(self, outer, False)]
         prefix = self._outers.prefix
-        self._outers.write(Changes(deletes=row_keys(empty, prefix)))
+        self._outers.write(WriteBatch(deletes=row_keys(empty, prefix)))
 
 
 def _after(prefix: bytes) -> bytes:

@@ -22,10 +22,10 @@ from random import randrange
 from typing import Any
 
 from millrace.state.backend.deep_size import mean_size
-from millrace.state.backend.key_value_store import Changes, KeyValueStore, StoredRow
+from millrace.state.backend.key_value_store import KeyValueStore, StoredRow, WriteBatch
 from millrace.state.backend.spilled_dict import in_memory
 from millrace.state.frozen import MISSING
-from millrace.state.table import Table
+from millrace.state.table import StateTable
 
 ROWS_AT_ONCE = 1 << 14
 """Number of rows that are encoded at a time."""
@@ -50,7 +50,7 @@ class TableRows:
         self.empty = True
         """Whether the store has never received a row of this table."""
 
-    def write(self, changes: Changes) -> None:
+    def write(self, changes: WriteBatch) -> None:
         """Write the changes at once."""
         if changes:
             self._announce()
@@ -73,11 +73,11 @@ class TableRows:
         """Delete all rows."""
         if not self.empty:
             self._announce()
-            self.store.write(Changes(ranges=[(self.prefix, self.end)]))
+            self.store.write(WriteBatch(ranges=[(self.prefix, self.end)]))
             self.empty = True
 
 
-class SpilledTable(Table):
+class SpilledTable(StateTable):
     """Table that can write its unsaved entries to the store and evict entries from memory."""
 
     spills = True
@@ -98,7 +98,7 @@ class SpilledTable(Table):
         """Number of entries to be written."""
 
     @abstractmethod
-    def flush(self) -> Iterator[Changes]:
+    def flush(self) -> Iterator[WriteBatch]:
         """Yield the unsaved changes, to be written in one step, while no epoch waits."""
 
     @abstractmethod

@@ -6,15 +6,15 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from millrace.state.backend.key_value_store import Changes, KeyValueStore
-from millrace.state.backend.keyed_state_backend import KeyedStateBackend, Recovered, Schemas
+from millrace.state.backend.key_value_store import KeyValueStore, WriteBatch
+from millrace.state.backend.keyed_state_backend import KeyedStateBackend, RecoveredState, Schemas
 from millrace.state.backend.saved_marker import MARKER, SavedMarker, SavedTable
 from millrace.state.backend.spilled_flat_table import SpilledFlatTable, SpilledListTable
 from millrace.state.backend.spilled_nested_table import SpilledNestedTable
 from millrace.state.backend.spilled_table import SpilledTable, TableRows
 from millrace.state.kinds.layout import Layout
 from millrace.state.kinds.table_kind import TableKind
-from millrace.state.table import Table
+from millrace.state.table import StateTable
 from millrace.state.table_id import TableId
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         self._cache_bytes = cache_bytes
         self._recoverable = recoverable
         self._tables: dict[TableId, SpilledTable] = {}
-        self._in_memory: dict[TableId, tuple[TableKind, Table]] = {}
+        self._in_memory: dict[TableId, tuple[TableKind, StateTable]] = {}
         self._saved: dict[TableId, SavedTable] = {}
         self._numbers = 0
         self._loading = False
@@ -80,7 +80,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
 
     # -- tables ------------------------------------------------------------------------
 
-    def create_table(self, name: TableId, kind: TableKind) -> Table:
+    def create_table(self, name: TableId, kind: TableKind) -> StateTable:
         if kind.stays_in_memory:
             table = kind.in_memory()
             self._in_memory[name] = (kind, table)
@@ -163,11 +163,13 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
             table.flushed()
         self._seals = 0
 
-    def _parts(self, tables: list[SpilledTable], marker: SavedMarker | None) -> Iterator[Changes]:
+    def _parts(
+        self, tables: list[SpilledTable], marker: SavedMarker | None
+    ) -> Iterator[WriteBatch]:
         for table in tables:
             yield from table.flush()
         if marker is not None:
-            yield Changes(puts=[(MARKER, marker.encode())])
+            yield WriteBatch(puts=[(MARKER, marker.encode())])
 
     def _marker(self, version: str, schemas: Schemas | None) -> SavedMarker | None:
         described = schemas() if version and schemas is not None else None
@@ -182,12 +184,12 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         """Delete the marker before the store changes: its content has no single version any
         more."""
         if self._marked and self._store is not None:
-            self._store.write(Changes(deletes=[MARKER]))
+            self._store.write(WriteBatch(deletes=[MARKER]))
             self._marked = ""
 
     # -- recovery ----------------------------------------------------------------------
 
-    def recover(self, versions: Sequence[str]) -> Recovered | None:
+    def recover(self, versions: Sequence[str]) -> RecoveredState | None:
         if not self._recoverable or self._store is not None:
             return None
         position = {version: number for number, version in enumerate(versions)}
@@ -195,7 +197,9 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
             marker = _read(store)
             if marker is not None and marker.version in position:
                 self._take(store, marker)
-                return Recovered(marker.version, marker.kinds(), marker.schemas, marker.in_memory)
+                return RecoveredState(
+                    marker.version, marker.kinds(), marker.schemas, marker.in_memory
+                )
         return None
 
     def _take(self, store: KeyValueStore, marker: SavedMarker) -> None:

@@ -8,7 +8,7 @@ import threading
 
 from millrace.state.checkpoint.delta_set import DeltaSet
 from millrace.state.checkpoint.files import StrPath
-from millrace.state.checkpoint.packing import Packed, Packing, choose
+from millrace.state.checkpoint.packing import PackedFile, Packing, choose
 
 __all__ = ["Packer"]
 
@@ -69,13 +69,13 @@ class Packer:
             )
             self._thread.start()
 
-    def ready(self) -> list[Packed]:
+    def ready(self) -> list[PackedFile]:
         """Packed files that are ready; they stay ready until `taken`."""
         if self._is_running():
             return []
         return [p.packed for p in self._packings.values() if p.packed is not None]
 
-    def taken(self, packed: list[Packed]) -> None:
+    def taken(self, packed: list[PackedFile]) -> None:
         """Note that the files ``packed`` are part of a checkpoint now, and go on with the next
         files.
         """

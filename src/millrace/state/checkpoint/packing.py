@@ -26,7 +26,7 @@ from millrace.state.checkpoint.delta_set import DeltaSet
 from millrace.state.checkpoint.files import StrPath, delete_quietly, writing
 from millrace.state.state_delta import FileRef
 
-__all__ = ["FILES_PER_TIER", "Packed", "Packing", "PackingGroup", "choose"]
+__all__ = ["FILES_PER_TIER", "PackedFile", "Packing", "PackingGroup", "choose"]
 
 FILES_PER_TIER = 80
 PACE = 1.125
@@ -72,7 +72,7 @@ class PackingGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedFile:
     """Packed file, and the paths of the files that it replaces."""
 
     sources: tuple[str, ...]
@@ -118,7 +118,7 @@ class Packing:
         """Bytes of the current delta that are not written yet: a delta may take several steps."""
         self._draft: PendingFile | None = None
         self._allowed_bytes = 0.0
-        self.packed: Packed | None = None
+        self.packed: PackedFile | None = None
         """The packed file, once everything is copied; None before."""
 
     def paths(self) -> list[str]:
@@ -159,7 +159,7 @@ class Packing:
             draft.sync()
             crash_point("draft-complete")
             file = self._writer.file(draft.complete())
-            self.packed = Packed(self._sources, self._segments, file)
+            self.packed = PackedFile(self._sources, self._segments, file)
 
     def discard(self) -> None:
         """Delete the file, complete or not."""

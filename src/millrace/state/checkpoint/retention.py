@@ -24,7 +24,7 @@ from millrace.state.checkpoint.directory import (
 )
 from millrace.state.checkpoint.files import StrPath, delete_quietly
 
-__all__ = ["ORPHAN_AGE", "Held", "Retention"]
+__all__ = ["ORPHAN_AGE", "HeldCheckpoint", "Retention"]
 
 ORPHAN_AGE = 3600.0
 """Minimum age in seconds at which a file without a checkpoint is deleted."""
@@ -33,7 +33,7 @@ SWEEP_EVERY = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class HeldCheckpoint:
     """Checkpoint that stays even when enough newer ones exist."""
 
     number: int
@@ -73,14 +73,14 @@ class Retention:
         self._gone_below = 0
         """Number below which all checkpoints have been deleted, except held ones."""
         self._until_sweep = 0
-        self._kept: Held | None = None
-        self._held: set[Held] = set()
+        self._kept: HeldCheckpoint | None = None
+        self._held: set[HeldCheckpoint] = set()
 
     def begin(
         self,
         usable: Iterable[int],
         damaged: Iterable[int],
-        keep: Held | None = None,
+        keep: HeldCheckpoint | None = None,
         abandoned: Iterable[int] = (),
     ) -> None:
         """Take over the checkpoints of earlier runs. The checkpoint ``keep``, the newest of a
@@ -98,11 +98,11 @@ class Retention:
         them."""
         self._condemned += [(number, path) for path in paths]
 
-    def hold(self, held: Held) -> None:
+    def hold(self, held: HeldCheckpoint) -> None:
         """Protect all files of a checkpoint until it is released."""
         self._held.add(held)
 
-    def let_go(self, held: Held) -> None:
+    def let_go(self, held: HeldCheckpoint) -> None:
         """Release a held checkpoint, so that a later deletion may include it. May be called from
         any thread, repeatedly."""
         self._held.discard(held)
@@ -140,7 +140,7 @@ class Retention:
         if not staying:
             self._sweep_orphans((), {path for one in held for path in one.paths}, -math.inf)
 
-    def _all_held(self) -> set[Held]:
+    def _all_held(self) -> set[HeldCheckpoint]:
         """The checkpoints that are held at this time. If a checkpoint is released meanwhile, it
         stays until the next deletion."""
         held = self._held.copy()

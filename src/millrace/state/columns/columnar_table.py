@@ -24,7 +24,7 @@ from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import PositionSpace, ValueColumn
 from millrace.state.flat_table import FlatTable
 from millrace.state.key_group_filter import KeyGroupFilter
-from millrace.state.table import KeyFilter, Scan, Table, TableDelta
+from millrace.state.table import KeyFilter, Scan, StateTable, TableDelta
 
 __all__ = ["ColumnarTable", "ColumnsOf"]
 
@@ -111,7 +111,7 @@ def _names(fields: Sequence[pa.Field]) -> tuple[str, ...]:
     return names if all(names) else ()
 
 
-class ColumnarTable(Table):
+class ColumnarTable(StateTable):
     """Base of `SlotTable` and `RowLog`.
 
     The columns are known once the operator declares them (`bind`), or once the first delta with

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from millrace.state.columns.growable_columns import grown
 from millrace.state.columns.hash_index import Positions
 
-__all__ = ["Former", "PositionSpace", "ValueColumn"]
+__all__ = ["FormerPositions", "PositionSpace", "ValueColumn"]
 
 _NONE = np.empty(0, np.int64)
 
@@ -42,7 +42,7 @@ class ValueColumn(NamedTuple):
     name: str = ""
 
 
-class Former(NamedTuple):
+class FormerPositions(NamedTuple):
     """State of positions before the open epoch touched them, or at the last mark.
 
     Attributes:
@@ -80,15 +80,15 @@ class PositionSpace:
         self._dirty = np.zeros(0, np.bool_)
         """Whether each position was touched since the last mark."""
         self._scratch = np.zeros(0, np.int64)
-        self._undo: list[Former] = []
+        self._undo: list[FormerPositions] = []
         """States at the last mark, or at the begin of the epoch if there is none."""
         self._noted = np.zeros(0, np.bool_)
         """Whether the open epoch touched each position before the last mark."""
-        self._before_mark: list[Former] = []
+        self._before_mark: list[FormerPositions] = []
         """States at the begin of the epoch, of the positions touched before the last mark."""
         self._held = np.zeros(0, np.bool_)
         """Whether the waiting epoch touched each position, as ``_dirty`` for the open epoch."""
-        self._waiting: list[Former] = []
+        self._waiting: list[FormerPositions] = []
         self._touched = 0
         self._free = np.zeros(0, np.int64)
         self._free_count = 0
@@ -106,7 +106,7 @@ class PositionSpace:
         self._grow()
         if undoable and count:
             self._dirty[positions] = True
-            self._undo.append(Former(positions, np.zeros(count, np.bool_), []))
+            self._undo.append(FormerPositions(positions, np.zeros(count, np.bool_), []))
             self._touched += count
         self._start(positions)
         return positions
@@ -121,7 +121,7 @@ class PositionSpace:
         fresh = fresh[self._scratch.take(fresh) == numbers]
         self._dirty[fresh] = True
         values = [column.take(fresh) for column in self.values]
-        self._undo.append(Former(fresh, self.live.take(fresh), values))
+        self._undo.append(FormerPositions(fresh, self.live.take(fresh), values))
         self._touched += fresh.size
 
     def remove(self, positions: Positions) -> None:
@@ -161,11 +161,11 @@ class PositionSpace:
         now = self.live.take(positions)
         return positions[now], positions[before & ~now]
 
-    def former(self) -> Former:
+    def former(self) -> FormerPositions:
         """State, before the open epoch, of the positions that it touched."""
         return self._joined(self._log())
 
-    def marked(self) -> Former:
+    def marked(self) -> FormerPositions:
         """State, at the last mark, of the positions touched since; before the open epoch if it has
         no mark."""
         return self._joined(self._undo)
@@ -192,7 +192,7 @@ class PositionSpace:
         self._dirty[positions] = False
         self._undo = []
 
-    def _log(self) -> list[Former]:
+    def _log(self) -> list[FormerPositions]:
         """States before the open epoch, with each position once."""
         if not self._before_mark:
             return self._undo
@@ -200,9 +200,11 @@ class PositionSpace:
             new for undo in self._undo if (new := _only(undo, ~self._noted.take(undo.positions)))
         ]
 
-    def _joined(self, log: list[Former]) -> Former:
+    def _joined(self, log: list[FormerPositions]) -> FormerPositions:
         if not log:
-            return Former(_NONE, np.zeros(0, np.bool_), [values[:0] for values in self.values])
+            return FormerPositions(
+                _NONE, np.zeros(0, np.bool_), [values[:0] for values in self.values]
+            )
         values = [
             np.concatenate(
                 [
@@ -215,7 +217,7 @@ class PositionSpace:
             for number, column in enumerate(self.values)
         ]
         live = np.concatenate([undo.live for undo in log])
-        return Former(_touched_by(log), live, values)
+        return FormerPositions(_touched_by(log), live, values)
 
     def seal(self) -> Positions:
         """Accept the open epoch; returns the positions that it freed."""
@@ -275,7 +277,7 @@ class PositionSpace:
             touched |= self._noted.take(positions)
         return self.live.take(positions) & ~touched
 
-    def _restore(self, log: list[Former]) -> None:
+    def _restore(self, log: list[FormerPositions]) -> None:
         for undo in log:
             self.count += int(np.count_nonzero(undo.live))
             self.count -= int(np.count_nonzero(self.live.take(undo.positions)))
@@ -331,13 +333,13 @@ class PositionSpace:
             self.values = [grown(values, self.end) for values in self.values]
 
 
-def _touched_by(log: list[Former]) -> Positions:
+def _touched_by(log: list[FormerPositions]) -> Positions:
     return np.concatenate([undo.positions for undo in log]) if log else _NONE
 
 
-def _only(undo: Former, mask: npt.NDArray[np.bool_]) -> Former | None:
+def _only(undo: FormerPositions, mask: npt.NDArray[np.bool_]) -> FormerPositions | None:
     """The masked part of a log's entry; None if it is empty."""
     if mask.all():
         return undo
     values = [column[mask] for column in undo.values]
-    return Former(undo.positions[mask], undo.live[mask], values) if mask.any() else None
+    return FormerPositions(undo.positions[mask], undo.live[mask], values) if mask.any() else None

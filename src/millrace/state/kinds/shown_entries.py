@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from millrace.common.window.time_window import TimeWindow
-from millrace.state.kinds.state_shape import Entry
+from millrace.state.kinds.state_shape import KeyedStateEntry
 
 __all__ = [
     "inner_maps",
@@ -30,57 +30,59 @@ def window_of(namespace: Any) -> Any:
     return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
 
-def plain(put: Put, _: Put) -> Iterator[Entry]:
+def plain(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield the entries of a table with one value per key."""
-    return (Entry(key, value) for key, value in put.items())
+    return (KeyedStateEntry(key, value) for key, value in put.items())
 
 
-def inner_maps(put: Put, _: Put) -> Iterator[Entry]:
+def inner_maps(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield a dict per key, for a table with one value per (key, inner key)."""
     maps: dict[Any, dict[Any, Any]] = {}
     for (key, inner), value in put.items():
         maps.setdefault(key, {})[inner] = value
-    return (Entry(key, entries) for key, entries in maps.items())
+    return (KeyedStateEntry(key, entries) for key, entries in maps.items())
 
 
-def logged_rows(put: Put, _: Put) -> Iterator[Entry]:
+def logged_rows(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield a list per key, for a table with one row per (key, sequence number)."""
     for entry in inner_maps(put, {}):
-        yield Entry(entry.key, [entry.value[number] for number in sorted(entry.value)])
+        yield KeyedStateEntry(entry.key, [entry.value[number] for number in sorted(entry.value)])
 
 
-def own_values(put: Put, _: Put) -> Iterator[Entry]:
+def own_values(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield the entries of operators' own state, whose keys have several parts."""
-    return (Entry("/".join(filter(None, key)), value) for key, value in put.items())
+    return (KeyedStateEntry("/".join(filter(None, key)), value) for key, value in put.items())
 
 
-def timers(put: Put, _: Put) -> Iterator[Entry]:
+def timers(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield the key, timestamp and namespace of each timer, in the order of timestamps."""
     for timestamp in sorted(put):
         for key, namespace in put[timestamp]:
-            yield Entry(key, timestamp, None if namespace is None else window_of(namespace))
+            yield KeyedStateEntry(
+                key, timestamp, None if namespace is None else window_of(namespace)
+            )
 
 
-def panes(put: Put, _: Put) -> Iterator[Entry]:
+def panes(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield a value per pane and key."""
     for pane, entries in put.items():
         window = window_of(pane)
         for key, value in entries.items():
-            yield Entry(key, value, window)
+            yield KeyedStateEntry(key, value, window)
 
 
-def pane_elements(put: Put, _: Put) -> Iterator[Entry]:
+def pane_elements(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield the elements per pane and key, in the order of their epochs."""
     return _elements(put, numbered=False)
 
 
-def numbered_elements(put: Put, _: Put) -> Iterator[Entry]:
+def numbered_elements(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield the elements per pane and key, for a table in which each element has a number within
     its epoch."""
     return _elements(put, numbered=True)
 
 
-def _elements(put: Put, numbered: bool) -> Iterator[Entry]:
+def _elements(put: Put, numbered: bool) -> Iterator[KeyedStateEntry]:
     for pane, entries in put.items():
         window = window_of(pane)
         elements: dict[Any, list[Any]] = {}
@@ -88,18 +90,18 @@ def _elements(put: Put, numbered: bool) -> Iterator[Entry]:
             found = entries[key, epoch]
             elements.setdefault(key, []).extend([v for _, v in found] if numbered else found)
         for key, values in elements.items():
-            yield Entry(key, values, window)
+            yield KeyedStateEntry(key, values, window)
 
 
-def sessions(put: Put, _: Put) -> Iterator[Entry]:
+def sessions(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield the accumulator of each session of a key, with the session's window."""
     for key, found in put.items():
         for start, end, accumulator in found:
-            yield Entry(key, accumulator, TimeWindow(start, end))
+            yield KeyedStateEntry(key, accumulator, TimeWindow(start, end))
 
 
-def windowed(put: Put, merged: Put) -> Iterator[Entry]:
+def windowed(put: Put, merged: Put) -> Iterator[KeyedStateEntry]:
     """Yield the entries of a table with one value per (window, key)."""
     for (namespace, key), value in put.items():
         window = merged.get((key, namespace), namespace) if merged else namespace
-        yield Entry(key, value, window_of(window))
+        yield KeyedStateEntry(key, value, window_of(window))

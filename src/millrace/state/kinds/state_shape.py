@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 from typing import Any, NamedTuple
 
-__all__ = ["Entry", "StateShape"]
+__all__ = ["KeyedStateEntry", "StateShape"]
 
 
 class StateShape(enum.Enum):
@@ -70,7 +70,7 @@ _UNKEYED = frozenset(
 )
 
 
-class Entry(NamedTuple):
+class KeyedStateEntry(NamedTuple):
     """One entry of a state."""
 
     key: Any

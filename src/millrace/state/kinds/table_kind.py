@@ -14,7 +14,7 @@ from millrace.state.frozen import MISSING
 from millrace.state.kinds.entry_columns import PER_KEY, EntryColumns, KeyPlace, of_pair
 from millrace.state.kinds.layout import Columnar, Layout
 from millrace.state.kinds.shown_entries import windowed
-from millrace.state.kinds.state_shape import Entry, StateShape
+from millrace.state.kinds.state_shape import KeyedStateEntry, StateShape
 from millrace.state.kinds.time_stamps import STAMPS, Stamps
 from millrace.state.list_table import ListTable
 from millrace.state.nested_table import NestedTable
@@ -22,11 +22,11 @@ from millrace.state.operator_table import OperatorTable
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.serialization.entry_types import ANYTHING, EntryTypes
 from millrace.state.serialization.table_delta_map import TableDeltaMap
-from millrace.state.table import Table
+from millrace.state.table import StateTable
 
 __all__ = ["EntriesOf", "TableKind", "expiring", "per_window"]
 
-EntriesOf = Callable[[dict[Any, Any], dict[Any, Any]], Iterator[Entry]]
+EntriesOf = Callable[[dict[Any, Any], dict[Any, Any]], Iterator[KeyedStateEntry]]
 """Function from a table's contents to the displayed entries. Its second argument is a dict for
 merging windows, from (key, namespace of the contents) to the window; it is empty for other
 tables."""
@@ -95,7 +95,7 @@ class TableKind:
         """Function from an entry's key (nested: outer and inner key) to the key of the stream."""
         return (self.key or KeyPlace()).of(self.layout)
 
-    def in_memory(self) -> Table:
+    def in_memory(self) -> StateTable:
         """An empty table in memory."""
         if self.columnar is not None:
             return self._columns()
@@ -105,7 +105,7 @@ class TableKind:
             return FlatTable(self.key_of)
         return (ListTable if self.layout is Layout.LIST else NestedTable)(self.key_of)
 
-    def _columns(self) -> Table:
+    def _columns(self) -> StateTable:
         # Arrow is imported when there is such state, not by who only lists savepoints
         from millrace.state.columns.row_log import RowLog
         from millrace.state.columns.slot_table import SlotTable
@@ -176,7 +176,7 @@ def expiring(kind: TableKind) -> TableKind:
         stamps=stamps,
         columns=kind.columns.stamped(),
         entries=lambda put, _: (
-            Entry(key, stamps.values(found), None, stamps.written(found))
+            KeyedStateEntry(key, stamps.values(found), None, stamps.written(found))
             for key, found in put.items()
         ),
     )

@@ -20,7 +20,7 @@ from millrace.state.serialization.entry_types import ANYTHING, EntryTypes, State
 from millrace.state.serialization.evolution import TypeChangeError, key_migration, migration
 from millrace.state.serialization.schema import ANY, Schema, type_of_schema
 from millrace.state.serialization.table_delta_map import TableDeltaMap
-from millrace.state.table import Table, TableDelta
+from millrace.state.table import StateTable, TableDelta
 from millrace.state.table_id import TableId
 
 __all__ = ["SCHEMA_VERSION", "TableForm", "TableSchema"]
@@ -90,7 +90,7 @@ class TableForm:
             return None
         return (SCHEMA_VERSION, key, late.inner, late.value)
 
-    def schema_of(self, table: Table) -> TableSchema:
+    def schema_of(self, table: StateTable) -> TableSchema:
         """Schema that is stored next to the entries of ``table``. For columns, the operator
         declares it, or it is the schema that was read."""
         if self.kind.columnar is None:
@@ -98,7 +98,7 @@ class TableForm:
         schemas = table.entry_schemas
         return self._of_columns if schemas is None else (SCHEMA_VERSION, *schemas)
 
-    def declare(self, type_info: TypeInformation[Any], table: Table) -> None:
+    def declare(self, type_info: TypeInformation[Any], table: StateTable) -> None:
         """Set the type that a descriptor declares, and convert the entries in the table.
 
         Raises:
@@ -249,7 +249,7 @@ class TableForm:
 
         return self._checked(made)
 
-    def _convert(self, table: Table, change: TableDeltaMap) -> None:
+    def _convert(self, table: StateTable, change: TableDeltaMap) -> None:
         if change.changes_nothing:
             return
         rekeyed = change.inner if self.kind.layout is Layout.NESTED else change.outer

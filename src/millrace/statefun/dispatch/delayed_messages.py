@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from millrace.state.nested_table import NestedTable
-from millrace.statefun.invocation.batch import Delayed, PlainMessage, plain
+from millrace.statefun.invocation.batch import DelayedMessage, PlainMessage, plain
 
 __all__ = ["DelayedMessages"]
 
@@ -40,7 +40,7 @@ class DelayedMessages:
                     self._tokens.setdefault((id, token), []).append(number)
         heapify(self._heap)
 
-    def add(self, sender: str, delayed: Delayed, now: int) -> None:
+    def add(self, sender: str, delayed: DelayedMessage, now: int) -> None:
         """Keep a message until its time, or cancel messages of the sender's id by their token."""
         if delayed.message is None:
             for number in self._tokens.pop((sender, delayed.token), ()):

@@ -24,7 +24,7 @@ from millrace.common.errors import MillraceError, SerializationError, StateError
 from millrace.common.functions.async_functions import AsyncRetryStrategy
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.batch import RowBatch
-from millrace.runtime.async_requests import AsyncRequests, Done
+from millrace.runtime.async_requests import AsyncRequests, CompletedRequest
 from millrace.runtime.declared_state import DeclaredValue
 from millrace.runtime.epoch import Ack, EpochContext, QueryableState
 from millrace.runtime.operator import Operator
@@ -41,8 +41,8 @@ from millrace.statefun.dispatch.endpoint_list import (
     same_endpoints,
 )
 from millrace.statefun.dispatch.function_metrics import DispatchMetrics
+from millrace.statefun.dispatch.function_repository import FunctionRepository, Functions
 from millrace.statefun.dispatch.function_states import FunctionStates
-from millrace.statefun.dispatch.function_table import Functions, FunctionTable
 from millrace.statefun.dispatch.mailboxes import Mailboxes
 from millrace.statefun.invocation.batch import (
     EMBEDDED,
@@ -121,7 +121,7 @@ class DispatchOperator(Operator):
         self._mailboxes = Mailboxes(state.table(TableId(uid, "mailboxes"), MAP))
         self._delayed = DelayedMessages(state.table(TableId(uid, "delayed"), MAP))
         self._egresses = {egress: egress_tag(egress) for egress in self._spec.egresses}
-        self._functions = FunctionTable(self._spec.functions)
+        self._functions = FunctionRepository(self._spec.functions)
         self._given_endpoints = DeclaredValue(self, _ENDPOINTS)
         self._own_endpoints = encode_endpoints(self._functions.endpoints)
         self._is_announced = False
@@ -389,7 +389,7 @@ def _converted(
         raise InvocationError(f"egress {egress}: {reason}") from error
 
 
-def _reply(batch: MessageBatch, done: Done) -> Reply:
+def _reply(batch: MessageBatch, done: CompletedRequest) -> Reply:
     if done.error is None:
         results: Sequence[Any] = list(done.results or ())
         reply: Reply = results[0]

@@ -14,7 +14,7 @@ from millrace.statefun.protocol import NONE
 __all__ = [
     "Argument",
     "CallAttempt",
-    "Delayed",
+    "DelayedMessage",
     "EMBEDDED",
     "Effects",
     "EndpointMoved",
@@ -119,7 +119,7 @@ class MessageBatch(NamedTuple):
     messages: Sequence[Message]
 
 
-class Delayed(NamedTuple):
+class DelayedMessage(NamedTuple):
     """A message to send later, or the cancellation of one if ``message`` is None."""
 
     message: Message | None
@@ -137,7 +137,7 @@ class Effects:
 
     mutations: dict[str, TypedValue | None] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
-    delayed: list[Delayed] = field(default_factory=list)
+    delayed: list[DelayedMessage] = field(default_factory=list)
     egresses: list[tuple[FunctionType, TypedValue]] = field(default_factory=list)
 
 

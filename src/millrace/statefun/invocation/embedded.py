@@ -19,7 +19,7 @@ from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.invocation.batch import (
     EMBEDDED,
     CallAttempt,
-    Delayed,
+    DelayedMessage,
     Effects,
     InvocationError,
     Message,
@@ -236,10 +236,12 @@ def _effects(context: Any, sender: Address) -> Effects:
     effects.messages = [_message(message, caller) for message in context._outgoing_messages]
     for later in context._outgoing_delayed_messages:
         if later.is_cancellation:
-            effects.delayed.append(Delayed(None, 0, later.cancellation_token))
+            effects.delayed.append(DelayedMessage(None, 0, later.cancellation_token))
         else:
             sent = _message(later.message, caller)
-            effects.delayed.append(Delayed(sent, later.duration, later.cancellation_token or ""))
+            effects.delayed.append(
+                DelayedMessage(sent, later.duration, later.cancellation_token or "")
+            )
     for message in context._outgoing_egress_messages:
         egress = FunctionType(*_names(message.typename))
         effects.egresses.append((egress, _value(message.typed_value)))

@@ -190,7 +190,7 @@ class _Server(NamedTuple):
     socket: str | None = None
 
 
-class _Place(NamedTuple):
+class _RequestTarget(NamedTuple):
     """Server of a URL, and the first lines of a request to it."""
 
     server: _Server
@@ -198,7 +198,7 @@ class _Place(NamedTuple):
 
 
 @lru_cache(1024)
-def _place(url: str, authorization: str | None) -> _Place:
+def _request_target(url: str, authorization: str | None) -> _RequestTarget:
     parts = urlsplit(url)
     is_tls = parts.scheme.startswith("https")
     if parts.scheme in UNIX_SCHEMES:
@@ -214,7 +214,7 @@ def _place(url: str, authorization: str | None) -> _Place:
     )
     if authorization is not None:
         head += f"Authorization: {authorization}\r\n"
-    return _Place(server, head)
+    return _RequestTarget(server, head)
 
 
 class ConnectionPool:
@@ -245,9 +245,9 @@ class ConnectionPool:
             ReplyTooLarge: the reply has too many bytes.
             ValueError: the reply is not of HTTP.
         """
-        place = _place(url, self._authorization)
-        server = place.server
-        request = f"{place.head}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
+        target = _request_target(url, self._authorization)
+        server = target.server
+        request = f"{target.head}Content-Length: {len(body)}\r\n\r\n".encode("ascii") + body
         async with self._permits:
             kept = self._kept(server)
             if kept is not None:

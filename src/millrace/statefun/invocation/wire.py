@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 
 from millrace.statefun.address import Address, FunctionType, TypedValue
 from millrace.statefun.invocation.batch import (
-    Delayed,
+    DelayedMessage,
     Effects,
     MessageBatch,
     MissingStates,
@@ -115,14 +115,14 @@ def _message(sent: Any, caller: PlainAddress) -> PlainMessage:
     return (namespace, name, target.id), value, caller
 
 
-def _delayed(sent: Any, caller: PlainAddress) -> Delayed:
+def _delayed(sent: Any, caller: PlainAddress) -> DelayedMessage:
     if sent.is_cancellation_request:
         if not sent.cancellation_token:
             raise MalformedReply("a cancellation has no token")
-        return Delayed(None, 0, sent.cancellation_token)
+        return DelayedMessage(None, 0, sent.cancellation_token)
     if sent.delay_in_ms < 0:
         raise MalformedReply(f"a message has the delay {sent.delay_in_ms} ms")
-    return Delayed(_message(sent, caller), sent.delay_in_ms, sent.cancellation_token)
+    return DelayedMessage(_message(sent, caller), sent.delay_in_ms, sent.cancellation_token)
 
 
 def _spec(missing: Any) -> StateSpec:

@@ -10,7 +10,7 @@ from typing import Any, Self
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.planner.execution.table_factory import DataStreamAccess, TableFactory
-from millrace.sql.position import OptionPlace
+from millrace.sql.position import OptionPosition
 from millrace.table.schema import Schema
 from millrace.table.table_schema import TableSchema
 
@@ -278,7 +278,7 @@ class CatalogTable(CatalogBaseTable):
     bounded: bool = False
     statistics: Mapping[str, CatalogTableStatistics] = field(default_factory=dict)
     partitions: tuple[tuple[CatalogPartitionSpec, CatalogPartition], ...] = ()
-    option_places: Mapping[str, OptionPlace] = field(
+    option_places: Mapping[str, OptionPosition] = field(
         default_factory=dict, compare=False, repr=False
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.common.plugins import Plugins
 from millrace.common.similar_names import did_you_mean, nearest_name
-from millrace.expressions.resolved import Place
+from millrace.expressions.resolved import SqlPosition
 
 __all__ = [
     "CatalogError",
@@ -48,7 +48,7 @@ class CatalogError(JobDefinitionError):
     def __init__(self, reason: str, name: str = "") -> None:
         super().__init__(reason, name)
         self.reason, self.name = reason, name
-        self.place: Place | None = None
+        self.place: SqlPosition | None = None
 
     def __str__(self) -> str:
         return self.reason if self.place is None else self.place.shown(self.reason)

@@ -23,7 +23,7 @@ from millrace.table.connectors import kafka_options as keys
 from millrace.table.connectors.kafka_records import (
     READABLE_METADATA,
     WRITABLE_METADATA,
-    Part,
+    RecordPart,
     TableRecordDeserializationSchema,
     TableRecordSerializationSchema,
 )
@@ -209,7 +209,7 @@ class TopicFormats:
         read = RowType(tuple(each for each in values.fields if each.name in wanted))
         key = self._key_part() if self._upsert or in_keys else None
         records = TableRecordDeserializationSchema(
-            request.columns, Part(schema, read), key, metadata, self._upsert
+            request.columns, RecordPart(schema, read), key, metadata, self._upsert
         )
         records.of_values = {
             key: self._value.metadata_reader(key.removeprefix(_OF_VALUE))
@@ -219,11 +219,11 @@ class TopicFormats:
         made = builder.set_deserializer(records).build()
         return made
 
-    def _key_part(self) -> Part:
+    def _key_part(self) -> RecordPart:
         assert self._key is not None
         inner = self._inner_key
         schema = self._key.deserializer(inner, inner.names)
-        return Part(schema, self._key_columns, inner.names)
+        return RecordPart(schema, self._key_columns, inner.names)
 
     @property
     def _inner_key(self) -> RowType:
@@ -259,8 +259,8 @@ class TopicFormats:
         values = self._value_columns
         key = None
         if self._key is not None:
-            key = Part(self._key.serializer(self._inner_key), self._key_columns)
-        value = Part(self._value.serializer(values), values)
+            key = RecordPart(self._key.serializer(self._inner_key), self._key_columns)
+        value = RecordPart(self._value.serializer(values), values)
         partitioner = keys.partitioner_of(self._options)
         return TableRecordSerializationSchema(
             topic, request.columns, value, key, metadata, self._upsert, partitioner

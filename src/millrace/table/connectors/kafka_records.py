@@ -28,7 +28,7 @@ from millrace.table_runtime.columns import ColumnConversion, schema_of
 __all__ = [
     "READABLE_METADATA",
     "WRITABLE_METADATA",
-    "Part",
+    "RecordPart",
     "TableRecordDeserializationSchema",
     "TableRecordSerializationSchema",
 ]
@@ -58,7 +58,7 @@ WRITABLE_METADATA = ("headers", "timestamp")
 
 
 @dataclass(frozen=True)
-class Part:
+class RecordPart:
     """The key or the value of records, as columns of a table.
 
     Attributes:
@@ -89,8 +89,8 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
     def __init__(
         self,
         columns: RowType,
-        value: Part,
-        key: Part | None = None,
+        value: RecordPart,
+        key: RecordPart | None = None,
         metadata: Mapping[str, str] | None = None,
         tombstones: bool = False,
     ) -> None:
@@ -196,7 +196,7 @@ def _changes_of(messages: Sequence[Any]) -> list[Any]:
     return changes
 
 
-def _columns(part: Part, batch: Batch) -> ColumnBatch:
+def _columns(part: RecordPart, batch: Batch) -> ColumnBatch:
     """Rows of a schema as columns of the table, by name."""
     fields = zip(part.in_table or part.columns.names, part.columns.fields, strict=True)
     convert = ColumnConversion(RowType.of(*((name, each.type) for name, each in fields)))
@@ -230,8 +230,8 @@ class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
         self,
         topic: str,
         columns: RowType,
-        value: Part,
-        key: Part | None = None,
+        value: RecordPart,
+        key: RecordPart | None = None,
         metadata: Mapping[str, str] | None = None,
         tombstones: bool = False,
         partitioner: Any = None,
@@ -276,7 +276,7 @@ def _is_delete(row: Any) -> bool:
     return row.get_row_kind() is RowKind.DELETE
 
 
-def _positions(columns: RowType, part: Part | None) -> tuple[int, ...] | None:
+def _positions(columns: RowType, part: RecordPart | None) -> tuple[int, ...] | None:
     if part is None:
         return None
     return tuple(columns.names.index(name) for name in part.columns.names)

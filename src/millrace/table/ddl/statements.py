@@ -8,7 +8,7 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.planner.execution.table_options import OptionError, UnknownOptionError
 from millrace.sql import statements as sql
-from millrace.sql.position import StatementPlace
+from millrace.sql.position import StatementPosition
 from millrace.sql.statements import Statement
 from millrace.table.catalog.errors import CatalogError, UnknownCatalogOptionError
 from millrace.table.ddl import (
@@ -108,12 +108,12 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
             position = statement.place_of(error.name)
             if position is not None:
                 is_unknown = isinstance(error, UnknownCatalogOptionError)
-                error.place = StatementPlace(statement.text, position, is_unknown)
+                error.place = StatementPosition(statement.text, position, is_unknown)
         raise
     except OptionError as error:
         # of a catalog or a model, or of a table whose declaration asks its connector
         declared = statement.name_positions.options.get(error.option)
         if error.place is None and declared is not None:
             is_unknown = isinstance(error, UnknownOptionError)
-            error.place = StatementPlace(statement.text, declared, is_unknown)
+            error.place = StatementPosition(statement.text, declared, is_unknown)
         raise

@@ -18,7 +18,7 @@ from millrace.state.internal_tables import RULES
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.table_id import TableId
 
-__all__ = ["RULE_STATE", "ReadRule", "RuleTable"]
+__all__ = ["RULE_STATE", "ReadRule", "RuleSet"]
 
 LOG = logging.getLogger(__name__)
 ReadRule = Callable[[Any], PatternRule | RuleChange]
@@ -46,7 +46,7 @@ class _Step:
 RULE_STATE = OperatorStateDeclaration(RULES, RedistributionMode.BROADCAST)
 
 
-class RuleTable:
+class RuleSet:
     """All rules, and the active ones.
 
     A rule gets a new number each time it is activated. Its partial matches are stored under that

@@ -1,6 +1,4 @@
-"""`JobPlace`: the executor of a job, the reason for this choice, and the parts of Spark that the
-job needs.
-"""
+"""`ExecutionTarget`: the executor of a job, and the reason for this choice."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ _ONLY_ON_RESIDENT_TASKS = (
 
 
 @dataclass(frozen=True)
-class JobPlace:
+class ExecutionTarget:
     """The executor of a job."""
 
     executor: Executor
@@ -49,16 +47,18 @@ class JobPlace:
     """URL of Spark's own web UI; empty if there is none."""
 
 
-def place_of(executor: Executor) -> JobPlace:
-    """The place of a job that this process runs, without Spark."""
+def local_target(executor: Executor) -> ExecutionTarget:
+    """The execution target of a job that this process runs, without Spark."""
     kind = ExecutorKind.RESIDENT if executor.keeps_epochs_open else ExecutorKind.EPOCHS
-    return JobPlace(
+    return ExecutionTarget(
         executor, ExecutorChoice(kind, "the program runs in one process, without Spark")
     )
 
 
-def spark_place(graph: JobGraph, configuration: Configuration, name: str, width: int) -> JobPlace:
-    """Place of a job on this process's Spark application, which is created if necessary.
+def spark_target(
+    graph: JobGraph, configuration: Configuration, name: str, width: int
+) -> ExecutionTarget:
+    """Execution target of a job on this process's Spark application, which is created if necessary.
 
     Args:
         width: highest parallelism.
@@ -79,7 +79,7 @@ def spark_place(graph: JobGraph, configuration: Configuration, name: str, width:
     if spark_sink is not None:
         settings = replace(settings, spare_slots=1)
     executor = application.executor(holder.choice.kind, settings)
-    return JobPlace(executor, holder.choice, (holder,), application.ui)
+    return ExecutionTarget(executor, holder.choice, (holder,), application.ui)
 
 
 def choice_without_slots(graph: JobGraph, configuration: Configuration) -> ExecutorChoice | None:

@@ -7,7 +7,7 @@ import pytest
 from millrace.common import Configuration
 from millrace.common.errors import ConfigurationError, JobDefinitionError, JobExecutionError
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.datastream.connect_place import connect_server
+from millrace.datastream.connect_target import connect_server
 from millrace.testing import CollectingSink
 
 URL = "sc://127.0.0.1:9/;token=secret"

@@ -12,7 +12,7 @@ from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.checkpoint.snapshot import SAVEPOINT
 from millrace.state.key_groups import MAX_KEY_GROUPS
 
-__all__ = ["SavepointPlan", "StageChange", "empty_manifest"]
+__all__ = ["SavepointChanges", "StageChange", "empty_manifest"]
 
 
 def empty_manifest(max_parallelism: int) -> Manifest:
@@ -60,8 +60,8 @@ class StageChange:
         return any(uid != new for uid, new in self.uids.items())
 
 
-class SavepointPlan:
-    """Planned changes of a savepoint.
+class SavepointChanges:
+    """Changes of a savepoint that a writer will make.
 
     Args:
         base: manifest of the savepoint that is changed.
@@ -103,7 +103,7 @@ class SavepointPlan:
         names = ", ".join(sorted(new for new in self._uids.values() if new)) or "none"
         raise StateError(f"the savepoint has no operator '{uid}' (it has: {names})")
 
-    def changes(self) -> list[StageChange]:
+    def by_stage(self) -> list[StageChange]:
         """Changes of the kept stages."""
         found = []
         for stage, chain in self._base.chains.items():
@@ -117,7 +117,7 @@ class SavepointPlan:
 
     def manifest(self) -> Manifest:
         """The manifest of the changed savepoint, without its deltas."""
-        base, changes = self._base, self.changes()
+        base, changes = self._base, self.by_stage()
         new_stage = {change.old: change.new for change in changes}
         chains = {c.new: tuple(u for u in c.uids.values() if u) for c in changes}
         savepoint = base.kind == SAVEPOINT

@@ -16,7 +16,7 @@ from millrace.cep.rules.rule_form import read_rule
 from millrace.common.errors import CheckpointError, JobDefinitionError
 from millrace.runtime.cep.active_rule import ActiveRule
 from millrace.runtime.cep.pattern_rule import RuleAction
-from millrace.runtime.cep.rule_table import RuleTable
+from millrace.runtime.cep.rule_set import RuleSet
 from millrace.runtime.operator import OperatorContext
 from millrace.state.serialization.pickles import dump_pickle
 from millrace.state.store import SubtaskState
@@ -31,16 +31,16 @@ def table(
     subtask: int = 0,
     state: SubtaskState | None = None,
     read: Callable[[Any], Any] = read_rule,
-) -> RuleTable:
+) -> RuleSet:
     state = state or SubtaskState()
     context = OperatorContext("uid", "alerts", subtask, 2, 128, state, lambda: 0)
-    rules = RuleTable(context, read, lambda rule: None, keyed)
+    rules = RuleSet(context, read, lambda rule: None, keyed)
     for value in given:
         assert rules.take(value) is None
     return rules
 
 
-def refused(rules: RuleTable, given: Any) -> str:
+def refused(rules: RuleSet, given: Any) -> str:
     told = rules.take(given)
     assert isinstance(told, RejectedRule)
     return told.reason
@@ -108,11 +108,11 @@ def test_a_rule_changed_in_python_is_kept_as_it_is_now() -> None:
     assert copy.active["r"].automaton.positions[0].name == "b"
 
 
-def rules_state(rules: RuleTable) -> SubtaskState:
+def rules_state(rules: RuleSet) -> SubtaskState:
     """A new state with what is in the table, pickled."""
     state = SubtaskState()
     kept = OperatorContext("uid", "alerts", 0, 2, 128, state, lambda: 0)
-    again = RuleTable(kept, read_rule, lambda rule: None)
+    again = RuleSet(kept, read_rule, lambda rule: None)
     for id, row in rules._table.data.items():
         again._table.put(id, pickle.loads(dump_pickle(row)))
     return state

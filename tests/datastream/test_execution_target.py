@@ -10,9 +10,9 @@ import pytest
 from millrace.common import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
-from millrace.datastream.job_place import (
+from millrace.datastream.execution_target import (
     choice_without_slots,
-    place_of,
+    local_target,
     warn_of_idle_options,
 )
 from millrace.engine.archived_job import read_archive
@@ -94,10 +94,10 @@ def test_a_sink_that_runs_spark_jobs_runs_on_epochs_unless_the_user_says_otherwi
 
 
 def test_without_spark_the_launcher_decides() -> None:
-    assert place_of(LocalExecutor()).choice.kind is ExecutorKind.EPOCHS
+    assert local_target(LocalExecutor()).choice.kind is ExecutorKind.EPOCHS
     resident = local_resident_executor()
     try:
-        assert place_of(resident).choice.kind is ExecutorKind.RESIDENT
+        assert local_target(resident).choice.kind is ExecutorKind.RESIDENT
     finally:
         resident.close()
 

@@ -1,4 +1,6 @@
-"""Place of a job on a Spark Connect server, and a check for features that such a server lacks."""
+"""Execution target of a job on a Spark Connect server, and a check for features that such a
+server lacks.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,18 @@ from typing import TYPE_CHECKING, NoReturn
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
-from millrace.datastream.job_place import JobPlace, resident_settings, warn_of_idle_options
+from millrace.datastream.execution_target import (
+    ExecutionTarget,
+    resident_settings,
+    warn_of_idle_options,
+)
 from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind
 from millrace.job_graph.job_graph import JobGraph
 
 if TYPE_CHECKING:
     from millrace.spark.connect.remote import Remote
 
-__all__ = ["ConnectServer", "connect_place", "connect_server"]
+__all__ = ["ConnectServer", "connect_target", "connect_server"]
 
 
 class ConnectServer:
@@ -58,8 +64,10 @@ def connect_server(configuration: Configuration) -> ConnectServer | None:
     return ConnectServer(None)
 
 
-def connect_place(graph: JobGraph, configuration: Configuration, server: ConnectServer) -> JobPlace:
-    """Place of a job on a Spark Connect server.
+def connect_target(
+    graph: JobGraph, configuration: Configuration, server: ConnectServer
+) -> ExecutionTarget:
+    """Execution target of a job on a Spark Connect server.
 
     Raises:
         JobDefinitionError: such a server cannot run this job.
@@ -71,7 +79,7 @@ def connect_place(graph: JobGraph, configuration: Configuration, server: Connect
     settings = resident_settings(configuration)  # before a session begins that someone must end
     warn_of_idle_options(configuration, ExecutorKind.RESIDENT)
     application = connect_application(configuration, server.remote)
-    return JobPlace(application.executor(settings), server.choice, (application,))
+    return ExecutionTarget(application.executor(settings), server.choice, (application,))
 
 
 def require_fit_for_connect(

@@ -8,7 +8,7 @@ import pytest
 
 from millrace.common.errors import StateError
 from millrace.state.checkpoint.manifest import Manifest
-from millrace.state_processor.savepoint_plan import SavepointPlan, empty_manifest
+from millrace.state_processor.savepoint_changes import SavepointChanges, empty_manifest
 
 BASE = dataclasses.replace(
     empty_manifest(128),
@@ -26,15 +26,15 @@ BASE = dataclasses.replace(
 )
 
 
-def changed(plan: SavepointPlan) -> dict[str, tuple[str, bool]]:
-    return {change.old: (change.new, change.rewritten) for change in plan.changes()}
+def changed(changes: SavepointChanges) -> dict[str, tuple[str, bool]]:
+    return {change.old: (change.new, change.rewritten) for change in changes.by_stage()}
 
 
 def test_nothing_changes() -> None:
     """Every stage is copied; the new savepoint comes after the old one."""
-    plan = SavepointPlan(BASE)
-    assert changed(plan) == {stage: (stage, False) for stage in BASE.stages}
-    manifest = plan.manifest()
+    changes = SavepointChanges(BASE)
+    assert changed(changes) == {stage: (stage, False) for stage in BASE.stages}
+    manifest = changes.manifest()
     assert manifest.stages == BASE.stages
     assert manifest.sources == BASE.sources
     assert manifest.pending == {}
@@ -45,15 +45,15 @@ def test_nothing_changes() -> None:
 def test_a_checkpoint_is_no_ancestor() -> None:
     """But the savepoint before it is."""
     checkpoint = dataclasses.replace(BASE, kind="checkpoint", ancestor="earlier")
-    assert SavepointPlan(checkpoint).manifest().ancestor == "earlier"
+    assert SavepointChanges(checkpoint).manifest().ancestor == "earlier"
 
 
 def test_an_operator_goes() -> None:
     """With others in its stage, that is written anew and called as the first of them."""
-    plan = SavepointPlan(BASE)
-    plan.remove("map")
-    assert changed(plan)["map"] == ("count", True)
-    manifest = plan.manifest()
+    changes = SavepointChanges(BASE)
+    changes.remove("map")
+    assert changed(changes)["map"] == ("count", True)
+    manifest = changes.manifest()
     assert manifest.chains == {"source": ("source",), "count": ("count",),
                                "window": ("window", "sink")}  # fmt: skip
     assert manifest.inputs == {"source": (), "count": ("source",), "window": ("count",)}
@@ -63,45 +63,45 @@ def test_an_operator_goes() -> None:
 
 def test_a_stage_goes() -> None:
     """If nobody is left in it; of a source, its positions go too."""
-    plan = SavepointPlan(BASE)
-    plan.remove("source")
-    assert "source" not in changed(plan)
-    assert plan.manifest().sources == {}
+    changes = SavepointChanges(BASE)
+    changes.remove("source")
+    assert "source" not in changed(changes)
+    assert changes.manifest().sources == {}
 
 
 def test_another_uid() -> None:
     """Is the operator's everywhere."""
-    plan = SavepointPlan(BASE)
-    plan.rename("source", "input")
-    plan.rename("count", "counter")
-    manifest = plan.manifest()
+    changes = SavepointChanges(BASE)
+    changes.rename("source", "input")
+    changes.rename("count", "counter")
+    manifest = changes.manifest()
     assert manifest.sources == {"input": b"positions"}
     assert manifest.chains["map"] == ("map", "counter")
     assert manifest.inputs["map"] == ("input",)
     assert manifest.operators["counter"] == "Count"
-    assert changed(plan)["map"] == ("map", True)
+    assert changed(changes)["map"] == ("map", True)
 
 
 def test_uids_are_checked() -> None:
     """One must be there, the other must be free; both as of the changes so far."""
-    plan = SavepointPlan(BASE)
+    changes = SavepointChanges(BASE)
     with pytest.raises(StateError, match="no operator 'lost' .*count, map"):
-        plan.remove("lost")
+        changes.remove("lost")
     with pytest.raises(StateError, match="has an operator 'map' already"):
-        plan.rename("count", "map")
-    plan.rename("map", "other")
-    plan.rename("count", "map")
-    plan.remove("other")
-    plan.require_free("other")
+        changes.rename("count", "map")
+    changes.rename("map", "other")
+    changes.rename("count", "map")
+    changes.remove("other")
+    changes.require_free("other")
     with pytest.raises(StateError, match="no operator 'count'"):
-        plan.remove("count")
+        changes.remove("count")
 
 
 def test_a_snapshot_that_does_not_tell_its_chains() -> None:
     """Is refused, for its state would be lost."""
     old: Manifest = dataclasses.replace(BASE, chains={})
     with pytest.raises(StateError, match="older version"):
-        SavepointPlan(old)
+        SavepointChanges(old)
 
 
 @pytest.mark.parametrize("highest", [0, 32769])

@@ -7,12 +7,12 @@ import logging
 import pytest
 
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
-from millrace.runtime.logs.log_place import (
-    LogPlace,
-    PlaceFilter,
-    current_place,
-    enter_place,
-    log_place,
+from millrace.runtime.logs.log_origin import (
+    LogOrigin,
+    LogOriginFilter,
+    current_log_origin,
+    enter_log_origin,
+    log_origin,
 )
 from millrace.runtime.operators.map import MapOperator
 from millrace.testing import run_local
@@ -29,7 +29,7 @@ def records():
             found.append(record)
 
     handler = Keeping()
-    handler.addFilter(PlaceFilter())
+    handler.addFilter(LogOriginFilter())
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     yield found
@@ -68,22 +68,22 @@ def test_records_of_functions_know_their_operator(records) -> None:
     assert places["mapped 1"] == ("count", "Note")
     assert {places[text] for text in ("open", "value 2", "timer", "close")} == {("count", "Keep")}
     assert {r.subtask for r in records if r.getMessage() == "open"} == {0, 1}
-    assert current_place() == LogPlace()
+    assert current_log_origin() == LogOrigin()
     log.info("after")
     assert (records[-1].job, records[-1].operator, records[-1].subtask) == (None, None, None)
 
 
 def test_between_operators_it_is_what_the_thread_runs() -> None:
-    enter_place(LogPlace("count", "Source -> Map", 3))
+    enter_log_origin(LogOrigin("count", "Source -> Map", 3))
     try:
-        assert log_place() == ("count", "Source -> Map", 3)
+        assert log_origin() == ("count", "Source -> Map", 3)
     finally:
-        enter_place(LogPlace())
+        enter_log_origin(LogOrigin())
 
 
 def test_a_record_from_elsewhere_keeps_its_place() -> None:
     record = logging.makeLogRecord({"job": "a", "operator": "b", "subtask": 1})
-    assert PlaceFilter().filter(record)
+    assert LogOriginFilter().filter(record)
     assert (record.job, record.operator, record.subtask) == ("a", "b", 1)
 
 

@@ -10,13 +10,13 @@ from millrace.statefun.invocation.batch import InvocationError, Invoker
 from millrace.statefun.invocation.remote import RemoteFunctions
 from millrace.statefun.module.components import ANY_NAME, HttpEndpoint
 
-__all__ = ["FunctionTable", "Functions"]
+__all__ = ["FunctionRepository", "Functions"]
 
 Functions: TypeAlias = tuple[tuple[str, str, Invoker], ...]
 """Namespace, name or ``*``, and the invoker of each group of functions."""
 
 
-class FunctionTable:
+class FunctionRepository:
     """Invokers of functions.
 
     Args:

@@ -15,11 +15,11 @@ from millrace.common.source import (
     SplitEnumerator,
 )
 
-__all__ = ["HybridSplit", "Member", "MemberEvent", "MemberRequest"]
+__all__ = ["HybridSplit", "SourceListEntry", "MemberEvent", "MemberRequest"]
 
 
 @dataclass(frozen=True)
-class Member:
+class SourceListEntry:
     """A source, or a function that makes it when its turn comes."""
 
     index: int
