@@ -64,7 +64,7 @@ class NamePositions:
 class StatementPosition(NamedTuple):
     """Position of an expression in the text of its statement.
 
-    >>> print(StatementPlace("SELECT 1 / 0", TextPosition(1, 8, 7, 12)).shown("/ by zero"))
+    >>> print(StatementPosition("SELECT 1 / 0", TextPosition(1, 8, 7, 12)).shown("/ by zero"))
     line 1, column 8: / by zero
     SELECT 1 / 0
            ^^^^^
@@ -88,7 +88,7 @@ class OptionPosition(NamedTuple):
     """Position of an option in the statement that declares a table with it.
 
     >>> text = "CREATE TABLE bids (id INT) WITH ('conector' = 'print')"
-    >>> print(OptionPlace("bids", text, TextPosition(1, 34, 33, 43)).shown("no connector"))
+    >>> print(OptionPosition("bids", text, TextPosition(1, 34, 33, 43)).shown("no connector"))
     no connector
     in line 1, column 34 of the declaration of table bids:
     CREATE TABLE bids (id INT) WITH ('conector' = 'print')
