@@ -31,7 +31,7 @@ def t_env() -> Iterator[TableEnvironment]:
         (
             "abc",
             DataTypes.VARCHAR(2),
-            r"'abc' is too long .* 'a', whose type is VARCHAR\(2\)",
+            r"'abc' is too long .* 'a', which is of type VARCHAR\(2\)",
         ),
         ("ä中x", DataTypes.CHAR(2), "too long"),
         (b"abc", DataTypes.VARBINARY(2), "too long"),
@@ -54,7 +54,7 @@ def t_env() -> Iterator[TableEnvironment]:
         (Row("abc"), NAMED, "too long for the field 's' of the column 'a'"),
         ([None, Row("abc")], DataTypes.ARRAY(NAMED), "field 's' of an item of the column 'a'"),
         (946811040, DataTypes.TIMESTAMP(3), "element 2 has the number 946811040"),
-        (5, DataTypes.DATE(), "has the number 5 in the column 'a', whose type is DATE"),
+        (5, DataTypes.DATE(), "has the number 5 in the column 'a', which is of type DATE"),
         (1.5, DataTypes.INTERVAL(DataTypes.SECOND(3)), "has the number 1.5"),
     ],
 )

@@ -99,7 +99,7 @@ def test_elements_of_one_type_are_one_column(t_env: TableEnvironment) -> None:
 @pytest.mark.parametrize(
     ("value", "kind", "column"),
     [
-        (None, DataTypes.STRING(nullable=False), "'f', whose type is"),
+        (None, DataTypes.STRING(nullable=False), "'f', which is of type"),
         (200, DataTypes.TINYINT(), "'f', which is"),
         ("1", DataTypes.INT(), "'f', which is"),
         (1.5, DataTypes.INT(), "'f', which is"),

@@ -129,7 +129,7 @@ def test_a_table_is_written_into_another(t_env: TableEnvironment, capsys: Any) -
 def test_a_table_of_other_types_is_not_written(t_env: TableEnvironment) -> None:
     t_env.execute_sql("CREATE TABLE p (id INT) WITH ('connector' = 'blackhole')")
     with pytest.raises(
-        JobDefinitionError, match="gives BIGINT for id, which is INT; cast its columns"
+        JobDefinitionError, match="gives BIGINT for id, which is of type INT; cast its columns"
     ):
         t_env.from_elements([(1,)], ["id"]).execute_insert("p")
 

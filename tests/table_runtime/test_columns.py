@@ -63,7 +63,7 @@ def test_columns_without_the_names_are_taken_by_position() -> None:
 
 
 def test_a_value_that_does_not_fit_is_shown_with_its_column() -> None:
-    with pytest.raises(JobExecutionError, match=r"'x' does not fit the column 'i', which is INT"):
+    with pytest.raises(JobExecutionError, match=r"'x' does not fit .* 'i', which is of type INT"):
         conversion("i INT")(RowBatch([(1,), ("x",)]))
 
 

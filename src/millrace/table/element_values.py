@@ -44,8 +44,8 @@ def verify_values(row_type: RowType, elements: Sequence[Any], data: Any) -> None
         if column.null_count and not field.type.is_nullable:
             number = 1 + column.is_null().index(True).as_py()
             raise ElementError(
-                f"element {number} has None in the column {field.name!r}, whose type is "
-                f"{field.type}; give a value, or make the type nullable()"
+                f"element {number} has None in the column {field.name!r}, which is of "
+                f"type {field.type}; give a value, or make the type nullable()"
             )
         if isinstance(field.type, _TIMES):
             _verify_times(field.name, field.type, values)
@@ -56,8 +56,8 @@ def _verify_times(name: str, kind: LogicalType, values: Sequence[Any]) -> None:
     for number, value in enumerate(values, start=1):
         if isinstance(value, (int, float)):
             raise ElementError(
-                f"element {number} has the number {value!r} in the column {name!r}, whose "
-                f"type is {kind}; give a value of the module datetime"
+                f"element {number} has the number {value!r} in the column {name!r}, which "
+                f"is of type {kind}; give a value of the module datetime"
             )
 
 
@@ -72,7 +72,7 @@ def _verify(kind: LogicalType, column: Any, where: str) -> None:
             longest = pc.max(lengths).as_py()
             if longest > kind.length:
                 value = column[lengths.index(longest).as_py()].as_py()
-                raise ElementError(f"{value!r} is too long for {where}, whose type is {kind}")
+                raise ElementError(f"{value!r} is too long for {where}, which is of type {kind}")
     elif isinstance(kind, logical.MapType):
         _verify_inner(kind.key_type, column.keys, f"a key of {where}")
         _verify_inner(kind.value_type, column.items, f"a value of {where}")
@@ -86,7 +86,7 @@ def _verify(kind: LogicalType, column: Any, where: str) -> None:
 def _verify_inner(kind: LogicalType, column: Any, where: str) -> None:
     if column.null_count and not kind.is_nullable:
         raise ElementError(
-            f"None is not allowed for {where}, whose type is {kind}; give a value, or make the "
-            "type nullable()"
+            f"None is not allowed for {where}, which is of type {kind}; give a value, or make "
+            "the type nullable()"
         )
     _verify(kind, column.drop_null(), where)

@@ -160,7 +160,7 @@ def _as(
     if isinstance(given, NullType):
         return ValueLiteral(None, kind.with_nullable(True))
     if not any_cast and implicit_cast(given, kind) is None:
-        raise _misfit(node, table, f"{given} for {name}, which is {kind}")
+        raise _misfit(node, table, f"{given} for {name}, which is of type {kind}")
     return Cast(source, kind.with_nullable(given.is_nullable))
 
 

@@ -143,8 +143,8 @@ def column_of(values: Sequence[Any], field: Any) -> Any:
                 AttributeError,
             ) as error:
                 raise JobExecutionError(
-                    f"{value!r} does not fit the column {field.name!r}, which is {field.type} "
-                    f"({error})"
+                    f"{value!r} does not fit the column {field.name!r}, which is of type "
+                    f"{field.type} ({error})"
                 ) from error
         raise
 

@@ -145,7 +145,11 @@ def test_what_is_no_column_and_values_that_may_not_be_missing_are_told() -> None
     for given, kind, reason in (
         (5.0, "DOUBLE", "returned float, but a value for each row"),
         (None, "DOUBLE", "returned NoneType, but"),
-        ([1.0, None], "DOUBLE NOT NULL", "no value of 'y', which is DOUBLE NOT NULL, for 1 of 2"),
+        (
+            [1.0, None],
+            "DOUBLE NOT NULL",
+            "no value of 'y', which is of type DOUBLE NOT NULL, for 1 of 2",
+        ),
     ):
         with pytest.raises(JobExecutionError, match=reason):
             PredictScorer(Answer(given), columns(f"y {kind}")).score(batch)

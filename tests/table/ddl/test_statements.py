@@ -307,7 +307,11 @@ def test_names_that_are_not_there_are_marked(statement: str, marked: str, reason
     [
         ("INSERT INTO sink (a, a) SELECT 1, 2", "the column 'a' is written more than once", 13),
         ("INSERT INTO sink SELECT 1", "the query gives 1 columns for 2", 13),
-        ("INSERT INTO sink SELECT 'x', 'y'", "gives CHAR(1) NOT NULL for a, which is INT", 13),
+        (
+            "INSERT INTO sink SELECT 'x', 'y'",
+            "gives CHAR(1) NOT NULL for a, which is of type INT",
+            13,
+        ),
         ("CREATE VIEW v (x, y) AS SELECT 1", "the view has 2 columns, but its query has 1", 13),
         ("CREATE TABLE t (k INT, k INT)", "two columns have the name 'k'", 24),
         ("CREATE TABLE t (k INT, WATERMARK FOR b AS b)", "there is no such column", 43),

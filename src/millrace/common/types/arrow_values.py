@@ -124,7 +124,7 @@ def _misfit(
         except _FAULTS as reason:
             return SerializationError(
                 f"{value!r} (position {position}) does not fit a column of "
-                f"{type_info.name}, which is {type_info.logical_type} ({reason})"
+                f"{type_info.name}, which is of type {type_info.logical_type} ({reason})"
             )
     return SerializationError(f"a column of {type_info.name} cannot be made: {error}")
 

@@ -145,8 +145,8 @@ class PredictScorer(Scorer):
                 )
             if column.null_count and not field.type.is_nullable:
                 raise JobExecutionError(
-                    f"the model gives no value of {field.name!r}, which is {field.type}, for "
-                    f"{column.null_count} of {batch.num_rows} rows"
+                    f"the model gives no value of {field.name!r}, which is of type "
+                    f"{field.type}, for {column.null_count} of {batch.num_rows} rows"
                 )
         return columns
 

@@ -1,4 +1,4 @@
-"""`DeliveredReader`: reads the partitions of a DataFrame that Spark delivers to its subtask."""
+"""Sources whose batches Spark delivers to the subtasks, and their reader."""
 
 from __future__ import annotations
 
@@ -11,19 +11,51 @@ from millrace.common.source import (
     Consumed,
     Lane,
     ReaderContext,
+    Source,
     SourceEvent,
     SourceReader,
     SplitRecords,
 )
 from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.row import Row
+from millrace.formats.records import require_record_type
 
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["DeliveredReader"]
+__all__ = ["DeliveredReader", "DeliveredSource"]
 
 _NEVER = 24 * 3_600_000
 """Milliseconds: records come when the enumerator says so, polling finds none."""
+
+
+class DeliveredSource(Source[Any]):
+    """Base of the sources that read a DataFrame in the Spark tasks that compute it.
+
+    Args:
+        record_type: type of a record, ``Row`` or ``dict``.
+
+    Raises:
+        JobDefinitionError: records have another type, or Arrow has no type for a column.
+    """
+
+    def __init__(self, dataframe: Any, record_type: type[Any]) -> None:
+        from millrace.spark.feeds import arrow_schema
+
+        self._dataframe = dataframe
+        self._schema = arrow_schema(dataframe)
+        self._form = "row" if require_record_type(record_type) is Row else "dict"
+
+    @property
+    def is_delivered(self) -> bool:
+        """True: Spark jobs of the driver bring the DataFrame's partitions."""
+        return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_dataframe": None}  # readers get what it computes
+
+    def create_reader(self, context: ReaderContext) -> DeliveredReader:
+        return DeliveredReader(self._schema, self._form, context)
 
 
 class DeliveredReader(SourceReader[Any]):

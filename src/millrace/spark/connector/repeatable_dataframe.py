@@ -6,31 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import CheckpointError
-from millrace.common.source import BatchDelivery, Lane, ReaderContext, Source
+from millrace.common.source import BatchDelivery, Lane
 from millrace.common.types.row import Row
-from millrace.formats.records import require_record_type
-from millrace.spark.connector.delivered_reader import DeliveredReader
+from millrace.spark.connector.delivered_reader import DeliveredSource
 from millrace.spark.connector.lanes import LaneEnumerator
 
 if TYPE_CHECKING:
     from millrace.spark.feeds import BatchFeed
 
-__all__ = ["DataFrameSource", "form_of"]
+__all__ = ["DataFrameSource"]
 
 _RECORDS = 500_000
 """Records that an epoch should have, as long as partitions are not larger."""
 
 
-def form_of(record_type: type[Any]) -> str:
-    """Form of the records made from columns: ``row`` or ``dict``.
-
-    Raises:
-        JobDefinitionError: the type is neither.
-    """
-    return "row" if require_record_type(record_type) is Row else "dict"
-
-
-class DataFrameSource(Source[Any]):
+class DataFrameSource(DeliveredSource):
     """Reads a bounded DataFrame in columns, in the Spark tasks that compute it, without a copy.
 
     An epoch reads some partitions whole; what a checkpoint has is how many have been read. So the
@@ -47,25 +37,10 @@ class DataFrameSource(Source[Any]):
     """
 
     def __init__(self, dataframe: Any, record_type: type[Any] = Row) -> None:
-        from millrace.spark.feeds import arrow_schema
-
-        self._dataframe = dataframe
-        self._schema = arrow_schema(dataframe)
-        self._form = form_of(record_type)
-
-    @property
-    def is_delivered(self) -> bool:
-        """True: Spark jobs of the driver bring the DataFrame's partitions."""
-        return True
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_dataframe": None}  # readers get what it computes
+        super().__init__(dataframe, record_type)
 
     def create_enumerator(self) -> DataFrameEnumerator:
         return DataFrameEnumerator(self._dataframe)
-
-    def create_reader(self, context: ReaderContext) -> DeliveredReader:
-        return DeliveredReader(self._schema, self._form, context)
 
 
 class DataFrameEnumerator(LaneEnumerator):

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.similar_names import did_you_mean
-from millrace.common.source import BatchDelivery, Boundedness, Lane, ReaderContext, Source
+from millrace.common.source import BatchDelivery, Boundedness, Lane
 from millrace.common.types.row import Row
-from millrace.spark.connector.delivered_reader import DeliveredReader
+from millrace.spark.connector.delivered_reader import DeliveredSource
 from millrace.spark.connector.lanes import LaneEnumerator
-from millrace.spark.connector.repeatable_dataframe import form_of
 
 if TYPE_CHECKING:
     from millrace.spark.streaming_feed import StreamingFeed
@@ -31,7 +30,7 @@ _OTHER_TRIGGERS = {
 }
 
 
-class StreamingDataFrameSource(Source[Any]):
+class StreamingDataFrameSource(DeliveredSource):
     """Reads any streaming DataFrame in columns, in the Spark tasks that compute it, exactly once.
 
     A query of Structured Streaming cuts micro-batches. An epoch reads one of them whole. Only when
@@ -56,22 +55,11 @@ class StreamingDataFrameSource(Source[Any]):
         trigger: Mapping[str, Any] | None = None,
         record_type: type[Any] = Row,
     ) -> None:
-        from millrace.spark.feeds import arrow_schema
         from millrace.spark.stateful_plan import check_stateless
 
-        self._dataframe = dataframe
         self._trigger = _checked_trigger(trigger or {})
-        self._schema = arrow_schema(dataframe)
+        super().__init__(dataframe, record_type)
         check_stateless(dataframe)
-        self._form = form_of(record_type)
-
-    @property
-    def is_delivered(self) -> bool:
-        """True: Spark jobs of the driver bring the DataFrame's partitions."""
-        return True
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_dataframe": None}  # readers get what it computes
 
     @property
     def boundedness(self) -> Boundedness:
@@ -83,9 +71,6 @@ class StreamingDataFrameSource(Source[Any]):
 
     def create_enumerator(self) -> StreamingEnumerator:
         return StreamingEnumerator(self._dataframe, self._trigger)
-
-    def create_reader(self, context: ReaderContext) -> DeliveredReader:
-        return DeliveredReader(self._schema, self._form, context)
 
 
 def _checked_trigger(trigger: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from millrace.table.connectors.lake_tables import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 __all__ = ["DeltaFactory"]
 
@@ -47,6 +47,7 @@ class DeltaFactory(LakeTableFactory):
     required = (PATH,)
     optional = (MODE, STARTING_VERSION, INTERVAL, CHANGES)
     prefixes = (_STORAGE,)
+    change_rows = staticmethod(change_rows)
 
     def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
         streaming = options.get(MODE.key, "").lower() == "streaming"
@@ -67,7 +68,7 @@ class DeltaFactory(LakeTableFactory):
         )
 
     def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
-        found = _options(options).open().partitions()
+        found = self.lake_options(table, options).open().partitions()
         columns = table.partition_keys
         return [tuple(str(each[name] or NO_VALUE) for name in columns) for each in found]
 
@@ -82,21 +83,10 @@ class DeltaFactory(LakeTableFactory):
         )
 
     def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
-        return _options(options).open().version()
+        return self.lake_options(table, options).open().version()
 
-    def change(
-        self,
-        table: ResolvedTable,
-        options: OptionValues,
-        rows: pyarrow.RecordBatch | None,
-        deletes: bool,
-        read: int | None,
-    ) -> None:
-        change_rows(_options(options), table.primary_key, rows, deletes=deletes, read=read)
-
-
-def _options(options: OptionValues) -> DeltaOptions:
-    return DeltaOptions(resolved(options.get(PATH)), _storage(options))
+    def lake_options(self, table: ResolvedTable, options: OptionValues) -> DeltaOptions:
+        return DeltaOptions(resolved(options.get(PATH)), _storage(options))
 
 
 def _storage(options: OptionValues) -> dict[str, str] | None:

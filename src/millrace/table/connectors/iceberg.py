@@ -25,7 +25,7 @@ from millrace.table.connectors.lake_tables import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow
+    pass
 
 __all__ = ["IcebergFactory"]
 
@@ -49,6 +49,7 @@ class IcebergFactory(LakeTableFactory):
     required = (CATALOG,)
     optional = (TYPE, DATABASE, TABLE, URI, WAREHOUSE, STREAMING, INTERVAL, START)
     prefixes = (_CATALOG,)
+    change_rows = staticmethod(change_rows)
 
     def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
         streaming = options.get(STREAMING.key, "").lower() == "true"
@@ -76,22 +77,11 @@ class IcebergFactory(LakeTableFactory):
         )
 
     def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
-        snapshot = _options(table, options).open().current_snapshot()
+        snapshot = self.lake_options(table, options).open().current_snapshot()
         return None if snapshot is None else snapshot.snapshot_id
 
-    def change(
-        self,
-        table: ResolvedTable,
-        options: OptionValues,
-        rows: pyarrow.RecordBatch | None,
-        deletes: bool,
-        read: int | None,
-    ) -> None:
-        change_rows(_options(table, options), table.primary_key, rows, deletes=deletes, read=read)
-
-
-def _options(table: ResolvedTable, options: OptionValues) -> IcebergOptions:
-    return IcebergOptions(_name(table, options), _catalog(options))
+    def lake_options(self, table: ResolvedTable, options: OptionValues) -> IcebergOptions:
+        return IcebergOptions(_name(table, options), _catalog(options))
 
 
 def _name(table: ResolvedTable, options: OptionValues) -> str:

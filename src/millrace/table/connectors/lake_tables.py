@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.batch import RowBatch
@@ -45,15 +45,21 @@ class LakeTableFactory(TableFactory):
         keys: Rows | None,
         read: int | None = None,
     ) -> None:
-        self.change(table, options, stored_keys(table, keys), True, read)
+        self._change(table, options, stored_keys(table, keys), True, read)
 
     def update_rows(
         self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
     ) -> None:
-        self.change(table, options, stored_columns(table.sink_type, rows), False, read)
+        self._change(table, options, stored_columns(table.sink_type, rows), False, read)
+
+    change_rows: ClassVar[Callable[..., None]]
+    """The connector's function that changes the rows of a table by key."""
 
     @abstractmethod
-    def change(
+    def lake_options(self, table: ResolvedTable, options: OptionValues) -> Any:
+        """Options of a table in the form of the connector's own modules."""
+
+    def _change(
         self,
         table: ResolvedTable,
         options: OptionValues,
@@ -68,6 +74,8 @@ class LakeTableFactory(TableFactory):
             deletes: whether the rows are deleted.
             read: version in which the rows were found, or one before it.
         """
+        lake = self.lake_options(table, options)
+        type(self).change_rows(lake, table.primary_key, rows, deletes=deletes, read=read)
 
 
 def require_physical(table: ResolvedTable, identifier: str) -> None:
