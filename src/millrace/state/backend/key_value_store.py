@@ -45,7 +45,7 @@ class KeyValueStore(ABC):
         ...     def scan(self, start, end):
         ...         return iter(sorted((k, v) for k, v in self.rows.items() if start <= k < end))
         >>> store = Sorted()
-        >>> store.write(Changes(puts=[(b"a", b"1"), (b"b", b"2")]))
+        >>> store.write(WriteBatch(puts=[(b"a", b"1"), (b"b", b"2")]))
         >>> list(store.scan(b"b", b"c")), store.get(b"a")
         ([(b'b', b'2')], b'1')
     """
