@@ -1,8 +1,7 @@
 # Every target does its own set-up: scripts/setup.sh is instant when there is nothing to do.
 BIN := .venv/bin
-# Processes that pytest divides the tests among; 0: none, one test after the other. There are more
-# than processors: many a test waits for processes that it has started or killed.
-WORKERS ?= 4
+# WORKERS: number of processes that pytest divides the tests among; 0: none, one test after the other.
+# Without it, scripts/run_tests.sh decides.
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-sql test divided-tests test-servers class-archive lint quick-lint types docs bench conformance pyflink-examples torture test-connectors test-matrix services web web-check py-files release
@@ -42,7 +41,7 @@ test: setup
 	@$(MAKE) --no-print-directory -j5 test-servers divided-tests types docs web-check
 
 divided-tests: setup
-	@WORKERS=$(WORKERS) scripts/run_tests.sh divided
+	@scripts/run_tests.sh divided
 
 # What cannot be had is told of by the tests that need it.
 test-servers: setup

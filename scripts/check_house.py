@@ -21,6 +21,7 @@ import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -107,12 +108,10 @@ def check_size(root: Path) -> Iterator[Finding]:
 
 def check_functions(root: Path) -> Iterator[Finding]:
     for path in python_files(root, ["src"]):
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                count = lines_of_code(node)
-                if count > MAX_FUNCTION_LINES:
-                    message = f"{node.name} has {count} lines, at most {MAX_FUNCTION_LINES} allowed"
-                    yield Finding(path, node.lineno, message)
+        for function in outline_of(path).functions:
+            if function.lines > MAX_FUNCTION_LINES:
+                too_many = f"has {function.lines} lines, at most {MAX_FUNCTION_LINES} allowed"
+                yield Finding(path, function.line, f"{function.name} {too_many}")
 
 
 def lines_of_code(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -147,6 +146,8 @@ def check_imports(root: Path) -> Iterator[Finding]:
 
 def check_todo(root: Path) -> Iterator[Finding]:
     for path in python_files(root, PYTHON_FOLDERS):
+        if not MARKER.search(path.read_text(encoding="utf-8")):
+            continue  # to find the comments takes a hundred times as long
         for line, comment in comments(path):
             match = MARKER.search(comment)
             if match and len(match["reason"].split()) < MIN_REASON_WORDS:
@@ -166,14 +167,13 @@ def check_paths(root: Path) -> Iterator[Finding]:
 def check_classes(root: Path) -> Iterator[Finding]:
     known: dict[str, Path] = {}
     for path in python_files(root, ["src"]):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                if node.name in SAME_NAMES:
-                    continue
-                other = known.setdefault(node.name, path)
-                if other != path:
-                    where = other.relative_to(root)
-                    yield Finding(path, node.lineno, f"class {node.name} is in {where}, too")
+        for name, line in outline_of(path).classes:
+            if name.startswith("_") or name in SAME_NAMES:
+                continue
+            other = known.setdefault(name, path)
+            if other != path:
+                where = other.relative_to(root)
+                yield Finding(path, line, f"class {name} is in {where}, too")
 
 
 def check_circles(root: Path) -> Iterator[Finding]:
@@ -181,8 +181,7 @@ def check_circles(root: Path) -> Iterator[Finding]:
     modules = {module_name(path, source): path for path in python_files(root, ["src"])}
     graph: dict[str, set[str]] = {}
     for name, path in modules.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        named = {each for each in imports(tree, modules) if (name, each) not in TO_UNTIE}
+        named = {each for each in imports(path, modules) if (name, each) not in TO_UNTIE}
         found = set(map(circle_of, named))
         graph.setdefault(circle_of(name), set()).update(found - {circle_of(name)})
     try:
@@ -197,7 +196,8 @@ def check_undo(root: Path) -> Iterator[Finding]:
     for path in python_files(root, ["src"]):
         if "state" in path.relative_to(root).parts:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if "undo" in text else ():
             if isinstance(node, ast.Attribute) and node.attr == "undo":
                 yield Finding(path, node.lineno, "leave undo logs to the methods of tables")
 
@@ -207,14 +207,56 @@ def module_name(path: Path, source: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(tree: ast.Module, modules: Iterable[str]) -> Iterator[str]:
-    """What a module imports: when it is loaded, for type annotations, and inside functions."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                if inner in modules or node.module in modules:
-                    yield inner if inner in modules else node.module
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function or method: name, first line, and number of lines without its docstring."""
+
+    name: str
+    line: int
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The parts of a module that several rules read."""
+
+    functions: tuple[Function, ...]
+    classes: tuple[tuple[str, int], ...]
+    """Names and first lines of those that are in no other class or function."""
+    imports: tuple[tuple[str, str], ...]
+    """Modules, and the names imported from them: when the module is loaded, for type annotations,
+    and inside functions."""
+
+
+@cache
+def outline_of(path: Path) -> Outline:
+    tree = ast.parse(path.read_bytes())
+    functions: list[Function] = []
+    imported: list[tuple[str, str]] = []
+    for node in statements(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            functions.append(Function(node.name, node.lineno, lines_of_code(node)))
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            imported.extend((node.module, alias.name) for alias in node.names)
+    classes = ((node.name, node.lineno) for node in tree.body if isinstance(node, ast.ClassDef))
+    return Outline(tuple(functions), tuple(classes), tuple(imported))
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """All statements in a module, and the handlers and cases between them; no expressions, which
+    are most of a tree."""
+    for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for inner in getattr(node, part, ()):
+            yield inner
+            yield from statements(inner)
+
+
+def imports(path: Path, modules: Iterable[str]) -> Iterator[str]:
+    """Our modules that a module imports."""
+    for module, name in outline_of(path).imports:
+        inner = f"{module}.{name}"
+        if inner in modules or module in modules:
+            yield inner if inner in modules else module
 
 
 def circle_of(module: str) -> str:

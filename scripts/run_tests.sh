@@ -23,11 +23,17 @@ run_alone() {
     "$PYTHON" -m pytest -m "alone and not torture" "${files[@]}"
 }
 
+# Processes of tests. They wait for JVMs and others: four of them left a third of two cores idle.
+workers() {
+    local wanted=$((3 * $(getconf _NPROCESSORS_ONLN)))
+    echo $((wanted < 4 ? 4 : wanted > 8 ? 8 : wanted))
+}
+
 # A file's tests stay together: they share what a session or a module sets up, and are collected when
 # it is their turn (tests/runs/by_file.py), so nobody knows how many there are. A test that hangs
 # fails after 10 minutes, and one that crashes its process ends the run (tests/runs/watchdog.py).
 run_divided() {
-    "$PYTHON" -m pytest -n "${WORKERS:-4}" --dist loadfile --no-loadscope-reorder --timeout 600 \
+    "$PYTHON" -m pytest -n "${WORKERS:-$(workers)}" --dist loadfile --no-loadscope-reorder --timeout 600 \
         --max-worker-restart 0 -o console_output_style=times -m "not alone and $LEFT_OUT"
 }
 

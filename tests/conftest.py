@@ -19,6 +19,7 @@ import by_file
 import frozen_objects
 import hang_dump
 import logging_state
+import same_draws  # noqa: F401
 import unflushed_files  # noqa: F401
 import watchdog
 from azurite import Azurite

@@ -61,6 +61,7 @@ def test_what_was_written_since_the_last_look(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.torture
 def test_prints_of_workers_are_bounded(tmp_path: Path) -> None:
     """A function that prints each record."""
     job = tmp_path / "job.py"

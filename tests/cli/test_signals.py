@@ -77,7 +77,10 @@ def test_while_its_modules_are_imported(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("number", "code", "sentence"), ENDS)
+@pytest.mark.parametrize(
+    ("number", "code", "sentence"),
+    [pytest.param(*ENDS[0], marks=pytest.mark.torture), ENDS[1]],
+)
 def test_while_spark_starts(
     number: signal.Signals, code: int, sentence: str, start: Start, tmp_path: Path
 ) -> None:

@@ -39,6 +39,8 @@ from millrace.testing import run_local
 NUMBERS = 180
 RULES = MapStateDescriptor("rules", Types.INT(), Types.INT())
 MOMENTS = 50
+QUICK = (14, 48)
+"""One with more subtasks and RocksDB afterwards, and one with fewer and without it."""
 
 
 def timestamp(number: int, _: int) -> int:
@@ -220,7 +222,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Counter[Any]:
 @pytest.mark.parametrize(
     "moment",
     [
-        pytest.param(moment, marks=[] if moment % 16 == 0 else [pytest.mark.torture])
+        pytest.param(moment, marks=[] if moment in QUICK else [pytest.mark.torture])
         for moment in range(MOMENTS)
     ],
 )

@@ -10,6 +10,7 @@ from threading import Event
 
 import fault_pipeline as pipeline
 import pytest
+from drawn import job_examples
 from fault_cluster import FaultyCluster
 from fault_drivers import run_driver
 from hypothesis import given, settings
@@ -119,7 +120,7 @@ def live_through(seed: int, rate: float, interval: int, parallelism: int) -> Non
 
 
 @histories
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=job_examples(10), deadline=None)
 def test_any_history_gives_the_plain_result(
     seed: int, rate: float, interval: int, parallelism: int
 ) -> None:
@@ -141,7 +142,7 @@ def test_what_does_not_fit_together_is_refused(fault: str, tmp_path: Path) -> No
     """Among other things: a producer runs twice and reads differently; some consumers get the one,
     some the other."""
     refused = 0
-    for seed in range(5):
+    for seed in range(job_examples(2)):
         cluster = FaultyCluster(seed, rate=0.5, size=1, faults=(fault,), tasks=(2, None))
         client = run_driver(tmp_path / str(seed), 300, cluster=cluster)
         refused += client.progress().refused

@@ -101,7 +101,7 @@ def test_what_the_program_stops_itself_is_its_own_fault(monkeypatch: pytest.Monk
     ("end", "executor", "said"),
     [
         ("kill", "epochs", DIED),
-        ("stop", "epochs", STOPPED),
+        pytest.param("stop", "epochs", STOPPED, marks=pytest.mark.torture),
         ("stop", "resident", STOPPED),
     ],
 )

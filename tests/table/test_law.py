@@ -232,7 +232,7 @@ def duck_result(query: str, tables: Tables) -> Counter[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text[:60])
-@settings(max_examples=job_examples(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=job_examples(2), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(t=RECORDS, u=RECORDS, cut=STREAM_CUTS, batch_cut=CUTS)
 def test_stream_batch_and_duckdb_agree(
     query: LawQuery, t: list[Any], u: list[Any], cut: Cut, batch_cut: Cut

@@ -95,6 +95,7 @@ def die_and_resume(root: Path, traps: tuple[str, ...], of_a_life: int = 6) -> No
     assert results(root) == expected
 
 
+@pytest.mark.torture
 def test_killed(tmp_path: Path) -> None:
     """Between the table's commit and its note: the most tempting moment to write twice."""
     die_and_resume(tmp_path, TRAPS[:1], of_a_life=3)
