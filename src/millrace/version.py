@@ -1,4 +1,4 @@
-"""PyFlink's path of the version."""
+"""PyFlink's import path for the version."""
 
 from __future__ import annotations
 

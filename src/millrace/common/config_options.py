@@ -1,4 +1,4 @@
-"""PyFlink's path of `millrace.common.config.config_options`."""
+"""PyFlink's import path for `millrace.common.config.config_options`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `millrace.common.config.configuration`."""
+"""PyFlink's import path for `millrace.common.config.configuration`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `millrace.common.config.execution_config`."""
+"""PyFlink's import path for `millrace.common.config.execution_config`."""
 
 from __future__ import annotations
 

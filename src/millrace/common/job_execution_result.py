@@ -1,4 +1,4 @@
-"""PyFlink's path of `JobExecutionResult`."""
+"""PyFlink's import path for `JobExecutionResult`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `JobID`."""
+"""PyFlink's import path for `JobID`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `JobStatus`."""
+"""PyFlink's import path for `JobStatus`."""
 
 from __future__ import annotations
 

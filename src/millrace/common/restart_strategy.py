@@ -1,4 +1,4 @@
-"""PyFlink's path of `millrace.common.config.restart_strategy`."""
+"""PyFlink's import path for `millrace.common.config.restart_strategy`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `millrace.common.types.serializer`."""
+"""PyFlink's import path for `millrace.common.types.serializer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `millrace.common.types.typeinfo`."""
+"""PyFlink's import path for `millrace.common.types.typeinfo`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `millrace.common.time.watermark_strategy`."""
+"""PyFlink's import path for `millrace.common.time.watermark_strategy`."""
 
 from __future__ import annotations
 

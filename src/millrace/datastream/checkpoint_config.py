@@ -1,4 +1,4 @@
-"""PyFlink's path of `CheckpointConfig`."""
+"""PyFlink's import path for `CheckpointConfig`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of the storage of checkpoints."""
+"""PyFlink's import path for the storage of checkpoints."""
 
 from __future__ import annotations
 

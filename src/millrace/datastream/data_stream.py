@@ -1,4 +1,4 @@
-"""PyFlink's path of streams of every kind."""
+"""PyFlink's import path for streams of every kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `RuntimeExecutionMode`."""
+"""PyFlink's import path for `RuntimeExecutionMode`."""
 
 from __future__ import annotations
 

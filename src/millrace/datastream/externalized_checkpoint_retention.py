@@ -1,4 +1,4 @@
-"""PyFlink's path of `ExternalizedCheckpointRetention`."""
+"""PyFlink's import path for `ExternalizedCheckpointRetention`."""
 
 from __future__ import annotations
 

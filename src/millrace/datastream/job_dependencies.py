@@ -17,7 +17,8 @@ PARAMETER_SEPARATOR = "#"
 
 
 class JobDependencies:
-    """The part of an environment with dependencies, which are stored in its configuration."""
+    """Base class of environments with the methods that add dependencies, which the configuration
+    stores."""
 
     _configuration: Configuration
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class OperatorSettings(StreamPicture):
-    """The part of a stream with the settings of its operator."""
+    """Base class of streams with the methods that set name, uid, parallelism and chaining of their
+    operator."""
 
     _env: StreamExecutionEnvironment
     _inputs: tuple[Input, ...]

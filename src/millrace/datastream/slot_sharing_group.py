@@ -59,7 +59,7 @@ class SlotSharingGroup:
         return self.managed_memory
 
     def get_external_resources(self) -> dict[str, float]:
-        """Other resources by name."""
+        """Amounts of resources other than CPU and memory, such as GPUs, by name."""
         return dict(self.external_resources)
 
     class Builder:

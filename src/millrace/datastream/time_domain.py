@@ -1,4 +1,4 @@
-"""PyFlink's path of `TimeDomain`."""
+"""PyFlink's import path for `TimeDomain`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyFlink's path of `TimerService`."""
+"""PyFlink's import path for `TimerService`."""
 
 from __future__ import annotations
 

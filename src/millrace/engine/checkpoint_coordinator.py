@@ -329,7 +329,7 @@ class CheckpointCoordinator:
         self.savepoint_ended()
 
     def note_committed(self, checkpoint: int) -> None:
-        """Note that the sinks have committed the pending committables of a checkpoint. From then
+        """Record that the sinks have committed the pending committables of a checkpoint. From then
         on, readers may move the part files away; without this note, a resumed job would look for
         them.
         """

@@ -32,7 +32,7 @@ class CheckpointMeasurement:
         self._written_ms = 0.0
 
     def written(self) -> None:
-        """Note that the checkpoint is complete, and that the commits follow."""
+        """Record that the checkpoint is complete, and that the commits follow."""
         self._written_ms = self._passed()
 
     def completed(self, number: int) -> CheckpointStats:

@@ -259,7 +259,7 @@ class CheckpointStorage:
         self._newest = number
 
     def note_committed(self, number: int) -> None:
-        """Note that the sinks have committed the pending committables of a checkpoint.
+        """Record that the sinks have committed the pending committables of a checkpoint.
 
         The note is flushed to the disk with the next checkpoint, or by `close`. If the machine
         loses power before, a resumed job makes the commits again.

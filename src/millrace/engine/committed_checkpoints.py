@@ -28,7 +28,7 @@ class CommittedCheckpoints:
         self._uncommitted: deque[tuple[int, Manifest | None]] = deque()
 
     def add(self, checkpoint: int, manifest: Manifest | None) -> None:
-        """Note that the sinks begin to commit the committables of this checkpoint.
+        """Record that the sinks begin to commit the committables of this checkpoint.
 
         Args:
             manifest: manifest of the checkpoint; None for a checkpoint of a former run.

@@ -174,7 +174,7 @@ class Deployment:
         return {source.node.uid: source.snapshot() for source in self.sources}
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Note that a checkpoint with the result of `source_snapshots` is complete."""
+        """Record that a checkpoint with the result of `source_snapshots` is complete."""
         for source in self.sources:
             source.notify_checkpoint_complete(checkpoint_id)
 

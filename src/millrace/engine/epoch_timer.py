@@ -36,7 +36,7 @@ class EpochTimer:
         self._wakeup: int | None = 0
 
     def start(self) -> int:
-        """Note that an epoch starts now; returns the time."""
+        """Record that an epoch starts now; returns the time."""
         if not self.stands_still:
             self.started = self._clock.now()
         return self.started

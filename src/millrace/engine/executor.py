@@ -43,7 +43,7 @@ class EpochHooks(Protocol):
         """
 
     def closing(self, at: int, /) -> None:
-        """Note that the epoch begins to end: its barrier is sent at this time, in ms since the
+        """Record that the epoch begins to end: its barrier is sent at this time, in ms since the
         epoch of Unix."""
 
 

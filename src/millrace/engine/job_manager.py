@@ -385,11 +385,11 @@ class JobManager:
             self._publish()
 
     def _note_running(self, plan: EpochPlan) -> None:
-        """Note that an attempt runs, and must end before long."""
+        """Record that an attempt runs, and must end before long."""
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, self._clock.now())
 
     def _note_barrier(self, plan: EpochPlan, at: int) -> None:
-        """Note that the barrier of an epoch is sent."""
+        """Record that the barrier of an epoch is sent."""
         self._cut_at = at
         self._note_running(plan)
 

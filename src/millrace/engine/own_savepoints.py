@@ -18,7 +18,7 @@ _MOST_BYTES = 1 << 20
 
 
 def note_own(job_dir: StrPath, savepoint: str) -> None:
-    """Note that the job has written a savepoint. Only the newest savepoints are kept in the list.
+    """Record that the job has written a savepoint. Only the newest savepoints are kept in the list.
 
     Raises:
         CheckpointError: the file system refused.

@@ -70,7 +70,7 @@ class Pacer:
         self.observe(epoch_ms, largest)
 
     def observe(self, epoch_ms: float, largest_split: int) -> None:
-        """Note that an epoch took ``epoch_ms``, and that its largest split gave ``largest_split``
+        """Record that an epoch took ``epoch_ms``, and that its largest split gave ``largest_split``
         records.
 
         A quick epoch that did not reach its limit does not make the next one bigger. But it shows

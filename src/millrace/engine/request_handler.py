@@ -110,7 +110,7 @@ class RequestHandler:
         self._serving, self._is_delivered = request, False
 
     def epoch_accepted(self) -> None:
-        """Note that the effects of the message in service stay, even if the job restarts before
+        """Record that the effects of the message in service stay, even if the job restarts before
         the next checkpoint."""
         self._is_delivered = True
 
@@ -157,7 +157,7 @@ class RequestHandler:
         return self._rescaling.divisions(graph) if isinstance(self.serving, RescaleRequest) else {}
 
     def end_serving(self) -> None:
-        """Note that the request is answered or refused, so that the next one can be taken."""
+        """Record that the request is answered or refused, so that the next one can be taken."""
         self._serving = None
 
     def await_savepoint(self, savepoint: AsyncSavepointWriter) -> None:

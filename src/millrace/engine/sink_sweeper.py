@@ -20,7 +20,7 @@ class SinkSweeper:
         self._thread: Thread | None = None
 
     def committed(self, sinks: SinkCoordinator, run_ids: Collection[str]) -> None:
-        """Note that the sinks have committed all committables of a checkpoint, and sweep if it is
+        """Record that the sinks have committed all committables of a checkpoint, and sweep if it is
         time.
 
         Files that the sinks use from now on are either named by that checkpoint or too young to be

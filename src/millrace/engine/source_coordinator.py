@@ -223,7 +223,7 @@ class SourceCoordinator:
         assigned.started, assigned.at_end = True, progress.at_end
 
     def accept_events(self, acks: Iterable[Ack]) -> None:
-        """Note that the events of an accepted epoch have arrived, and process the events in the
+        """Record that the events of an accepted epoch have arrived, and process the events in the
         answers."""
         del self._events[: self._sent]
         self._sent = 0
@@ -239,7 +239,7 @@ class SourceCoordinator:
         self._discovered_all = self._enumerator.no_more_splits()
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Note that a checkpoint with the last `snapshot` is complete."""
+        """Record that a checkpoint with the last `snapshot` is complete."""
         self._start()
         self._enumerator.notify_checkpoint_complete(checkpoint_id)
 

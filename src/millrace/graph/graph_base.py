@@ -110,15 +110,15 @@ class GraphBase(Generic[K, VV, EV]):
         return DataSet(counts, pair_of, (self.id_type, ColumnType(BasicTypeInfo("LONG"))))
 
     def persist(self) -> Self:
-        """The graph itself; Spark keeps its vertices and edges from their first use on, in memory
-        or on disk, so that they are not computed for each result again."""
+        """Let Spark keep vertices and edges in memory or on disk from their first use on, so that
+        they are not computed for each result again. Returns the graph."""
         self.vertices.persist()
         self.edges.persist()
         return self
 
     def unpersist(self) -> Self:
-        """The graph itself; Spark no longer keeps its vertices and edges, or the result of the
-        iteration that has computed them."""
+        """Let Spark forget the kept vertices and edges, and the result of the iteration that has
+        computed them. Returns the graph."""
         self._vertices.unpersist()
         self._edges.unpersist()
         return self

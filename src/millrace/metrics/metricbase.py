@@ -1,4 +1,4 @@
-"""PyFlink's path of `millrace.common.functions.metrics`."""
+"""PyFlink's import path for `millrace.common.functions.metrics`."""
 
 from __future__ import annotations
 

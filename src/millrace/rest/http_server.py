@@ -99,7 +99,7 @@ class HttpServer:
         self._server.should_exit = True
 
     def close(self) -> None:
-        """End, and wait until the server has ended."""
+        """Stop the server, and wait until it has ended."""
         self.end()
         if self._thread is not None:
             self._thread.join()

@@ -18,7 +18,7 @@ class CurrentKey:
         """Whether user code and state hold the same objects, which either may change in place."""
 
     def note(self, value: Any) -> None:
-        """Note that user code holds a value that is also in state, if the value can be changed
+        """Record that user code holds a value that is also in state, if the value can be changed
         in place."""
         if not self.shared and not is_immutable(value):
             self.shared = True

@@ -92,7 +92,7 @@ class StackDumps:
         self._lock = Lock()
 
     def begin(self, path: str, subtask: DumpedSubtask) -> None:
-        """Note that a subtask begins. ``path`` is the path of the dump file of its job."""
+        """Record that a subtask begins. ``path`` is the path of the dump file of its job."""
         if not self._enabled:
             return
         with self._lock, suppress(OSError):  # then there is no file, and nobody to read it

@@ -64,11 +64,11 @@ class TurnRecord:
             os.close(descriptor)
 
     def begin(self, turn: bytes) -> None:
-        """Note that a turn begins. ``turn`` is an encoded `RecordedTurn`."""
+        """Record that a turn begins. ``turn`` is an encoded `RecordedTurn`."""
         self._content[: len(turn)] = turn
 
     def end(self) -> None:
-        """Note that no subtask has its turn."""
+        """Record that no subtask has its turn."""
         self._content[: _LENGTH.size] = _NONE
 
     def close(self) -> None:

@@ -158,7 +158,7 @@ class Watchdog:
         left: tuple[tuple[int, int], ...],
         stage_name: str,
     ) -> None:
-        """Note that this thread begins a subtask: the first of the task's remaining subtasks
+        """Record that this thread begins a subtask: the first of the task's remaining subtasks
         ``left``. ``epoch`` is the epoch's number and attempt."""
         watched = self.watch(job_dir, run_id, epoch, left, stage_name)
         if watched is not None:
@@ -191,13 +191,13 @@ class Watchdog:
         return watched
 
     def resume(self, watched: WatchedSubtask) -> None:
-        """Note that this thread begins a turn of the subtask. Takes about a microsecond."""
+        """Record that this thread begins a turn of the subtask. Takes about a microsecond."""
         watched.started = time.monotonic()
         self._watched[get_ident()] = watched
         self._busy.set()
 
     def end(self) -> None:
-        """Note that this thread no longer runs a subtask."""
+        """Record that this thread no longer runs a subtask."""
         watched = self._watched.pop(get_ident(), None)
         if watched is not None and watched.is_reported:
             delete_quietly(self._path(watched.job_dir, get_ident()))

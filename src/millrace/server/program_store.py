@@ -62,7 +62,7 @@ class StoredProgram:
 
     @property
     def main(self) -> Path:
-        """The file that runs: of an archive, its main program or its module of Stateful
+        """The file that runs. In an archive, this is the main program or the module of Stateful
         Functions."""
         if not self.path.is_dir():
             return self.path

@@ -46,7 +46,7 @@ class JobApplication:
     def holder(
         self, choice: ExecutorChoice | None, width: int, spark_sink: str | None = None
     ) -> SlotHolder:
-        """Note that the job uses the application.
+        """Record that the job uses the application.
 
         Args:
             choice: the executor of the job; None if it depends on the free slots.

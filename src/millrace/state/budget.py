@@ -20,7 +20,7 @@ class Budget:
         self.entries = 4096
 
     def learn(self, entries: int, size: int) -> None:
-        """Note that ``entries`` entries took ``size`` bytes."""
+        """Record that ``entries`` entries took ``size`` bytes."""
         if entries:
             fitting = PIECE_BYTES * entries // max(1, size)
             self.entries = max(16, min(fitting, 8 * self.entries, MOST_ENTRIES))

@@ -48,7 +48,8 @@ class WindowSavepointReader:
         output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
-        """Windows of ``reduce``: the value of each, or the result of a reader function."""
+        """Read the windows of ``reduce``: the value of each window, or the results of a reader
+        function."""
         logic = WindowLogic(reduce=reduce_function)
         return self._read(uid, logic, reader_function, output_type, sample)
 
@@ -60,7 +61,8 @@ class WindowSavepointReader:
         output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
-        """Windows of ``aggregate``: the result of each, or the result of a reader function."""
+        """Read the windows of ``aggregate``: the result of each window, or the results of a reader
+        function."""
         logic = WindowLogic(aggregate=aggregate_function)
         return self._read(uid, logic, reader_function, output_type, sample)
 
@@ -71,7 +73,7 @@ class WindowSavepointReader:
         output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
-        """Windows of ``process`` or ``apply``: the results of a reader function over their
+        """Read the windows of ``process`` or ``apply``: the results of a reader function over their
         elements."""
         return self._read(uid, WindowLogic(), reader_function, output_type, sample)
 

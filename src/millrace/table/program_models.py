@@ -1,4 +1,4 @@
-"""`ProgramModels`: the part of a `TableEnvironment` with models."""
+"""`ProgramModels`: the methods of a `TableEnvironment` for models."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Declared = LogicalType | Sequence[str] | Sequence[LogicalType] | None
 
 
 class ProgramTables:
-    """The part of a `TableEnvironment` that makes tables from objects and frames.
+    """Base class of `TableEnvironment` with the methods that make tables from objects and frames.
 
     Columns of frames stay columns all the way.
     """

@@ -14,7 +14,7 @@ __all__ = ["TableFrames"]
 
 
 class TableFrames(ABC):
-    """A query that runs and becomes a frame of its final rows.
+    """Base class of tables with the methods that run a query and return its final rows as a frame.
 
     Columns stay columns all the way. The query has to end: one over an unbounded source is waited
     for until somebody cancels its job.

@@ -43,7 +43,7 @@ class PartitionRows:
         self._life.begin_epoch(now)
 
     def flushed(self) -> None:
-        """Note that the changes up to now were emitted."""
+        """Record that the changes up to now were emitted."""
         self._touched = []
         self._log.mark()
 

@@ -66,14 +66,14 @@ class Allowance:
             """Make the file."""
 
     def grow(self) -> Listener:
-        """A listener of the job that adds a share after each accepted epoch."""
+        """A listener of the job that allows further records after each accepted epoch."""
         return lambda details: self.add(self.share)
 
     def grow_until(
         self, is_over: Callable[[], bool], further_epochs: int = 3, patience_s: float = PATIENCE_S
     ) -> Listener:
-        """A listener of the job that adds a share after each accepted epoch, and in the end makes
-        the number final.
+        """A listener of the job that allows the source further records after each accepted epoch,
+        and in the end makes the number final.
 
         Args:
             is_over: tells whether everything that the job has to live through has happened.

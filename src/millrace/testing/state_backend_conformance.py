@@ -131,7 +131,7 @@ def _opened(backend: StateBackend, subtask: int) -> Iterator[SubtaskState]:
 
 
 class _History:
-    """Epochs of random changes to a store and to dicts."""
+    """Applies the same random changes to a store and to dicts, epoch by epoch."""
 
     def __init__(self, backend: StateBackend, seed: int) -> None:
         self.random = random.Random(seed)
@@ -224,7 +224,7 @@ class _History:
         self.state.align(delta.version, self._recent(), _inline)
 
     def _note(self, delta: StateDelta | None, model: _Model) -> None:
-        """Note that an epoch is accepted; it changed nothing if there is no delta."""
+        """Record that an epoch is accepted; it changed nothing if there is no delta."""
         if delta is None:
             return
         self._deltas = live([*self._deltas, delta])

@@ -1,1 +1,1 @@
-"""PyFlink's path of exceptions."""
+"""Exceptions of tables and catalogs, under the import path that they have in PyFlink."""

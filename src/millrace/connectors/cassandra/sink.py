@@ -86,7 +86,8 @@ class CassandraSinkOptions:
         return self._connect(hosts=tuple(hosts), port=port)
 
     def set_credentials(self, username: str, password: str) -> Self:
-        """The user who writes; take the password from the environment."""
+        """Set the name and the password of the database's user. Take the password from the
+        environment."""
         return self._connect(username=username, password=password)
 
     def set_local_datacenter(self, name: str) -> Self:

@@ -160,7 +160,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_connection_username(self, username: str) -> Self:
-        """The user who writes."""
+        """Set the name of the server's user."""
         return self._connect(username=username)
 
     def set_connection_password(self, password: str) -> Self:

@@ -48,8 +48,8 @@ class HybridSource(Source[T]):
 
     @property
     def supports_available_now(self) -> bool:
-        """Whether all sources support it; a source that a function makes is checked when its
-        turn comes."""
+        """Whether all sources support runs that end with the available input. A source that a
+        function makes is checked when its turn comes."""
         declared = [m.declared for m in self._members if m.declared is not None]
         return all(source.supports_available_now for source in declared)
 

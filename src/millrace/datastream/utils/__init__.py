@@ -1,4 +1,4 @@
-"""PyFlink's path of `ResultTypeQueryable`."""
+"""PyFlink's import path for `ResultTypeQueryable`."""
 
 from __future__ import annotations
 

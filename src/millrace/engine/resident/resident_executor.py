@@ -689,7 +689,7 @@ class ResidentExecutor:
             raise TransportError(f"a task sent a frame of kind {kind}")
 
     def _note_busy(self) -> None:
-        """Note that a task works, of which it cannot tell itself at present. The barrier follows,
+        """Record that a task works, of which it cannot tell itself at present. The barrier follows,
         and with it the time that an epoch may take begins."""
         if self._open is not None:
             self._open.news.add(News.RECORDS)

@@ -154,18 +154,19 @@ class Roster:
         self._seats += count
 
     def seat(self, generation: int, number: int) -> int | None:
-        """Seat of the task with a number in its Spark job. None if the Spark job has ended."""
+        """Number of a task among all tasks of the job, from its number in its Spark job. None if
+        the Spark job has ended."""
         for crew in self.crews:
             if crew.generation == generation:
                 return crew.first + number
         return None
 
     def crew_of(self, seat: int) -> Crew | None:
-        """Crew of a task that is not told to return."""
+        """Crew of a task; None if the task was told to end."""
         return next((crew for crew in self.crews if seat in crew.seats), None)
 
     def release(self, seat: int) -> None:
-        """Note that a task is told to return."""
+        """Record that a task was told to end."""
         for crew in self.crews:
             crew.seats.discard(seat)
 

@@ -33,7 +33,7 @@ _FIRST_MILLIS = 10**11
 
 @dataclass(frozen=True)
 class ChangeMetadata:
-    """One metadata field.
+    """One metadata field of a change message.
 
     Attributes:
         type: type of the column in SQL.

@@ -199,7 +199,7 @@ def indexes_of(descriptor: Any) -> list[int]:
 
 
 def index_bytes(indexes: Sequence[int]) -> bytes:
-    """Encoded indexes, as in a message.
+    """Encoded indexes of a message type in its file, as at the beginning of a message.
 
     >>> index_bytes([0]), index_bytes([1, 0])
     (b'\\x00', b'\\x04\\x02\\x00')

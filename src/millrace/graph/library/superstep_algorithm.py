@@ -41,17 +41,17 @@ class SuperstepAlgorithm(ABC, Generic[R]):
     """Number of repetitions after the loss of a process."""
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """The algorithm itself, which runs in this number of tasks. By default there is one per
-        core; each needs a slot of the Spark application."""
+        """Set the number of tasks, and return the algorithm. By default there is one task per core;
+        each needs a slot of the Spark application."""
         self.parallelism = at_least_one(parallelism, "parallelism")
         return self
 
     def enable_checkpoints(
         self, directory: str, supersteps: int | None = None, seconds: float | None = 10.0
     ) -> Self:
-        """The algorithm itself, which makes checkpoints between supersteps. If a process is lost,
-        or the program is started again with the same graph and parameters, the algorithm goes on
-        from the newest one.
+        """Let the algorithm make checkpoints between supersteps, and return the algorithm. If a
+        process is lost, or the program is started again with the same graph and parameters, the
+        algorithm goes on from the newest checkpoint.
 
         Args:
             directory: path or URI that the driver and all workers reach, for this run alone.
@@ -65,8 +65,8 @@ class SuperstepAlgorithm(ABC, Generic[R]):
         return self
 
     def set_restarts(self, restarts: int) -> Self:
-        """The algorithm itself, which is repeated this often after the loss of a process, 10 times
-        by default."""
+        """Set how often the algorithm is repeated after the loss of a process (10 times by
+        default), and return the algorithm."""
         self.restarts = restarts
         return self
 

@@ -319,8 +319,9 @@ def _with_row(inner: Decorrelated, around: RelNode | None) -> Decorrelated:
 
 
 def with_mark(inner: Decorrelated) -> tuple[RelNode, int | None]:
-    """The query's rows, and the position of an added column that is never NULL. The position is
-    None if missing rows can be recognised without this column."""
+    """The query's rows with an added column that is never NULL, and the column's position. After an
+    outer join, NULL in this column means that there is no row. If other columns tell this, no
+    column is added, and the position is None."""
     rows = inner.rows
     for index, value in enumerate(inner.empty or ()):
         if not _is_null(value) and rows.field(index).output_type.is_nullable:
@@ -539,7 +540,7 @@ def _join(rows: Join, around: RelNode | None) -> Decorrelated:
 def joined_condition(
     predicates: tuple[ResolvedExpression, ...], width: int
 ) -> list[ResolvedExpression]:
-    """Predicates over the query's row, as conditions over the outer row followed by the query's
+    """Conditions of a join of outer rows with the query's rows, made from predicates on the query's
     row."""
 
     def inner(reference: FieldReference) -> ResolvedExpression:

@@ -66,7 +66,7 @@ class _BroadcastStates:
         return self._mutable
 
     def changed(self) -> None:
-        """Note that user code may have written to the maps."""
+        """Record that user code may have written to the maps."""
         self._mutable = None
 
     def _found(self, among: dict[str, tuple[Any, Any]], descriptor: StateDescriptor) -> Any:

@@ -38,7 +38,7 @@ class KeyedStateBackend(ABC):
         """A new, empty table."""
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
-        """Note that all tables are at ``version`` after an epoch was accepted, or after a replay.
+        """Record that all tables are at ``version`` after an epoch was accepted, or after a replay.
 
         No epoch waits for its acceptance then, but one may be open, with changes that are not part
         of ``version``.

@@ -183,7 +183,7 @@ class _Databases:
             left.remove()
 
     def marked(self) -> None:
-        """Note that the database holds a marker, so that another process can recover from it."""
+        """Record that the database holds a marker, so that another process can recover from it."""
         if self._directory is not None:
             self._directory.touch()
 

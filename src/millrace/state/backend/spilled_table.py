@@ -103,7 +103,7 @@ class SpilledTable(StateTable):
 
     @abstractmethod
     def flushed(self) -> None:
-        """Note that the changes of `flush` have been written."""
+        """Record that the changes of `flush` have been written."""
 
     @abstractmethod
     def evict(self, entries: int) -> None:

@@ -40,7 +40,7 @@ class StoreSource(Protocol):
         """
 
     def marked(self) -> None:
-        """Note that the store holds exactly one version of the state, and the marker of this
+        """Record that the store holds exactly one version of the state, and the marker of this
         version."""
 
     def remove(self) -> None:

@@ -46,7 +46,7 @@ class Packer:
         self._error: Exception | None = None
 
     def offer(self, deltas: DeltaSet, added: int) -> None:
-        """Note that a checkpoint has added ``added`` bytes, and start to copy the next part of
+        """Record that a checkpoint has added ``added`` bytes, and start to copy the next part of
         the files. If a copy is still running, no other is started."""
         self._owed += added
         if self._is_running() or self._must_pause():
@@ -76,7 +76,7 @@ class Packer:
         return [p.packed for p in self._packings.values() if p.packed is not None]
 
     def taken(self, packed: list[PackedFile]) -> None:
-        """Note that the files ``packed`` are part of a checkpoint now, and go on with the next
+        """Record that the files ``packed`` are part of a checkpoint now, and go on with the next
         files.
         """
         for tier, packing in list(self._packings.items()):

@@ -108,7 +108,7 @@ class Retention:
         self._held.discard(held)
 
     def published(self, number: int, in_use: Callable[[], Container[str]]) -> None:
-        """Note that checkpoint ``number`` is complete, and delete checkpoints and files that are
+        """Record that checkpoint ``number`` is complete, and delete checkpoints and files that are
         not needed any more.
 
         ``in_use`` returns the files to which the checkpoint refers. It is called only when orphans

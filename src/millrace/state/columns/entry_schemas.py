@@ -24,8 +24,8 @@ Named = Sequence[tuple[str, pa.Field]]
 
 
 def entry_schemas(key: Named, inner: Named, value: Named) -> tuple[Schema, Schema, Schema]:
-    """Schemas of an entry's key, of its inner key, which distinguishes the entries of one key,
-    and of its value."""
+    """Schemas of the key, the inner key and the value of a table's entries. The inner key
+    distinguishes the entries of one key."""
     return _part(key), _part(inner), str(_row(value)) if value else ANY
 
 

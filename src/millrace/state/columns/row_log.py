@@ -146,7 +146,7 @@ class RowLog(ColumnarTable):
         return self.space.values[number]
 
     def touch(self, rows: Positions) -> None:
-        """Note that the values of these rows are about to change; a row may occur repeatedly."""
+        """Record that the values of these rows are about to change; a row may occur repeatedly."""
         self.space.touch(rows)
 
     def live_rows(self) -> Positions:

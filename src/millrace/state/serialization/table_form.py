@@ -205,14 +205,14 @@ class TableForm:
         return all(change.changes_nothing for change in self._out)
 
     def recovered(self, schema: TableSchema) -> bool:
-        """Note that another process left the table's entries, written in plain form with this
+        """Record that another process left the table's entries, written in plain form with this
         schema. False if they cannot be used, because the type of the keys has changed."""
         version, key, inner, value = schema or (SCHEMA_VERSION, ANY, ANY, ANY)
         self._written = _Written(inner, value)
         return version == SCHEMA_VERSION and key == self._key()
 
     def rewritten(self) -> None:
-        """Note that all entries have been written in the present form."""
+        """Record that all entries have been written in the present form."""
         self.stale = False
 
     def _present(self) -> _Written:

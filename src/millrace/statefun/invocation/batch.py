@@ -187,7 +187,7 @@ class Invoker(Protocol):
         """Invoke a function on an event loop."""
 
     def retire(self) -> None:
-        """Note that another invoker has taken over. Invocations in flight may raise
+        """Record that another invoker has taken over. Invocations in flight may raise
         `EndpointMoved` instead of failing. Called in any thread."""
 
     def close(self) -> None:

@@ -140,7 +140,7 @@ class _Connection(asyncio.Protocol):
                 self._fail(ReplyTooLarge(f"the reply has {int(value)} bytes"))
 
     def on_headers_complete(self) -> None:
-        """Note that a body may end with the connection."""
+        """Record that a body may end with the connection."""
         self._has_headers = True
 
     def on_body(self, body: bytes) -> None:

@@ -205,7 +205,7 @@ class RemoteFunctions:
                 await self._retired.wait()
 
     def retire(self) -> None:
-        """Note that other endpoints have taken over. Requests in flight finish here; failed
+        """Record that other endpoints have taken over. Requests in flight finish here; failed
         requests are repeated at the other endpoints. Called in any thread.
         """
         self._is_retired = True

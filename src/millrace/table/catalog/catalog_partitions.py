@@ -31,8 +31,8 @@ _FOUND = CatalogPartition()
 
 
 class CatalogPartitions(ABC):
-    """The part of a catalog with partitions: partitions that the table's connector finds, and
-    partitions added with properties, which the catalog stores with the table."""
+    """Base class of catalogs with the methods for partitions: those that the table's connector
+    finds, and those added with properties, which the catalog stores with the table."""
 
     @abstractmethod
     def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:

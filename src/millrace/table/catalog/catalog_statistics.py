@@ -26,7 +26,7 @@ _WHOLE = CatalogPartitionSpec({})
 
 
 class CatalogStatistics(ABC):
-    """The part of a catalog with statistics, which are stored with the table.
+    """Base class of catalogs with the methods for statistics, which are stored with the table.
 
     Of a table or partition that nobody has looked at there are -1 rows, and no columns.
     """

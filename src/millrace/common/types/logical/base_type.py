@@ -64,7 +64,7 @@ class LogicalType:
         return self.NAME
 
     def children(self) -> tuple[LogicalType, ...]:
-        """The types inside."""
+        """Types of the fields or elements; empty for a scalar type."""
         return ()
 
     def with_nullable(self, nullable: bool) -> Self:
