@@ -26,11 +26,11 @@ from typing import Any
 
 from pyspark_wheel import pyspark_wheel
 from release_parts import (
-    EXTRA_MODULES,
     EXTRAS_BESIDE,
     archive_faults,
     archive_files,
     digests,
+    modules_of_extra,
     page_programs,
     release_notes,
 )
@@ -272,7 +272,7 @@ def check_extra_is_added(wheel: Path) -> None:
         made.install("pip", "sqlglot")
         pip = ["-m", "pip", "install", "--quiet", "--no-index"]
         run([made.bin / "python", *pip, "millrace[sql]"], made.work)
-        check_imports(made, EXTRA_MODULES["sql"])
+        check_imports(made, modules_of_extra("sql"))
 
 
 def check_page(made: Environment, page: Path) -> None:
@@ -345,7 +345,7 @@ def check_extras(wheel: Path, extras: Sequence[str]) -> None:
     """Check each extra in an environment of its own."""
     for extra in extras:
         with environment(wheel, extra, *EXTRAS_BESIDE.get(extra, ())) as made:
-            check_imports(made, EXTRA_MODULES[extra])
+            check_imports(made, modules_of_extra(extra))
             if extra == "sql":
                 check_page(made, ROOT / "docs/sql/index.md")
             elif extra == "server":

@@ -17,6 +17,7 @@ __all__ = [
     "PageProgram",
     "archive_faults",
     "archive_files",
+    "modules_of_extra",
     "page_programs",
     "release_notes",
 ]
@@ -72,7 +73,8 @@ EXTRA_MODULES: Mapping[str, tuple[str, ...]] = {
     "statsd": ("statsd", "millrace.metrics.reporters.statsd"),
     "zookeeper": ("kazoo.client", "millrace.server.zookeeper_lease"),
 }
-"""Modules that can be imported where an extra is installed."""
+"""Modules that can be imported where an extra is installed. A connector without an entry has its
+own module (`modules_of_extra`)."""
 EXTRAS_BESIDE = {"zookeeper": ("server",)}
 """Extras that another extra is of use with."""
 
@@ -87,6 +89,16 @@ _UNWANTED = re.compile(
 )
 _ALLOWED = re.compile(r"(^|/)web/tests/|/server/web/|/examples/[a-z]+/tests/")
 """Tests of the web UI and of an example belong to their sources."""
+
+
+def modules_of_extra(extra: str) -> tuple[str, ...]:
+    """Modules that can be imported where an extra is installed.
+
+    >>> modules_of_extra("nats-streams")
+    ('millrace.connectors.nats_streams',)
+    """
+    own = f"millrace.connectors.{extra.replace('-', '_')}"
+    return EXTRA_MODULES.get(extra, (own,))
 
 
 def archive_files(path: Path) -> dict[str, bytes]:
