@@ -2,8 +2,9 @@
 
 Usage: ``resident_killed.py PIPELINE DIRECTORY COUNT SETTINGS [SERVERS SOURCE SINK]``. Resumes what
 it finds. PIPELINE is ``kafka`` (from Kafka to Kafka, exactly once), ``parquet`` (windows, to
-Parquet files) or ``graph`` (results of a graph stream, to Parquet files); SETTINGS is JSON. The job
-is slow until the file ``free`` is in the directory.
+Parquet files) or ``graph`` (results of a graph stream, to Parquet files); SETTINGS is JSON. Until
+the file ``free`` is in the directory, each epoch reads a share of the numbers, and none reads the
+last number; from Kafka, records are read slowly.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.common import Configuration, Row, RowKind, Types, WatermarkStrategy
-from millrace.connectors import FileSink, NumberSequenceSource
+from millrace.connectors import FileSink
 from millrace.datastream import ProcessWindowFunction, StreamExecutionEnvironment
 from millrace.datastream.connectors.file_system import BucketAssigner
 from millrace.datastream.job_launcher import JobLauncher
@@ -29,10 +30,13 @@ from millrace.datastream.window import TimeWindow, TumblingEventTimeWindows
 from millrace.engine.job_details import JobDetails
 from millrace.formats import ParquetBulkWriters
 from millrace.graph.streams import GraphStream, added, removed
+from millrace.testing.allowance import Allowance, AllowedNumbers
 
 PARALLELISM = 2
 KEYS = 97
 WINDOW = 500
+SHARE = 16
+"""Numbers that an epoch may read."""
 SLOWLY_S = 0.001
 VERTICES = 40
 EDGE_LIFE = 61
@@ -72,15 +76,35 @@ class Total(ProcessWindowFunction[Any, Any, int, TimeWindow]):
             yield context.window().start, key, count, total
 
 
-def build_parquet(env: StreamExecutionEnvironment, directory: Path, count: int) -> None:
-    """Windows over the numbers; those of two splits are as many at the same event times."""
-    half = count // PARALLELISM
+class HeldNumbers(Allowance):
+    """The numbers that may be read: a share in each epoch, and all when the job has been set free.
+
+    Args:
+        directory: directory of the job.
+        total: number of all numbers.
+    """
+
+    def __init__(self, directory: Path, total: int) -> None:
+        self._free = str(directory / "free")
+        self._total = total
+        super().__init__(directory / "allowed", SHARE)
+
+    @property
+    def count(self) -> int:
+        return self._total if self.has_ended else min(super().count, self._total - 1)
+
+    @property
+    def has_ended(self) -> bool:
+        return os.path.exists(self._free)
+
+
+def build_parquet(env: StreamExecutionEnvironment, held: HeldNumbers, directory: Path) -> None:
+    """Windows over the numbers. Those of two splits are as many at the same event times."""
     timed: WatermarkStrategy[Any] = WatermarkStrategy.for_monotonous_timestamps()
-    timed = timed.with_timestamp_assigner(lambda number, _: number % half)
-    source = NumberSequenceSource(0, count - 1, splits=PARALLELISM)
-    numbers = env.from_source(source, timed, "numbers").uid("numbers")
-    held = numbers.map(slowly(directory)).uid("slowly")
-    keyed = held.map(lambda number: (number % KEYS, 1, number)).uid("pairs").key_by(lambda t: t[0])
+    timed = timed.with_timestamp_assigner(lambda number, _: number // PARALLELISM)
+    numbers = env.from_source(AllowedNumbers(held, PARALLELISM), timed, "numbers").uid("numbers")
+    pairs = numbers.map(lambda number: (number % KEYS, 1, number)).uid("pairs")
+    keyed = pairs.key_by(lambda pair: pair[0])
     windows = keyed.window(TumblingEventTimeWindows.of(WINDOW))
     totals = windows.reduce(lambda a, b: (a[0], a[1] + b[1], a[2] + b[2]), Total()).uid("windows")
     totals.sink_to(files(directory, ["start", "key", "count", "total"])).uid("files")
@@ -95,22 +119,21 @@ def files(directory: Path, names: list[str]) -> FileSink[Any]:
     return sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
 
 
-def build_graph(env: StreamExecutionEnvironment, directory: Path, count: int) -> None:
+def build_graph(env: StreamExecutionEnvironment, held: HeldNumbers, directory: Path) -> None:
     """Components and degrees of a graph whose edges come and go, as a changelog in files."""
-    source = NumberSequenceSource(0, count - 1, splits=PARALLELISM)
+    source = AllowedNumbers(held, PARALLELISM)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
-    held = numbers.map(slowly(directory)).uid("slowly")
-    graph = GraphStream(held.map(partial(edge_change, count // PARALLELISM)).uid("edges"))
+    graph = GraphStream(numbers.map(edge_change).uid("edges"))
     types = Types.TUPLE([Types.LONG()] * len(CHANGE_NAMES))
     components = graph.components().map(partial(signed, 0), types).uid("components")
     degrees = graph.degrees().map(partial(signed, 1), types).uid("degrees")
     components.union(degrees).sink_to(files(directory, CHANGE_NAMES)).uid("files")
 
 
-def edge_change(half: int, number: int) -> Row:
-    """A change of the graph: numbers of each half have vertices of their own, so that the order of
+def edge_change(number: int) -> Row:
+    """A change of the graph: numbers of each split have vertices of their own, so that the order of
     the changes of an edge is certain. Odd ones remove what even ones have added some time ago."""
-    part, place = divmod(number, half)
+    place, part = divmod(number, PARALLELISM)
     is_added = place % 2 == 0
     dice = random.Random(place if is_added else place - EDGE_LIFE)
     source, target = (PARALLELISM * dice.randrange(VERTICES) + part for _ in range(2))
@@ -125,10 +148,9 @@ def signed(result: int, row: Row) -> tuple[int, int, int, int]:
 
 def expected_rows(count: int) -> Counter[tuple[int, int, int, int]]:
     """Rows that the files must have in the end."""
-    half = count // PARALLELISM
     sums: dict[tuple[int, int], list[int]] = {}
     for number in range(count):
-        place = number % half // WINDOW * WINDOW, number % KEYS
+        place = number // PARALLELISM // WINDOW * WINDOW, number % KEYS
         total = sums.setdefault(place, [0, 0])
         total[0] += 1
         total[1] += number
@@ -154,7 +176,8 @@ def tell(progress: JobDetails) -> None:
 def main(pipeline: str, directory: Path, count: int, settings: str, *topics: str) -> None:
     logging.basicConfig(level=logging.INFO)
     logging.getLogger("py4j").setLevel(logging.WARNING)
-    JobLauncher.install(JobLauncher(resume=True, listeners=[tell]))
+    held = HeldNumbers(directory, count)
+    JobLauncher.install(JobLauncher(resume=True, listeners=[tell, held.grow()]))
     checkpoints = {"execution.checkpointing.dir": str(directory / "checkpoints")}
     configuration = Configuration({**SETTINGS, **checkpoints, **json.loads(settings)})
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
@@ -162,9 +185,9 @@ def main(pipeline: str, directory: Path, count: int, settings: str, *topics: str
     if pipeline == "kafka":
         build_kafka(env, directory, *topics)
     elif pipeline == "graph":
-        build_graph(env, directory, count)
+        build_graph(env, held, directory)
     else:
-        build_parquet(env, directory, count)
+        build_parquet(env, held, directory)
     env.execute(f"killed-{pipeline}")
 
 
