@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import fault_pipeline as pipeline
@@ -16,6 +18,7 @@ from millrace.common import Configuration
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.job_details import JobDetails
+from millrace.spark import cluster_cores
 
 SPLITS = 3
 
@@ -32,6 +35,17 @@ def tell(progress: JobDetails, finished: bool = False) -> None:
     print(json.dumps(line), flush=True)
 
 
+@contextmanager
+def patient_choice() -> Iterator[None]:
+    """Context in which a job waits for all the executors that it has asked for."""
+    before = cluster_cores.PATIENCE, cluster_cores.SETTLED
+    cluster_cores.PATIENCE = cluster_cores.SETTLED = 200.0
+    try:
+        yield
+    finally:
+        cluster_cores.PATIENCE, cluster_cores.SETTLED = before
+
+
 def main(directory: Path, count: int, master: str, pause_ms: int, *settings: str) -> None:
     logging.basicConfig(level=logging.INFO)
     logging.getLogger("py4j").setLevel(logging.WARNING)
@@ -41,11 +55,14 @@ def main(directory: Path, count: int, master: str, pause_ms: int, *settings: str
     if pairs["millrace.executor"] == "auto":  # which takes these options as a wish for epochs
         options = {key: options[key] for key in options if not key.startswith("millrace.epoch.")}
         options["millrace.spark.tasks"] = "1"  # of two slots, one stays free
+        options["spark.cores.max"] = "2"
     configuration = Configuration({**options, "spark.master": master, **pairs})
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     env.set_parallelism(2)
     pipeline.build(env, str(directory / "out"), count, SPLITS, pause_ms=pause_ms)
-    client = env.build_client(pipeline.JOB_NAME)
+    # the job chooses by the slots that are there, and on a busy machine executors come late
+    with patient_choice() if pairs["millrace.executor"] == "auto" else nullcontext():
+        client = env.build_client(pipeline.JOB_NAME)
     client.run()
     client.result()
     tell(client.progress(), finished=True)

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -43,10 +43,11 @@ class StandaloneCluster:
         self.workers: list[psutil.Popen] = []
 
     def start_workers(self, count: int = len(HOSTS)) -> None:
-        """Start some; those that are missing may come later."""
+        """Start some, and wait until the master knows them. Others may come later."""
         self.url = self._wait_for_url()
         for host in HOSTS[:count]:
             self.start_worker(host)
+        self._wait_for_log(lambda log: log.count("Registering worker ") >= count)
 
     def start_worker(self, host: str) -> None:
         """Start one more."""
@@ -54,15 +55,20 @@ class StandaloneCluster:
 
     def _wait_for_url(self) -> str:
         """The master takes a port that is free and tells it in its log."""
+        url = re.compile(r"spark://\S+:\d+")
+        log = self._wait_for_log(lambda log: url.search(log) and "New state: ALIVE" in log)
+        found = url.search(log)
+        assert found is not None
+        return found[0]
+
+    def _wait_for_log(self, is_told: Callable[[str], object]) -> str:
+        """Wait until the master's log tells something. Returns the log."""
         deadline = time.monotonic() + PATIENCE
-        while True:
-            log = (self.directory / "master.log").read_text()
-            found = re.search(r"spark://\S+:\d+", log)
-            if found and "New state: ALIVE" in log:
-                return found[0]
+        while not is_told(log := (self.directory / "master.log").read_text()):
             assert self.master.poll() is None, log
             assert time.monotonic() < deadline, log
             time.sleep(0.05)
+        return log
 
     def _start_worker(self, host: str) -> psutil.Popen:
         name = f"worker-{host}"
