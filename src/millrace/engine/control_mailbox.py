@@ -235,10 +235,10 @@ class Mailbox:
     def _make_directory(self) -> None:
         with contextlib.suppress(FileExistsError):
             self.directory.mkdir(mode=0o700)
-        found = os.lstat(self.directory)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        status = os.lstat(self.directory)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
             raise JobControlError(f"{self.directory} is not a directory of the user who runs this")
-        if stat.S_IMODE(found.st_mode) != 0o700:
+        if stat.S_IMODE(status.st_mode) != 0o700:
             self.directory.chmod(0o700)
 
     def _sweep(self) -> None:

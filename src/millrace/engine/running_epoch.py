@@ -85,11 +85,13 @@ def duration_text(milliseconds: int) -> str:
 
 
 def _subtasks(indexes: list[int]) -> str:
-    found = sorted(set(indexes))
-    if len(found) == 1:
-        return f"subtask {found[0]}"
-    shown = ", ".join(map(str, found[:_NAMED]))
-    return f"subtasks {shown}" + (f" and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    distinct = sorted(set(indexes))
+    if len(distinct) == 1:
+        return f"subtask {distinct[0]}"
+    shown = ", ".join(map(str, distinct[:_NAMED]))
+    return f"subtasks {shown}" + (
+        f" and {len(distinct) - _NAMED} more" if len(distinct) > _NAMED else ""
+    )
 
 
 def stacks_text(running: EpochAttempt) -> str:

@@ -117,21 +117,21 @@ class SinkCoordinator:
 
         Raises JobExecutionError when a commit in the background has failed.
         """
-        found = self.outstanding()
+        by_sink = self.outstanding()
         for uid, items in self._pending.items():
-            found.setdefault(uid, []).extend(items)
-        return found
+            by_sink.setdefault(uid, []).extend(items)
+        return by_sink
 
     def outstanding(self) -> Pending:
         """Committables of durable checkpoints that are being committed.
 
         Raises JobExecutionError when a commit in the background has failed.
         """
-        found = self._background.unfinished()
+        by_sink = self._background.unfinished()
         for uid, commits in self._in_subtasks.items():
             if items := commits.committables():
-                found[uid] = items
-        return found
+                by_sink[uid] = items
+        return by_sink
 
     def oldest_uncommitted(self) -> int | None:
         """First durable checkpoint with committables that are still being committed; None if all
@@ -139,9 +139,11 @@ class SinkCoordinator:
 
         Raises JobExecutionError when a commit in the background has failed.
         """
-        found = [commits.oldest() for commits in self._in_subtasks.values()]
-        found.append(self._background.oldest())
-        return min((checkpoint for checkpoint in found if checkpoint is not None), default=None)
+        checkpoints = [commits.oldest() for commits in self._in_subtasks.values()]
+        checkpoints.append(self._background.oldest())
+        return min(
+            (checkpoint for checkpoint in checkpoints if checkpoint is not None), default=None
+        )
 
     # -- committing --------------------------------------------------------------------
 

@@ -57,19 +57,19 @@ def column_values(values: Any, count: int, what: str) -> pa.Array:
         StateError: the result has another length.
     """
     if isinstance(values, pa.ChunkedArray):
-        found = values.combine_chunks()
+        column = values.combine_chunks()
     elif isinstance(values, pa.Array):
-        found = values
+        column = values
     elif hasattr(values, "__len__") and not isinstance(values, str | bytes):
-        found = pa.array(values, from_pandas=True)
+        column = pa.array(values, from_pandas=True)
     else:
         return pa.repeat(values, count)
-    if len(found) != count:
+    if len(column) != count:
         raise StateError(
-            f"{what} got a column of {len(found)} values for a batch of {count} rows; "
+            f"{what} got a column of {len(column)} values for a batch of {count} rows; "
             "each row needs one, null where there is nothing to do"
         )
-    return found
+    return column
 
 
 class ColumnState:
@@ -135,13 +135,13 @@ class ColumnState:
         values = self.table.column(0)
         if not values.size:
             return np.zeros(slots.size, values.dtype)
-        found: npt.NDArray[Any] = values.take(slots, mode="clip")
-        return found
+        values_at: npt.NDArray[Any] = values.take(slots, mode="clip")
+        return values_at
 
     def _alive(self, slots: Positions) -> npt.NDArray[np.bool_]:
-        found = slots >= 0
-        found[found] = self._life.alive(slots[found])
-        return found
+        alive = slots >= 0
+        alive[alive] = self._life.alive(slots[alive])
+        return alive
 
     def _written(self, rows: _Rows) -> Positions:
         """Slots of rows' keys, which are about to be written. Missing slots are created."""
@@ -169,11 +169,11 @@ class ValueColumnState(ColumnState):
         """Values of the rows' keys. NULL if a key has none."""
         slots = self._found()
         missing = slots < 0
-        found = self._at(slots)
+        values_at = self._at(slots)
         if self._stored is None:
-            found[missing] = None
-            return pa.array(found.tolist(), self._type)
-        return pa.array(found, self._stored, mask=missing).cast(self._type)
+            values_at[missing] = None
+            return pa.array(values_at.tolist(), self._type)
+        return pa.array(values_at, self._stored, mask=missing).cast(self._type)
 
     def put(self, values: Any) -> None:
         """Set the values of the rows' keys. NULL clears the value."""
@@ -199,9 +199,9 @@ class ValueColumnState(ColumnState):
 
     def _numbers(self, column: pa.Array) -> npt.NDArray[Any]:
         if self._stored is None:
-            found = np.empty(len(column), np.object_)
-            found[:] = column.to_pylist()
-            return found
+            numbers = np.empty(len(column), np.object_)
+            numbers[:] = column.to_pylist()
+            return numbers
         values: npt.NDArray[Any] = column.cast(self._stored).to_numpy(zero_copy_only=False)
         return values
 
@@ -233,15 +233,15 @@ class ReducingColumnState(ColumnState):
         slots = self._written(None)
         groups = StableGroups.of(slots)
         kept, last = self.table.column(0), groups.last
-        found = running(self._ufunc, groups, kept.take(slots.take(last)), numbers)
-        kept[slots.take(last)] = found.take(last)
-        return pa.array(found, self._type)
+        totals = running(self._ufunc, groups, kept.take(slots.take(last)), numbers)
+        kept[slots.take(last)] = totals.take(last)
+        return pa.array(totals, self._type)
 
     def get(self) -> pa.Array:
         """Values of the rows' keys. NULL if no value was added."""
         slots = self._found()
-        found = self._at(slots)
-        return pa.array(found, self._type, mask=slots < 0)
+        values_at = self._at(slots)
+        return pa.array(values_at, self._type, mask=slots < 0)
 
 
 class AggregatingColumnState(ColumnState):

@@ -33,10 +33,10 @@ def describe_failure(error: BaseException, stage_name: str) -> Failure:
     owner: object = None
     in_user_code = False
     for frame in _frames(error.__traceback__):
-        found = _owner(frame)
-        if found is not None and found is not owner:
-            owner, record, in_user_code = found, None, False
-            operator = _name(found)
+        running_owner = _owner(frame)
+        if running_owner is not None and running_owner is not owner:
+            owner, record, in_user_code = running_owner, None, False
+            operator = _name(running_owner)
         in_user_code = in_user_code or not _ours(frame)
         if not in_user_code and "value" in frame.f_locals:
             record = _shown(frame.f_locals["value"])
@@ -47,8 +47,8 @@ def operator_of(frame: FrameType) -> str | None:
     """Name of the innermost operator that a running thread executes. None if the thread executes no
     operator.
     """
-    found = owner_of(frame)
-    return None if found is None else _name(found)
+    owner = owner_of(frame)
+    return None if owner is None else _name(owner)
 
 
 def owner_of(frame: FrameType) -> Operator | KeyedExchange | CustomExchange | None:
@@ -57,9 +57,9 @@ def owner_of(frame: FrameType) -> Operator | KeyedExchange | CustomExchange | No
     """
     inner: FrameType | None = frame
     while inner is not None:
-        found = _owner(inner)
-        if found is not None:
-            return found
+        owner = _owner(inner)
+        if owner is not None:
+            return owner
         inner = inner.f_back
     return None
 
@@ -98,14 +98,14 @@ def _shown(value: object) -> str:
 def _user_traceback(error: BaseException) -> str:
     """Traceback without millrace's own frames, unless all its frames are millrace's own."""
     report = traceback.TracebackException.from_exception(error)
-    found = False
+    has_user_code = False
     for part in _causes(report):
         users = [line for line in part.stack if not line.filename.startswith(_PACKAGE)]
         if users:
             part.stack = traceback.StackSummary.from_list(users)
-        found = found or not all(is_library(line.filename) for line in users)
+        has_user_code = has_user_code or not all(is_library(line.filename) for line in users)
     if isinstance(error, MillraceError):  # it says what is wrong
-        if not found:
+        if not has_user_code:
             return shortened("".join(report.format_exception_only()))
         own = [
             line
@@ -126,12 +126,12 @@ def _causes(
 ) -> Iterator[traceback.TracebackException]:
     """An error and all its causes. Iterative, since the chain may be longer than the
     interpreter's stack allows."""
-    found = [report]
-    while found:
-        part = found.pop()
+    waiting = [report]
+    while waiting:
+        part = waiting.pop()
         yield part
         context = None if part.__suppress_context__ else part.__context__
-        found += [cause for cause in (part.__cause__, context) if cause is not None]
+        waiting += [cause for cause in (part.__cause__, context) if cause is not None]
 
 
 def shortened(text: str) -> str:

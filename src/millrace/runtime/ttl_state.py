@@ -63,17 +63,17 @@ class _Flat(_Expiring[FlatTable]):
         """The value of the current key, or None."""
         key, lifetime = self._current.key, self._lifetime
         stamped = self._table.get(key)
-        found = None
+        value = None
         if stamped is not None and lifetime.expired(stamped):
             self._table.remove(key)
-            found = stamped[0] if lifetime.shows_expired else None
+            value = stamped[0] if lifetime.shows_expired else None
         elif stamped is not None:
-            found = stamped[0]
+            value = stamped[0]
             if lifetime.renewed_by_reading:
-                self._table.put(key, (found, lifetime.clock()))
-        self._current.note(found)
+                self._table.put(key, (value, lifetime.clock()))
+        self._current.note(value)
         self.cleanup.accessed()
-        return found
+        return value
 
     def living(self) -> Any:
         """Value of the current key, for an update; None if there is no value or it has expired."""
@@ -157,9 +157,9 @@ class TtlListState(_Expiring[ListTable], ListState[Any]):
     """A list whose elements expire one by one."""
 
     def _sweep(self, key: Any) -> None:
-        found = self._table.data.get(key, [])
-        if any(map(self._lifetime.expired, found)):
-            self._keep(key, [e for e in found if not self._lifetime.expired(e)])
+        elements = self._table.data.get(key, [])
+        if any(map(self._lifetime.expired, elements)):
+            self._keep(key, [e for e in elements if not self._lifetime.expired(e)])
 
     def _keep(self, key: Any, elements: list[Stamped]) -> None:
         if elements:
@@ -169,15 +169,15 @@ class TtlListState(_Expiring[ListTable], ListState[Any]):
 
     def get(self) -> list[Any]:
         key, lifetime = self._current.key, self._lifetime
-        found = list(self._table.get(key) or ())
-        alive = [element for element in found if not lifetime.expired(element)]
+        elements = list(self._table.get(key) or ())
+        alive = [element for element in elements if not lifetime.expired(element)]
         if lifetime.renewed_by_reading and alive:
             now = lifetime.clock()
             self._keep(key, [(value, now) for value, _ in alive])
-        elif len(alive) < len(found):
+        elif len(alive) < len(elements):
             self._keep(key, alive)
         self.cleanup.accessed()
-        values = [value for value, _ in (found if lifetime.shows_expired else alive)]
+        values = [value for value, _ in (elements if lifetime.shows_expired else alive)]
         self._current.note(tuple(values))
         return values
 
@@ -251,9 +251,9 @@ class TtlMapState(_Expiring[NestedTable], MapState[Any, Any]):
 
     def contains(self, key: Any) -> bool:
         # a read like any other: it may restart the time to live
-        found = key in self._living()
+        contained = key in self._living()
         self.get(key)
-        return found
+        return contained
 
     def items(self) -> list[tuple[Any, Any]]:
         return [(key, self.get(key)) for key in self._living()]

@@ -155,7 +155,7 @@ class ExpressionBinder:
             assert isinstance(node, exp.Dot)
             return self.field(node, self.bind(node.this), node.expression.name)
         try:
-            found = self.scope.find(names)
+            matched = self.scope.find(names)
         except AmbiguousNameError as error:
             advice = (
                 "the query has two columns of this name: give one another by AS"
@@ -165,7 +165,7 @@ class ExpressionBinder:
             raise self.context.refusal(
                 node, f"column {str(error)!r} is ambiguous: {advice}"
             ) from None
-        if found is None:
+        if matched is None:
             known = list(self.scope.names())
             shown = ".".join(names)
             tables = self.scope.table_names()
@@ -177,7 +177,9 @@ class ExpressionBinder:
             if not known and self.clause.name == "SELECT":
                 hint = ": the query has no FROM"
             raise self.context.refusal(node, f"column {shown!r} is not in any table{hint}")
-        return reduce(lambda row, name: self.field(node, row, name), found.fields, found.expression)
+        return reduce(
+            lambda row, name: self.field(node, row, name), matched.fields, matched.expression
+        )
 
     def field(self, node: exp.Expr, row: ResolvedExpression, name: str) -> ResolvedExpression:
         """A reference to a field of a nested row."""
@@ -188,9 +190,11 @@ class ExpressionBinder:
             hint = did_you_mean(name, kind.names)
             raise self.context.refusal(node, f"{row} of type {kind} has no field {name!r}{hint}")
         position = kind.names.index(name)
-        found = kind.fields[position].type
-        nullable = found.is_nullable or kind.is_nullable
-        return Call(built_in.GET, (row,), found.with_nullable(nullable), FieldPosition(position))
+        field_type = kind.fields[position].type
+        nullable = field_type.is_nullable or kind.is_nullable
+        return Call(
+            built_in.GET, (row,), field_type.with_nullable(nullable), FieldPosition(position)
+        )
 
     def _bound(self, node: exp.Expr) -> ResolvedExpression:
         bound: ResolvedExpression = node.args["this"]
@@ -269,19 +273,19 @@ class ExpressionBinder:
     def _time_difference(self, node: exp.Expr) -> ResolvedExpression:
         months = node.args["unit"] in ("YEAR", "MONTH")
         operands = self.bind(node.this.this), self.bind(node.this.expression)
-        found = resolved_call(
+        difference = resolved_call(
             self.context,
             node,
             built_in.MINUS,
             operands,
             TemporalUnit.MONTH if months else TemporalUnit.DAY,
         )
-        if not isinstance(found.output_type, INTERVALS):
+        if not isinstance(difference.output_type, INTERVALS):
             kinds = " and ".join(str(each.output_type) for each in operands)
             raise self.context.refusal(
                 node, f"{node.args['unit']} makes an interval of two times, not of {kinds}"
             )
-        return found
+        return difference
 
     def _not(self, node: exp.Expr) -> ResolvedExpression:
         inner = node.this

@@ -111,8 +111,8 @@ def negative_literal(text: str) -> ValueLiteral:
         for kind in (logical.IntType(nullable=False), logical.BigIntType(nullable=False)):
             if kind.holds(-int(text)):
                 return ValueLiteral(-int(text), kind)
-    found = number_literal(text)
-    return ValueLiteral(-found.value, found.type)
+    positive = number_literal(text)
+    return ValueLiteral(-positive.value, positive.type)
 
 
 def typed_literal(kind: str, text: str) -> ValueLiteral:

@@ -55,23 +55,23 @@ def bind_model_predict(binder: FromContext, call: nodes.FunctionCall) -> RelNode
 
 
 def _by_parameter(binder: FromContext, call: nodes.FunctionCall) -> dict[str, exp.Expr]:
-    found: dict[str, exp.Expr] = {}
+    by_parameter: dict[str, exp.Expr] = {}
     for position, node in enumerate(call.arguments):
         named = isinstance(node, exp.Kwarg)
         name = node.this.name.upper() if named else (*_PARAMETERS, "")[min(position, 4)]
-        if name not in _PARAMETERS or name in found:
+        if name not in _PARAMETERS or name in by_parameter:
             raise binder.context.refusal(node, f"this is no argument here: {_EXPECTED}")
-        found[name] = node.expression if named else node
-    return found
+        by_parameter[name] = node.expression if named else node
+    return by_parameter
 
 
 def _model(binder: FromContext, node: nodes.ModelArgument) -> ResolvedModel:
     path = path_of(node.this)
-    found = binder.context.catalog.resolve_model(path)
-    if found is None:
+    model = binder.context.catalog.resolve_model(path)
+    if model is None:
         hint = did_you_mean(path[-1], binder.context.catalog.names(NameKind.MODEL))
         raise binder.context.refusal(node, f"there is no model {'.'.join(path)!r}{hint}")
-    return found
+    return model
 
 
 def predicted(rows: RelNode, model: ResolvedModel, columns: list[str]) -> RelNode:

@@ -100,7 +100,7 @@ class _ProcessCall:
     def _given(self) -> Given:
         """Syntax nodes of the arguments by name, without omitted arguments and DEFAULT."""
         names = [*(each.name for each in self._signature.arguments), ON_TIME, UID]
-        found: Given = {}
+        by_name: Given = {}
         for position, node in enumerate(self._call.arguments):
             if isinstance(node, exp.Kwarg):
                 name, value = _known(node.this.name, names), node.expression
@@ -113,16 +113,16 @@ class _ProcessCall:
                 name, value = names[position], node
             else:
                 raise self._refusal(node, f"there are too many arguments: {self._expected()}")
-            if name in found:
+            if name in by_name:
                 raise self._refusal(node, f"the argument {name!r} is given twice")
             if not isinstance(value, nodes.DefaultValue):
-                found[name] = value
+                by_name[name] = value
         for argument in self._signature.arguments:
-            if argument.name not in found and not argument.optional:
+            if argument.name not in by_name and not argument.optional:
                 raise self._refusal(
                     self._call, f"the argument {argument.name!r} is missing: {self._expected()}"
                 )
-        return found
+        return by_name
 
     def _expected(self) -> str:
         return self._signature.text(self._definition.name)
@@ -213,18 +213,18 @@ class _ProcessCall:
             raise self._refusal(node, f"{clause} of a table argument takes columns")
         return bound.index
 
-    def _check_columns(self, argument: ProcessArgument, node: exp.Expr, found: RowType) -> None:
+    def _check_columns(self, argument: ProcessArgument, node: exp.Expr, given: RowType) -> None:
         """Check that the table's rows have the declared type."""
         wanted = argument.type
         if wanted is None:
             return
         assert isinstance(wanted, RowType)
-        fits = len(wanted) == len(found) and all(
+        fits = len(wanted) == len(given) and all(
             implicit_cast(one.type, two.type) is not None
-            for one, two in zip(found, wanted, strict=True)
+            for one, two in zip(given, wanted, strict=True)
         )
         if not fits:
-            raise self._refusal(node, f"{argument.name!r} is a table of {wanted}, this is {found}")
+            raise self._refusal(node, f"{argument.name!r} is a table of {wanted}, this is {given}")
 
     def _check_partition(self, node: exp.Expr, rows: RelNode, partition: tuple[int, ...]) -> None:
         for index in partition:
@@ -265,20 +265,20 @@ class _ProcessCall:
                 f"{required[0]!r}",
             )
         for name in columns:
-            found = [
+            types = [
                 rows.row_type.fields[rows.row_type.names.index(name)].type
                 for rows in operands
                 if name in rows.row_type.names
             ]
             assert on_time is not None
-            if not found:
+            if not types:
                 known = [each for rows in operands for each in rows.row_type.names]
                 raise self._refusal(
                     on_time, f"on_time: there is no column {name!r}{did_you_mean(name, known)}"
                 )
-            if not _is_time(found[0]):
+            if not _is_time(types[0]):
                 raise self._refusal(
-                    on_time, f"on_time is a time attribute, and {name!r} is {found[0]}"
+                    on_time, f"on_time is a time attribute, and {name!r} is {types[0]}"
                 )
         self._check_tables(operands, tables)
 

@@ -223,11 +223,11 @@ class _Select:
         if table is not None:
             return [(column.name, column) for column in table.columns]
         try:
-            found = self.scope.find(names)
+            matched = self.scope.find(names)
         except Exception:  # an ambiguous name is no row either
-            found = None
-        if found is not None and not found.fields:
-            row = found.expression
+            matched = None
+        if matched is not None and not matched.fields:
+            row = matched.expression
             kind = row.output_type
             if isinstance(kind, RowType):
                 binder = self._plain("SELECT")
@@ -360,19 +360,19 @@ def _named_windows(
     Raises:
         SqlValidationError: two have the same name, or are the same.
     """
-    found: dict[str, nodes.WindowSpecification] = {}
+    by_name: dict[str, nodes.WindowSpecification] = {}
     for clause in clauses:
         name, window = clause.this.name, clause.expression
-        if name.upper() in map(str.upper, found):
+        if name.upper() in map(str.upper, by_name):
             raise context.refusal(
                 clause.this, f"Duplicate window names not allowed: there is a window {name!r} above"
             )
-        if window in found.values():
+        if window in by_name.values():
             raise context.refusal(
                 window, "Duplicate window specification not allowed in the same window clause"
             )
-        found[name] = window
-    return found
+        by_name[name] = window
+    return by_name
 
 
 def _check_windows(clause: Clause, windows: dict[str, nodes.WindowSpecification]) -> None:
@@ -509,10 +509,10 @@ class QualifyNames:
 
 
 def _calls_around(node: exp.Expr) -> list[nodes.FunctionCall]:
-    found: list[nodes.FunctionCall] = []
+    calls: list[nodes.FunctionCall] = []
     parent = node.parent
     while parent is not None and not isinstance(parent, exp.Qualify):
         if isinstance(parent, nodes.FunctionCall):
-            found.append(parent)
+            calls.append(parent)
         parent = parent.parent
-    return found
+    return calls

@@ -178,12 +178,12 @@ def _fields(expression: ResolvedExpression) -> Iterator[int]:
 
 def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, list[int]]:
     """The query, and the columns by which the outer row selects its rows."""
-    found = _with_key_columns(inner)
-    keys = [_key(each) for each in found.predicates]
+    keyed = _with_key_columns(inner)
+    keys = [_key(each) for each in keyed.predicates]
     if None not in keys:
-        return found, list(dict.fromkeys(key for key in keys if key is not None))
+        return keyed, list(dict.fromkeys(key for key in keys if key is not None))
     if _domain(around) is None:
-        odd = next(each for each, key in zip(found.predicates, keys, strict=True) if key is None)
+        odd = next(each for each, key in zip(keyed.predicates, keys, strict=True) if key is None)
         raise UnsupportedQueryError(
             "a correlated subquery with an aggregate or a LIMIT compares its columns with "
             f"outer ones by = only, not by {odd}",
@@ -406,8 +406,8 @@ def _aggregate(rows: Aggregate, around: RelNode | None) -> Decorrelated:
     empty = tuple(map(value_of_nothing, rows.calls))
     if not rows.groups and None in empty:
         return _aggregate_of_each(rows, asked, around)
-    inner, found = _keyed(asked, around)
-    keys = [key for key in found if key not in rows.groups]
+    inner, inner_keys = _keyed(asked, around)
+    keys = [key for key in inner_keys if key not in rows.groups]
     groups = (*rows.groups, *keys)
     named = unique_names(
         (
@@ -444,11 +444,11 @@ def _aggregate_of_each(
     names = unique_names((*inner.rows.row_type.names, "$found"))
     join, read = _joined_to_each(inner, Project(inner.rows, marked, names), around, ())
     first, behind = len(read), len(join.row_type)
-    found = resolve_call(built_in.IS_NOT_NULL, (join.field(behind - 1),))
+    has_match = resolve_call(built_in.IS_NOT_NULL, (join.field(behind - 1),))
     conditions, calls = list[ResolvedExpression](), list[AggregateCall]()
     for call in rows.calls:
         own = [] if call.filter is None else [join.field(first + call.filter)]
-        conditions.append(conjunction([found, *own]))
+        conditions.append(conjunction([has_match, *own]))
         arguments = tuple(first + index for index in call.arguments)
         place = behind + len(conditions) - 1
         calls.append(replace(call, arguments=arguments, filter=place))

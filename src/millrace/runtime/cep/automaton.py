@@ -143,12 +143,12 @@ class Automaton:
         self, position: PatternPosition | None, transitions: tuple[Transition, ...]
     ) -> MatchState:
         """State for a position and its open transitions. Equal arguments return the same object."""
-        found = self._states.get((position, transitions))
-        if found is None:
-            found = MatchState(position, transitions, self._tests_of(transitions))
-            self._states[position, transitions] = found
-            self._labels[found.label] = found
-        return found
+        known = self._states.get((position, transitions))
+        if known is None:
+            known = MatchState(position, transitions, self._tests_of(transitions))
+            self._states[position, transitions] = known
+            self._labels[known.label] = known
+        return known
 
     def after(self, position: PatternPosition) -> MatchState:
         """State right after an event was taken at a position."""
@@ -175,20 +175,20 @@ class Automaton:
 
     def spelled(self, places: PatternPositions, name: str) -> PatternPositions:
         """Positions that are reached from ``places`` by an event taken for ``name``."""
-        found = self._spelled.get((places, name))
-        if found is None:
+        known = self._spelled.get((places, name))
+        if known is None:
             transitions = (
                 transition
                 for p in places
                 for transition in (self.start if p is None else p).transitions
             )
-            found = frozenset(
+            known = frozenset(
                 transition.target
                 for transition in transitions
                 if transition.target is not None and transition.target.name == name
             )
-            self._spelled[places, name] = found
-        return found
+            self._spelled[places, name] = known
+        return known
 
     def _restored(self, label: str) -> MatchState | None:
         place, *wanted = label.split(_SEPARATOR)
@@ -216,14 +216,14 @@ class Automaton:
     def outcome(self, state: MatchState, satisfied: int) -> MatchOutcome:
         """Outcome of an event in a state. The bits of ``satisfied`` say which tests the event
         satisfies."""
-        found = state.outcomes.get(satisfied)
-        if found is None:
+        known = state.outcomes.get(satisfied)
+        if known is None:
             true = {
                 id(test.condition): bool(satisfied >> bit & 1)
                 for bit, test in enumerate(state.tests)
             }
-            found = state.outcomes[satisfied] = self._outcome(state, true)
-        return found
+            known = state.outcomes[satisfied] = self._outcome(state, true)
+        return known
 
     def _outcome(self, state: MatchState, true: dict[int, bool]) -> MatchOutcome:
         def any_true(guards: tuple[Guard, ...]) -> bool:

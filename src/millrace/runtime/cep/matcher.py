@@ -110,7 +110,7 @@ class Matcher:
         """
         outcomes: dict[MatchState, MatchOutcome] = {}
         partial: list[PartialMatch] = []
-        found: list[FoundMatch] = []
+        found_matches: list[FoundMatch] = []
         entries: Entries = {}
         time = event.order[0]
         for match in matches.partial:
@@ -121,9 +121,9 @@ class Matcher:
                 if not state.iterative:
                     outcomes[state] = outcome
             if outcome.taken:
-                _take(outcome.taken, match, event, entries, partial, found)
+                _take(outcome.taken, match, event, entries, partial, found_matches)
             if outcome.finished:
-                found.append(FoundMatch(match.last, match.start, time))
+                found_matches.append(FoundMatch(match.last, match.start, time))
             staying = outcome.ignored
             if staying is state:
                 partial.append(match)
@@ -131,11 +131,11 @@ class Matcher:
                 partial.append(PartialMatch(staying, match.last, match.start))
         if may_start:
             for after in self._outcome(self.automaton.start, event, None).taken:
-                self._begin(after, event, entries.values(), partial, found)
+                self._begin(after, event, entries.values(), partial, found_matches)
         matches.partial = partial
-        if not (found or matches.held_back):
-            return found
-        return release(self.automaton.skip, matches, found, time, self.on_pruned)
+        if not (found_matches or matches.held_back):
+            return found_matches
+        return release(self.automaton.skip, matches, found_matches, time, self.on_pruned)
 
     def begin(
         self, matches: Matches, event: BufferedEvent, states: tuple[MatchState, ...]
@@ -145,12 +145,12 @@ class Matcher:
         Args:
             states: states of the matches after the event.
         """
-        found: list[FoundMatch] = []
+        found_matches: list[FoundMatch] = []
         for after in states:
-            self._begin(after, event, (), matches.partial, found)
-        if not (found or matches.held_back):
-            return found
-        return release(self.automaton.skip, matches, found, event.order[0], self.on_pruned)
+            self._begin(after, event, (), matches.partial, found_matches)
+        if not (found_matches or matches.held_back):
+            return found_matches
+        return release(self.automaton.skip, matches, found_matches, event.order[0], self.on_pruned)
 
     def _begin(
         self,
@@ -158,7 +158,7 @@ class Matcher:
         event: BufferedEvent,
         entries: Iterable[MatchedEntry],
         partial: list[PartialMatch],
-        found: list[FoundMatch],
+        found_matches: list[FoundMatch],
     ) -> None:
         """Begin a match with an event. If an earlier match took the event for the same name,
         both share the entry."""
@@ -168,7 +168,7 @@ class Matcher:
         else:
             entry = MatchedEntry(None, after.name, event)
         if after.accepting:
-            found.append(FoundMatch(entry, event, event.order[0]))
+            found_matches.append(FoundMatch(entry, event, event.order[0]))
         if after.transitions:
             partial.append(PartialMatch(after, entry, event))
 
@@ -179,8 +179,8 @@ class Matcher:
             satisfied = self._satisfied(state, event, match)
         else:
             satisfied = self._satisfied_by_value(state, event.value)
-        found = state.outcomes.get(satisfied)
-        return self.automaton.outcome(state, satisfied) if found is None else found
+        known = state.outcomes.get(satisfied)
+        return self.automaton.outcome(state, satisfied) if known is None else known
 
     def _satisfied_by_value(self, state: MatchState, value: Any) -> int:
         """Tests of a state that an event satisfies, as bits."""
@@ -231,16 +231,18 @@ class Matcher:
             return sorted(released, key=_moment), sorted(timed_out, key=_moment)
         # one by one: what is found at one moment may take away what would be found at the next
         while (deadline := self.next_deadline(matches)) is not None and deadline <= time:
-            found = self._end(matches, deadline, timed_out)
-            released += release(self.automaton.skip, matches, found, deadline, self.on_pruned)
+            found_matches = self._end(matches, deadline, timed_out)
+            released += release(
+                self.automaton.skip, matches, found_matches, deadline, self.on_pruned
+            )
         return released, timed_out
 
     def _end(self, matches: Matches, time: int, timed_out: list[FoundMatch]) -> list[FoundMatch]:
         """End the matches and transitions that are due up to ``time``, and return the matches
         found."""
-        found: list[FoundMatch] = []
+        found_matches: list[FoundMatch] = []
         if self.automaton.has_gaps:
-            self._close_transitions(matches, time, found, timed_out)
+            self._close_transitions(matches, time, found_matches, timed_out)
         within = self.automaton.within
         if within is not None:
             over = 0
@@ -249,24 +251,32 @@ class Matcher:
                     break
                 over += 1
                 ended = FoundMatch(match.last, match.start, match.start.order[0] + within)
-                (timed_out if match.state.pending is None else found).append(ended)
+                (timed_out if match.state.pending is None else found_matches).append(ended)
             del matches.partial[:over]
-        return found
+        return found_matches
 
     def _close_transitions(
-        self, matches: Matches, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
+        self,
+        matches: Matches,
+        time: int,
+        found_matches: list[FoundMatch],
+        timed_out: list[FoundMatch],
     ) -> None:
         """Close the transitions whose time is over. The matches are processed as of the time at
         which their transitions closed."""
         still: list[PartialMatch] = []
         for match in matches.partial:
-            left = self._with_open_transitions(match, time, found, timed_out)
+            left = self._with_open_transitions(match, time, found_matches, timed_out)
             if left is not None:
                 still.append(left)
         matches.partial = still
 
     def _with_open_transitions(
-        self, match: PartialMatch, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
+        self,
+        match: PartialMatch,
+        time: int,
+        found_matches: list[FoundMatch],
+        timed_out: list[FoundMatch],
     ) -> PartialMatch | None:
         before = match.last.event.order[0]
         within = self.automaton.within
@@ -278,7 +288,7 @@ class Matcher:
             state = self.automaton.without_closed(match.state, closing)
             pending = match.state.pending
             if pending is not None and (state is None or state.pending is None):
-                found.append(FoundMatch(match.last, match.start, over))
+                found_matches.append(FoundMatch(match.last, match.start, over))
             elif state is None:
                 timed_out.append(FoundMatch(match.last, match.start, over))
             if state is None:
@@ -309,7 +319,7 @@ def _take(
     event: BufferedEvent,
     entries: Entries,
     partial: list[PartialMatch],
-    found: list[FoundMatch],
+    found_matches: list[FoundMatch],
 ) -> None:
     """Move a partial match to its next states by an event. Matches that take the event after the
     same entry and for the same name share one new entry."""
@@ -324,7 +334,7 @@ def _take(
             if entry is None:
                 entry = entries[place] = MatchedEntry(last, state.name, event)
         if state.accepting:
-            found.append(FoundMatch(entry, start, event.order[0]))
+            found_matches.append(FoundMatch(entry, start, event.order[0]))
         if state.transitions:
             partial.append(PartialMatch(state, entry, start))
 

@@ -101,11 +101,11 @@ class FoundMatch:
         """Events taken so far, by pattern."""
         events: dict[str, list[Any]] = {}
         for entry in entries_between(self.start, self.last):
-            found = events.get(entry.name)
-            if found is None:
+            known_part = events.get(entry.name)
+            if known_part is None:
                 events[entry.name] = [entry.event.value]
             else:
-                found.append(entry.event.value)
+                known_part.append(entry.event.value)
         return events
 
 
@@ -147,11 +147,11 @@ def events_of(matches: list[FoundMatch]) -> Iterator[dict[str, list[Any]]]:
                 chain = _Chain(after[::-1])
                 known.update(dict.fromkeys(after, chain))
         for entry in reversed(after):
-            found = events.get(entry.name)
-            if found is None:
+            values = events.get(entry.name)
+            if values is None:
                 events[entry.name] = [entry.event.value]
             else:
-                found.append(entry.event.value)
+                values.append(entry.event.value)
         yield events
 
 
@@ -181,9 +181,9 @@ class _Chain:
                 break
             if end > first:
                 part = self._values[max(begin, first) : min(end, stop)]
-                found = events.setdefault(name, part)
-                if found is not part:
-                    found += part
+                known_part = events.setdefault(name, part)
+                if known_part is not part:
+                    known_part += part
         return events
 
 
@@ -254,10 +254,10 @@ class KeyMatches:
     def of(self, rule: str) -> Matches:
         """Matches of one pattern. The caller may change them."""
         self.changed.add(rule)
-        found = self.matches.get(rule)
-        if found is None:
-            found = self.matches[rule] = Matches()
-        return found
+        matches = self.matches.get(rule)
+        if matches is None:
+            matches = self.matches[rule] = Matches()
+        return matches
 
     def drop(self, rule: str) -> None:
         """Remove all matches of one pattern."""
