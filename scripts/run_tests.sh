@@ -23,9 +23,13 @@ run_alone() {
     "$PYTHON" -m pytest -m "alone and not torture" "${files[@]}"
 }
 
-# Processes of tests. They wait for JVMs and others: four of them left a third of two cores idle.
+# Processes of tests. They wait for JVMs and others: four of them left up to a third of two cores idle.
+# Each needs two gigabytes with what it starts.
 workers() {
-    local wanted=$((3 * $(getconf _NPROCESSORS_ONLN)))
+    local by_cores by_memory wanted
+    by_cores=$((3 * $(getconf _NPROCESSORS_ONLN)))
+    by_memory=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) / 2000000000))
+    wanted=$((by_cores < by_memory ? by_cores : by_memory))
     echo $((wanted < 4 ? 4 : wanted > 8 ? 8 : wanted))
 }
 
