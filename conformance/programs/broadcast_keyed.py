@@ -40,6 +40,7 @@ def build(env: StreamExecutionEnvironment):
     records = env.from_collection([("x", 1), ("y", 5), ("x", 9), ("z", 12)])
     limits = env.from_collection([("low", 3), ("high", 8), ("top", 11), ("top", 20)])
     records = records.assign_timestamps_and_watermarks(strategy)
-    limits = limits.assign_timestamps_and_watermarks(strategy)
+    # the last of two limits of one name counts, so both must take the same way
+    limits = limits.assign_timestamps_and_watermarks(strategy).set_parallelism(1)
     keyed = records.key_by(lambda record: record[0])
     return keyed.connect(limits.broadcast(LIMITS)).process(Judge())
