@@ -1,5 +1,5 @@
-"""People look into a job on resident tasks of real Spark: records that its operators emit, as the
-server's REST API tells them."""
+"""People look into a job on resident tasks of real Spark: records that its operators emit, and
+flame graphs of its stages, as the server's REST API tells them."""
 
 from __future__ import annotations
 
@@ -116,3 +116,43 @@ def test_records_of_operators(
     assert {r["text"] for r in records("Wait", "wait")} <= {f"'seen {key}'" for key in range(7)}
     times = [record["time"] for record in records("Wait", "wait")]
     assert times == sorted(times, reverse=True)
+
+
+def test_flame_graphs(
+    api: TestClient, vertices: dict[str, str], eventually: Callable[..., None]
+) -> None:
+    """Of each stage, from both workers: a worker runs subtasks of both stages in one thread."""
+
+    def graph(stage: str, **query: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = api.get(f"{vertices[stage]}/flamegraph", params=query).json()
+        return answer
+
+    def calls(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        for child in node["children"]:
+            yield child
+            yield from calls(child)
+
+    def samples_of(function: str, tree: dict[str, Any]) -> int:
+        """Of a function of the program, whose file is told by its path."""
+        mine = [
+            call["value"]
+            for call in calls(tree["data"])
+            if call["name"].startswith(f"running.<locals>.{function} (")
+            and __file__ in call["name"]
+        ]
+        return sum(mine)
+
+    eventually(lambda: graph("Compute")["endTimestamp"] > 0, "the samples of five seconds")
+    for stage, function, other in (("Compute", "compute", "wait"), ("Wait", "wait", "compute")):
+        whole = graph(stage)
+        assert samples_of(function, whole) > 0
+        assert samples_of(other, whole) == 0
+        names = [call["name"] for call in calls(whole["data"])]
+        assert not [name for name in names if "pyspark/" in name], "calls around the subtask"
+        by_subtask = [graph(stage, subtaskindex=index) for index in (0, 1)]
+        assert all(samples_of(function, of_subtask) for of_subtask in by_subtask)
+        parts = [of_subtask["data"]["value"] for of_subtask in by_subtask]
+        assert sum(parts) == whole["data"]["value"]
+        by_kind = [graph(stage, type=kind)["data"]["value"] for kind in ("ON_CPU", "OFF_CPU")]
+        assert sum(by_kind) == whole["data"]["value"]
+    assert samples_of("wait", graph("Wait", type="OFF_CPU")) > 0, "a function that sleeps"

@@ -92,7 +92,7 @@ export function App() {
           ))}
         </nav>
         <div class="top-end">
-          {mayOnlyRead.value && <span class="tag quiet" title="This token may look at everything but records and stack samples, and change nothing">Read only</span>}
+          {mayOnlyRead.value && <span class="tag quiet" title="This token can read everything except records and stack samples. It cannot change anything.">Read only</span>}
           <ThemeSwitch />
           {token.value && (
             <button type="button" class="link" onClick={() => (remember(null), (reach.value = "denied"))}>
@@ -139,7 +139,7 @@ function Away() {
   return (
     <div role="status" aria-live="polite">
       {reach.value === "away" && (
-        <p class="away">The server does not answer. What you see may be old; trying again.</p>
+        <p class="away">The server does not answer. This page may show old values. Trying again…</p>
       )}
     </div>
   );

@@ -10,7 +10,7 @@ test("an argument on each line may have blanks", () => {
 
 test("settings are names and values", () => {
   expect(settingsOf("a.b: 1 s\n# not this\nc = x: y\n")).toEqual({ "a.b": "1 s", c: "x: y" });
-  expect(() => settingsOf("nothing")).toThrow("“nothing” is no setting");
+  expect(() => settingsOf("nothing")).toThrow("“nothing” is not a setting");
 });
 
 test("levels stand near the beginning of a line", () => {

@@ -250,7 +250,7 @@ class _Endpoint:
             headers = {"WWW-Authenticate": "Bearer"}
             return failure(401, "the token is missing or wrong", headers)
         if role < route.role:
-            return failure(403, "this token may only read; the one to operate is needed")
+            return failure(403, "this token may only read: this request needs the operate token")
         return None
 
 

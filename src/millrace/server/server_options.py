@@ -53,7 +53,7 @@ SERVER_ADVERTISED = known(
 )
 SERVER_TOKEN_FILE = known(
     ConfigOptions.key("millrace.server.token-file").string_type().no_default_value(),
-    "File with the token to operate (`millrace server --token-file`).",
+    "File with the operate token (`millrace server --token-file`).",
 )
 SERVER_READ_TOKEN_FILE = known(
     ConfigOptions.key("millrace.server.read-token-file").string_type().no_default_value(),

@@ -58,7 +58,7 @@ class ServerOptions:
     registry: str | None = None
     """URL of the registry; None for SQLite in `directory`."""
     token_file: Path | None = None
-    """File with the token to operate jobs; None for a generated one in `directory`."""
+    """File with the operate token; None for a generated one in `directory`."""
     read_token_file: Path | None = None
     authenticate: bool = True
     tls: TlsFiles | None = None

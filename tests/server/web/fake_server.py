@@ -138,7 +138,9 @@ class FakeServer:
         if not self.withdrawn and (not self.needs_token or token in tokens):
             return None
         if token == READ and not self.withdrawn:
-            return JSONResponse({"errors": ["this token may only read"]}, 403)
+            return JSONResponse(
+                {"errors": ["this token may only read: this request needs the operate token"]}, 403
+            )
         return JSONResponse({"errors": ["no valid token"]}, 401)
 
     async def _cancel(self, request: Request) -> Response:

@@ -33,6 +33,15 @@ def test_what_differs_is_named(tmp_path) -> None:
     assert differences(BUILD, copy) == ["index.html", "new.js"]
 
 
+def test_tracebacks_know_all_rooms_of_the_package() -> None:
+    """Frames of another room would be shown as the user's own code."""
+    source = (SOURCE / "src" / "model" / "traceback.ts").read_text()
+    [names] = re.findall(r"millrace\[\\\\/\]\(([\w|]+)\)", source)
+    package = BUILD.parents[1]
+    rooms = {each.name for each in package.iterdir() if (each / "__init__.py").exists()}
+    assert set(names.split("|")) == rooms
+
+
 def test_nothing_is_fetched_from_elsewhere() -> None:
     page = (BUILD / "index.html").read_text()
     assert re.findall(r'(?:src|href)="([^"]+)"', page)

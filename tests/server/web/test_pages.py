@@ -157,7 +157,7 @@ def test_warnings_of_workers_are_shown(window, fake) -> None:
     job = next(job for job in fake.jobs.jobs.values() if job.notices)
     seen.open(fake.url, f"/jobs/{job.id}/exceptions")
     expect(seen.page.get_by_text("Nothing has gone wrong")).to_be_visible()
-    rows = seen.page.get_by_role("region", name="What workers have told").get_by_role("row")
+    rows = seen.page.get_by_role("region", name="Messages of workers").get_by_role("row")
     expect(rows).to_have_count(3)
     expect(rows.nth(1)).to_contain_text("connection refused")
     expect(rows.nth(1)).to_contain_text("functions, subtask 0, 1")

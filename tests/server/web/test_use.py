@@ -65,7 +65,7 @@ def test_a_long_name_leaves_room_for_what_stands_beside_it(window, fake, orders)
     page = window().page
     orders.name = "x" * 300
     page.goto(fake.url)
-    jobs = page.get_by_role("region", name="Jobs that run")
+    jobs = page.get_by_role("region", name="Running jobs")
     expect(jobs.get_by_role("link", name=orders.name)).to_be_visible()
     assert jobs.evaluate("it => it.scrollWidth <= it.clientWidth")
 
@@ -82,7 +82,7 @@ def test_the_header_stays_in_sight_when_the_page_changes(window, fake) -> None:
 def test_jobs_are_found_and_sorted(window, fake) -> None:
     page = window().page
     page.goto(fake.url)
-    names = page.get_by_role("region", name="Jobs that run").locator("tbody td:first-child")
+    names = page.get_by_role("region", name="Running jobs").locator("tbody td:first-child")
     expect(names).to_have_count(6)
     page.get_by_role("button", name="Records/s").click()
     expect(names.last).to_have_text("Shopping carts")
@@ -159,7 +159,7 @@ def test_branch_from_a_savepoint_with_an_uploaded_program(window, fake) -> None:
     page.get_by_label("Arguments").fill("--city\nNew York")
     page.get_by_label("Parallelism").fill("3")
     page.get_by_label("Settings").fill("state.backend.type: rocksdb")
-    page.get_by_label("Allow state").check()
+    page.get_by_label("Allow non-restored state").check()
     page.get_by_role("button", name="Submit", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Orders to revenue")
     assert fake.received == [
@@ -193,7 +193,7 @@ def test_a_failure_shows_the_users_own_line_first(window, fake) -> None:
     page.goto(f"{fake.url}#/jobs/{job_named(fake, 'Fraud alerts').id}")
     expect(page.locator(".notice.bad")).to_contain_text("KeyError: 'XK'")
     page.get_by_role("link", name="See the traceback").click()
-    frames = page.get_by_label("Your code, where it happened first").first.get_by_role("listitem")
+    frames = page.get_by_label("Frames of your code, innermost first").first.get_by_role("listitem")
     expect(frames).to_have_count(2)
     expect(frames.first).to_contain_text("fraud_rules.py, line 23")
     expect(frames.first).to_contain_text("return LIMITS[payment.country] / payment.amount")
@@ -294,7 +294,7 @@ def test_login_forgets_a_wrong_token(browser, guarded) -> None:
     page.goto(f"{guarded.url}#/savepoints")
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("alert")).to_contain_text("does not know this token")
+    expect(page.get_by_role("alert")).to_contain_text("does not accept this token")
     assert page.evaluate("sessionStorage.length") == 0
     page.get_by_label("Token").fill(OPERATE)
     page.get_by_role("button", name="Log in").click()
@@ -325,13 +325,13 @@ def test_a_token_for_reading_is_offered_nothing_that_it_may_not_do(browser, guar
     expect(page.get_by_role("complementary")).to_contain_text("Subtasks")
     expect(page.get_by_role("button", name="Show records")).to_have_count(0)
     page.get_by_role("link", name="Flame graph").click()
-    expect(page.get_by_text("Log in with the token to operate")).to_be_visible()
+    expect(page.get_by_text("Log in with the operate token")).to_be_visible()
     page.goto(f"{guarded.url}#/savepoints")
     expect(page.get_by_role("checkbox")).to_have_count(7)
     expect(page.get_by_role("button", name="Take a savepoint")).to_have_count(0)
     expect(page.get_by_role("link", name="Branch off")).to_have_count(0)
     page.goto(f"{guarded.url}#/submit")
-    expect(page.get_by_text("This token may only read.")).to_be_visible()
+    expect(page.get_by_text("This token can only read.")).to_be_visible()
     expect(page.get_by_role("button", name="Submit", exact=True)).to_be_disabled()
     # another token may do more
     page.get_by_role("button", name="Log out").click()
@@ -401,7 +401,7 @@ def test_a_token_that_is_withdrawn_asks_for_another_and_goes_on_there(browser, g
     page.goto(f"{guarded.url}#/jobs/{job.id}/checkpoints")
     expect(page.get_by_text("191093").first).to_be_visible()
     guarded.withdrawn = True
-    expect(page.get_by_text("The server does not know the token of this tab.")).to_be_visible()
+    expect(page.get_by_text("The server does not accept the token of this tab.")).to_be_visible()
     guarded.withdrawn = False
     page.get_by_label("Token").fill(OPERATE)
     page.get_by_role("button", name="Log in").click()
@@ -414,7 +414,7 @@ def test_a_job_that_the_server_forgets_is_told_of(browser, fake, orders) -> None
     page.goto(f"{fake.url}#/jobs/{orders.id}")
     expect(page.locator(".operator")).to_have_count(len(orders.operators))
     del fake.jobs.jobs[orders.id]
-    expect(page.get_by_text("The server does not know this job any more")).to_be_visible()
+    expect(page.get_by_text("The server no longer knows this job.")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text(orders.name)
     page.goto(f"{fake.url}#/jobs/{'0' * 32}/log")
     expect(page.get_by_text("The server knows no job with this id")).to_be_visible()
@@ -459,7 +459,7 @@ def test_any_metric_becomes_a_chart(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}/metrics")
     expect(page.get_by_role("row").filter(has_text="lastCheckpointSize")).to_contain_text("305 KiB")
-    page.get_by_label("Whose metrics").select_option(label="Parse and check")
+    page.get_by_label("Scope of the metrics").select_option(label="Parse and check")
     page.get_by_label("Subtask").select_option(label="Subtask 2")
     page.get_by_role("button", name="Chart of numRecordsOutPerSecond").click()
     chart = page.locator(".metric-chart")

@@ -43,11 +43,11 @@ export async function ask<T>(path: string, { method = "GET", body, signal }: Ask
   noteServerTime(response.headers.get("Date"));
   if (response.status === 401) {
     reach.value = "denied";
-    throw new RequestError(401, "The server does not know this token.");
+    throw new RequestError(401, "The server does not accept this token.");
   }
   if (GATEWAY_STATUSES.has(response.status) && !isJson(response)) {
     reach.value = "away";
-    throw new RequestError(response.status, "The server does not answer; a proxy does.");
+    throw new RequestError(response.status, "The proxy answers, but the server behind it does not.");
   }
   reach.value = "ok";
   if (!response.ok) throw new RequestError(response.status, await problem(response));
@@ -66,6 +66,6 @@ async function problem(response: Response): Promise<string> {
   } catch {
     // what is no JSON says less than the status
   }
-  if (response.status === 403) return "This token may only read. Log in with one that may operate.";
+  if (response.status === 403) return "This token can only read. Log in with the operate token.";
   return `The server answered ${response.status} ${response.statusText}.`;
 }

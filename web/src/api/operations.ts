@@ -76,7 +76,7 @@ async function finished(path: string): Promise<string> {
     const answer = await ask<AsyncResult>(path);
     if (answer.status.id === "COMPLETED") {
       const cause = answer.operation?.["failure-cause"];
-      if (cause) throw new RequestError(500, lastLine(cause["stack-trace"]) || cause.class || "It failed.");
+      if (cause) throw new RequestError(500, lastLine(cause["stack-trace"]) || cause.class || "The operation failed.");
       return answer.operation?.location ?? "";
     }
     await new Promise((done) => setTimeout(done, POLL_MS));

@@ -11,7 +11,7 @@ export function settingsOf(text: string): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const match = /^([^\s:=]+)\s*[:=]\s*(.*)$/.exec(line);
-      if (!match) throw new Error(`“${line}” is no setting: write name: value`);
+      if (!match) throw new Error(`“${line}” is not a setting: write name: value`);
       return [match[1]!, match[2]!];
     }),
   );

@@ -20,7 +20,7 @@ const FRAME = /^\s*File "(?<file>.+?)", line (?<line>\d+)(?:, in (?<function>.+)
 const LIBRARY = /[\\/](site-packages|dist-packages|lib[\\/]python\d|pyspark(\.zip)?|py4j)[\\/]|^<frozen /;
 /** Of the package, wherever it is; a directory of that name may have programs in it. */
 const OURS = new RegExp(
-  String.raw`[\\/]millrace[\\/](cep|cli|common|connectors|datastream|engine|expressions|filesystem|formats|metrics|notebook|plan|planner|rest|runtime|server|spark|sql|state|state_processor|table|testing)[\\/]`,
+  String.raw`[\\/]millrace[\\/](cep|cli|common|connectors|datastream|engine|expressions|filesystem|formats|graph|job_graph|metrics|notebook|planner|rest|runtime|server|spark|sql|state|state_processor|statefun|table|table_runtime|testing|util)[\\/]`,
 );
 /** A program that was uploaded, in the server's directory. */
 const UPLOADED = /[\\/]uploads[\\/][0-9a-f]{32}_/;

@@ -60,8 +60,8 @@ function Gone({ last }: { last: JobDetails | undefined }) {
       <p class="crumbs"><a href={to(["jobs"])}>Jobs</a></p>
       <Heading title={last?.name ?? "Job not found"} />
       <Empty>
-        {last ? "The server does not know this job any more" : "The server knows no job with this id"}: it forgets jobs that
-        ended long ago. <a href={to(["jobs"])}>See the jobs</a>.
+        {last ? "The server no longer knows this job." : "The server knows no job with this id."} It forgets jobs that ended
+        long ago. <a href={to(["jobs"])}>See the jobs</a>.
       </Empty>
     </>
   );
@@ -99,7 +99,7 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
         facts={[
           { name: "Duration", value: duration(job.duration) },
           { name: "Records", value: isOver(job.state) ? count(job.records) : rate(job["records-per-second"]) },
-          { name: "Watermark lag", value: duration(lag), hint: "How far event time is behind the clock" },
+          { name: "Watermark lag", value: duration(lag), hint: "Time by which the watermark is behind the clock" },
           { name: "Last checkpoint", value: job["last-checkpoint"] ? `${since(job["last-checkpoint"], job.now)} ago` : "–" },
           { name: "Epoch", value: count(job.epoch) },
           { name: "Executor", value: job.executor || "–", hint: job["executor-reason"] },

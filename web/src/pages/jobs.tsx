@@ -85,7 +85,7 @@ function Totals({ jobs, overview }: { jobs: JobRow[]; overview: ClusterOverview 
         { name: "Cancelled", value: count(overview?.["jobs-cancelled"]) },
         { name: "Failed", value: count(failed), tone: failed ? "bad" : undefined },
         { name: "Records/s", value: rates.length ? short(rates.reduce((a, b) => a + b, 0)) : "–" },
-        { name: "Subtasks", value: count(overview?.["slots-total"]), hint: "Of all jobs that run" },
+        { name: "Subtasks", value: count(overview?.["slots-total"]), hint: "Of all running jobs" },
       ]}
     />
   );
@@ -102,7 +102,7 @@ function Lists({ jobs, sought }: { jobs: JobRow[]; sought: boolean }) {
       <Panel title="Running" flush>
         {running.length ? (
           <Table
-            caption="Jobs that run" dense kind="jobs"
+            caption="Running jobs" dense kind="jobs"
             rows={running}
             rowKey={(job) => job.jid}
             columns={[
@@ -124,7 +124,7 @@ function Lists({ jobs, sought }: { jobs: JobRow[]; sought: boolean }) {
             ]}
           />
         ) : (
-          <Empty>{sought ? "No job that runs has this name or id." : <>No job runs. <a href={to(["submit"])}>Submit one</a>, or run <code>millrace run --server</code>.</>}</Empty>
+          <Empty>{sought ? "No running job has this name, id or status." : <>No job is running. <a href={to(["submit"])}>Submit one</a>, or run <code>millrace run --server</code>.</>}</Empty>
         )}
       </Panel>
       {ended.length > 0 && (
@@ -138,7 +138,7 @@ function Lists({ jobs, sought }: { jobs: JobRow[]; sought: boolean }) {
           )}
         >
           <Table
-            caption="Jobs that have ended" dense kind="jobs"
+            caption="Ended jobs" dense kind="jobs"
             rows={all ? ended : ended.slice(0, MOST_ENDED)}
             rowKey={(job) => job.jid}
             columns={[

@@ -6,7 +6,7 @@ import { reach, remember, token } from "../api/session";
 
 export function LoginPage() {
   const [text, setText] = useState("");
-  const [problem, setProblem] = useState(token.value ? "The server does not know the token of this tab." : "");
+  const [problem, setProblem] = useState(token.value ? "The server does not accept the token of this tab." : "");
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     document.title = "Log in · Millrace";
@@ -44,8 +44,8 @@ export function LoginPage() {
           onInput={(event) => setText(event.currentTarget.value)}
         />
         <p class="help" id="token-help">
-          <code>millrace server</code> prints a link with the token when it is started in a terminal, and keeps it in the
-          file <code>operate.token</code> in its directory. It is forgotten when this tab is closed.
+          Started in a terminal, <code>millrace server</code> prints a link with the token. The server keeps the token in the
+          file <code>operate.token</code> in its directory. This page forgets the token when you close the tab.
         </p>
         <p class="problem" id="token-problem" role="alert">{problem}</p>
         <button type="submit" class="button primary">Log in</button>

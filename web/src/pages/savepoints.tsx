@@ -63,7 +63,7 @@ function Tree({ all, job, refresh }: TreeProps) {
   if (!all.length) {
     return (
       <Panel title="Tree">
-        <Empty>There is no savepoint yet. Take one of a job that runs, or stop a job with one.</Empty>
+        <Empty>There is no savepoint yet. Take one of a running job, or stop a job with a savepoint.</Empty>
       </Panel>
     );
   }
@@ -73,7 +73,7 @@ function Tree({ all, job, refresh }: TreeProps) {
   const [left, right] = [...chosen].sort((a, b) => timeOf(all, a) - timeOf(all, b));
   const tools = (
     <>
-      <select aria-label="Whose savepoints" value={job} onChange={(event) => go(["savepoints"], event.currentTarget.value ? { job: event.currentTarget.value } : {})}>
+      <select aria-label="Job of the savepoints" value={job} onChange={(event) => go(["savepoints"], event.currentTarget.value ? { job: event.currentTarget.value } : {})}>
         <option value="">All jobs</option>
         {names.map((name) => <option key={name} value={name}>{name}</option>)}
       </select>
@@ -87,7 +87,7 @@ function Tree({ all, job, refresh }: TreeProps) {
   );
   return (
     <Panel title="Tree" tools={tools} flush>
-      <ol class="tree" aria-label="Savepoints, the newest first">
+      <ol class="tree" aria-label="Savepoints, newest first">
         {lanes.rows.map((row) => (
           <Row
             key={row.savepoint.path} row={row} lanes={lanes} all={all}
@@ -103,7 +103,7 @@ function Tree({ all, job, refresh }: TreeProps) {
           run={async () => (await disposeSavepoint(doomed.path), "The savepoint is deleted.")}
         >
           <p><code>{doomed.path}</code></p>
-          <p>No job can be started from it any more.</p>
+          <p>After this, no job can start from the savepoint.</p>
         </Dialog>
       )}
     </Panel>
@@ -125,14 +125,14 @@ function Row({ row, lanes, all, chosen, choose, dispose }: RowProps) {
   const { savepoint } = row;
   const parent = all.find(({ id }) => id === savepoint.parent);
   const title = `${savepoint.kind === "savepoint" ? "Savepoint" : "Checkpoint"} of ${moment(savepoint.time)}`;
-  const from = parent ? `, from that of ${moment(parent.time)}` : row.orphan ? ", from one that is gone" : "";
+  const from = parent ? `, continued from that of ${moment(parent.time)}` : row.orphan ? ", continued from a deleted one" : "";
   return (
     <li class={chosen ? "chosen" : undefined}>
       <LaneLines row={row} width={lanes.width} />
       <div class="node">
         <label class="check">
           <input type="checkbox" checked={chosen} onChange={choose} aria-label={`Choose the ${title} to compare`} />
-          <span class="strong">{savepoint["job-name"] ?? "Job not known"}</span>
+          <span class="strong">{savepoint["job-name"] ?? "Unknown job"}</span>
         </label>
         <p class="muted">{title}<span class="hidden">{from}</span></p>
         <p class="muted">{bytes(savepoint.size)} · epoch {count(savepoint.epoch)}{savepoint.operators && <span class="operators"> · {savepoint.operators.length} operators</span>}</p>

@@ -49,15 +49,15 @@ function Glance({ overview, health }: { overview: ClusterOverview; health: Healt
         { name: "Millrace", value: overview["millrace-version"] ?? "–" },
         { name: "Role", value: role },
         { name: "Workers", value: count(overview.taskmanagers) },
-        { name: "Subtasks", value: count(overview["slots-total"]), hint: "Of all jobs that run" },
-        { name: "Jobs that run", value: count(overview["jobs-running"]) },
+        { name: "Subtasks", value: count(overview["slots-total"]), hint: "Of all running jobs" },
+        { name: "Running jobs", value: count(overview["jobs-running"]) },
       ]}
     />
   );
 }
 
 function Workers({ rows }: { rows: TaskManager[] }) {
-  if (!rows.length) return <Empty>No worker has been seen: no job runs.</Empty>;
+  if (!rows.length) return <Empty>There are no workers, because no job is running.</Empty>;
   return (
     <Table
       caption="Workers of Spark"

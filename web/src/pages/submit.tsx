@@ -28,15 +28,15 @@ export function SubmitPage({ query }: { query: URLSearchParams }) {
       <Heading title="Submit a job" />
       <Panel title="Program">
         {mayOnlyRead.value ? (
-          <p class="notice">This token may only read. Log in with the token to operate to submit a job.</p>
+          <p class="notice">This token can only read. Log in with the operate token to submit a job.</p>
         ) : !mayOperate.value ? (
           <AwaitedRole />
         ) : may ? (
           <Upload taken={(id) => (setChosen(`upload ${id}`), uploads.refresh())} />
         ) : (
           <p class="notice">
-            This server runs no programs that come over the network. Start it with <code>--allow-uploads</code>, or with{" "}
-            <code>--programs</code> and a directory of job files; or submit with <code>millrace run --server</code>.
+            This server accepts no uploads. Start it with <code>--allow-uploads</code>, or with{" "}
+            <code>--programs</code> and a directory of job files. Or submit the job with <code>millrace run --server</code>.
           </p>
         )}
         {mayOperate.value && (may || files.length > 0) && (
@@ -84,7 +84,7 @@ function Upload({ taken }: { taken: (id: string) => void }) {
         }}
       >
         <strong>{busy ? "Uploading…" : "Upload a job file"}</strong>
-        <span class="muted">A Python file, a module.yaml, or a zip file with one; drop it here</span>
+        <span class="muted">A Python file, a module.yaml, or a zip file with one of them. Drop the file here.</span>
         <input
           ref={input} type="file" accept=".py,.zip,.yaml,.yml" disabled={busy}
           onChange={(event) => void send(event.currentTarget.files?.[0])}
@@ -103,7 +103,7 @@ interface ProgramsProps {
 }
 
 function Programs({ files, chosen, choose, refresh }: ProgramsProps) {
-  if (!files.length) return <Empty>No program is there yet.</Empty>;
+  if (!files.length) return <Empty>There is no program yet.</Empty>;
   const remove = async (file: Program): Promise<void> => {
     try {
       await deleteProgram(file.id);
@@ -169,11 +169,11 @@ function RunForm({ program, query }: { program: Choice | undefined; query: URLSe
     }
   };
   return (
-    <Panel title="How it runs">
+    <Panel title="Options of the run">
       <form class="form" onSubmit={(event) => void submit(event)}>
         <label class="field">
           Name
-          <input value={name} placeholder="As the program calls it" onInput={(event) => setName(event.currentTarget.value)} />
+          <input value={name} placeholder="Name in the program" onInput={(event) => setName(event.currentTarget.value)} />
         </label>
         <label class="field">
           Parallelism
@@ -184,19 +184,19 @@ function RunForm({ program, query }: { program: Choice | undefined; query: URLSe
         </label>
         <label class="field">
           Arguments
-          <textarea rows={3} value={words} placeholder="One on each line" onInput={(event) => setWords(event.currentTarget.value)} />
+          <textarea rows={3} value={words} placeholder="One per line" onInput={(event) => setWords(event.currentTarget.value)} />
         </label>
         <label class="field">
           Settings
           <textarea
-            rows={3} value={settings} placeholder="name: value, one on each line"
+            rows={3} value={settings} placeholder="name: value, one per line"
             onInput={(event) => setSettings(event.currentTarget.value)}
           />
         </label>
         <label class="field whole">
           Start from savepoint
           <input
-            list="savepoints" value={savepoint} placeholder="Begin with empty state"
+            list="savepoints" value={savepoint} placeholder="None: start with empty state"
             onInput={(event) => setSavepoint(event.currentTarget.value)}
           />
           <datalist id="savepoints">
@@ -209,8 +209,8 @@ function RunForm({ program, query }: { program: Choice | undefined; query: URLSe
           <label class="check whole">
             <input type="checkbox" checked={lenient} onChange={(event) => setLenient(event.currentTarget.checked)} />
             <span>
-              Allow state that is not restored
-              <small>State in the savepoint of operators that the program has no more is left out.</small>
+              Allow non-restored state
+              <small>If the program no longer has an operator, its state in the savepoint is dropped.</small>
             </span>
           </label>
         )}

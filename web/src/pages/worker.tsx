@@ -63,7 +63,7 @@ function Details({ worker, path, names }: { worker: WorkerDetails; path: string;
 function Stacks({ path }: { path: string }) {
   const dump = usePolled<ThreadDump>(path, 0);
   return (
-    <Panel title="Stacks" tools={<button type="button" class="button" onClick={dump.refresh}>Ask again</button>}>
+    <Panel title="Stacks" tools={<button type="button" class="button" onClick={dump.refresh}>Refresh</button>}>
       <Loaded of={dump}>
         {({ threadInfos }) =>
           threadInfos.length ? (
@@ -76,7 +76,7 @@ function Stacks({ path }: { path: string }) {
               ))}
             </ul>
           ) : (
-            <Empty>No subtask has been running for long.</Empty>
+            <Empty>No subtask has been running for more than two seconds.</Empty>
           )
         }
       </Loaded>
@@ -93,7 +93,7 @@ function Logs({ jobs, names }: { jobs: string[]; names: Map<string, string> }) {
     <>
       {jobs.length > 1 && (
         <p class="line">
-          <select aria-label="Whose log" value={job} onChange={(event) => setChosen(event.currentTarget.value)}>
+          <select aria-label="Job of the log" value={job} onChange={(event) => setChosen(event.currentTarget.value)}>
             {jobs.map((jid) => <option key={jid} value={jid}>{names.get(jid) ?? jid}</option>)}
           </select>
         </p>

@@ -105,7 +105,7 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
         "--token-file",
         type=Path,
         metavar="F",
-        help="file with the token to operate (default: generated)",
+        help="file with the operate token (default: generated)",
     )
     parser.add_argument(
         "--read-token-file",

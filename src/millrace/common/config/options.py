@@ -355,7 +355,7 @@ STATE_MEMORY_CAP = known(
 )
 PREVIEW = known(
     ConfigOptions.key("millrace.preview.enabled").boolean_type().default_value(False),
-    "Whether people with the server's token to operate may watch records that the job's "
+    "Whether people with the server's operate token may watch records that the job's "
     "operators emit, a few per second, in the web UI. While somebody watches, the records "
     "pass through files in the job's directory, which only the job's user can read.",
 )

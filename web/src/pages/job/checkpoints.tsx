@@ -78,7 +78,7 @@ function History({ rows, now }: { rows: Checkpoint[]; now: number }) {
   const longest = Math.max(1, ...rows.map((row) => row.end_to_end_duration ?? 0));
   return (
     <Table
-      caption="Checkpoints, the newest first" dense
+      caption="Checkpoints, newest first" dense
       rows={rows}
       rowKey={(row) => row.id}
       columns={[
@@ -101,7 +101,7 @@ function History({ rows, now }: { rows: Checkpoint[]; now: number }) {
         },
         { title: "Size", cell: (row) => bytes(row.state_size), sort: (row) => row.state_size, figure: true },
         { title: "Written", cell: (row) => bytes(row.checkpointed_size), sort: (row) => row.checkpointed_size, figure: true },
-        { title: "What", quiet: true, cell: (row) => <What row={row} /> },
+        { title: "Start or error", quiet: true, cell: (row) => <What row={row} /> },
       ]}
     />
   );

@@ -19,15 +19,15 @@ export function ConfigurationTab({ job }: TabProps) {
       {attempts.data && (
         <Panel title="Processes" flush>
           <Table
-            caption="Processes of the job, the newest first"
+            caption="Processes of the job, newest first"
             rows={[...attempts.data.attempts].reverse()}
             rowKey={(row) => row.attempt}
             columns={[
               { title: "Attempt", cell: (row) => row.attempt, figure: true },
               { title: "Process", cell: (row) => row.pid, figure: true },
               { title: "Started", cell: (row) => moment(row["start-time"]), figure: true },
-              { title: "Ran for", cell: (row) => duration(row.duration), figure: true },
-              { title: "Outcome", cell: (row) => row.outcome || "Runs" },
+              { title: "Duration", cell: (row) => duration(row.duration), figure: true },
+              { title: "Outcome", cell: (row) => row.outcome || "Running" },
             ]}
           />
         </Panel>
@@ -93,7 +93,7 @@ export function Settings({ caption, values, origins, searched = false }: Setting
           ]}
         />
       ) : (
-        <Empty>Nothing is set.</Empty>
+        <Empty>There are no settings.</Empty>
       )}
     </>
   );

@@ -48,7 +48,7 @@ export function JobControls({ job, refresh }: Props) {
           close={close}
           run={async () => (await cancelJob(job.jid), "The job is being cancelled.")}
         >
-          <p>It ends at once, without a savepoint. What it did since its last checkpoint is lost for a job started from there.</p>
+          <p>The job ends at once, without a savepoint. A job that starts from the last checkpoint repeats the work done since then.</p>
         </Dialog>
       )}
     </div>
@@ -71,8 +71,8 @@ function Reruns({ job }: { job: JobDetails }) {
         >
           <p>
             {start === "checkpoint"
-              ? "A new job runs the same program with the same arguments and settings, and continues where the last checkpoint ends."
-              : "A new job runs the same program with the same arguments and settings, as this one was submitted. It reads its input again."}
+              ? "A new job runs the same program with the same arguments and settings. It continues from the last checkpoint."
+              : "A new job runs the same program with the same arguments and settings. It starts as this job started, and reads its input again."}
           </p>
         </Dialog>
       )}
@@ -96,7 +96,7 @@ export function SavepointDialog({ jobs, close }: SavepointProps) {
       close={close}
       run={async () => `Savepoint taken: ${await takeSavepoint(job, directory.trim())}`}
     >
-      <p>The job runs on meanwhile.</p>
+      <p>The job keeps running.</p>
       {jobs.length > 1 && (
         <label class="field">
           Job
@@ -120,13 +120,13 @@ function StopDialog({ job, close }: { job: JobDetails; close: () => void }) {
       close={close}
       run={async () => `The job has stopped. Its savepoint: ${await stopJob(job.jid, drain, directory.trim())}`}
     >
-      <p>It takes a savepoint, commits what its sinks have written, and ends. It can be started again from there.</p>
+      <p>The job takes a savepoint, commits the output of its sinks, and ends. A job can start again from this savepoint.</p>
       <Directory value={directory} change={setDirectory} />
       <label class="check">
         <input type="checkbox" checked={drain} onChange={(event) => setDrain(event.currentTarget.checked)} />
         <span>
           Drain: fire all timers and close all windows first
-          <small>Only for a job that will not go on: its windows would be emitted too early.</small>
+          <small>Only for a job that you will not continue: open windows are emitted before they are complete.</small>
         </span>
       </label>
     </Dialog>
@@ -143,7 +143,7 @@ function RescaleDialog({ job, close }: { job: JobDetails; close: () => void }) {
       close={close}
       run={async () => (await rescaleJob(job.jid, Number(parallelism)), `The job runs with parallelism ${parallelism}.`)}
     >
-      <p>It goes on from a checkpoint with another number of subtasks.</p>
+      <p>The job continues from a checkpoint with the new number of subtasks.</p>
       <label class="field">
         Parallelism
         <input

@@ -59,7 +59,7 @@ function Notices({ rows }: { rows: Notice[] }) {
   return (
     <Panel title="Warnings and notices" flush>
       <Table
-        caption="What workers have told, the newest first"
+        caption="Messages of workers, newest first"
         rows={rows}
         rowKey={(row) => `${row.first} ${row.logger} ${row.taskName} ${row.text}`}
         columns={[
@@ -96,10 +96,10 @@ function Failed({ entry }: { entry: ExceptionEntry }) {
         <span>{failure ? failure.message : headline(entry.stacktrace)}</span>
       </p>
       {where && <p class="muted">In {where}</p>}
-      {entry.record && <p class="record">For the record <code>{entry.record}</code></p>}
+      {entry.record && <p class="record">While processing the record <code>{entry.record}</code></p>}
       {failure && <Frames frames={failure.frames} />}
       <details>
-        <summary>Everything as it was printed</summary>
+        <summary>Full text</summary>
         <pre class="code" tabIndex={0}>{entry.stacktrace}</pre>
       </details>
     </div>
@@ -113,7 +113,7 @@ function Frames({ frames }: { frames: Frame[] }) {
   if (!own.length) return null;
   return (
     <>
-      <ol class="frames" aria-label="Your code, where it happened first">
+      <ol class="frames" aria-label="Frames of your code, innermost first">
         {own.map((frame, index) => (
           <li key={`${frame.file}:${frame.line}:${index}`}>
             <p>

@@ -30,8 +30,8 @@ export function FlameTab({ job }: TabProps) {
   const [type, setType] = useState("FULL");
   const [subtask, setSubtask] = useState("");
   const [round, setRound] = useState(0);
-  if (isOver(job.state)) return <Panel title="Flame graph"><Empty>The job has ended: none of its code runs any more.</Empty></Panel>;
-  if (mayOnlyRead.value) return <Panel title="Flame graph"><Empty>Log in with the token to operate to see what the workers spend their time on.</Empty></Panel>;
+  if (isOver(job.state)) return <Panel title="Flame graph"><Empty>The job has ended, so there is no code to sample.</Empty></Panel>;
+  if (mayOnlyRead.value) return <Panel title="Flame graph"><Empty>This token can only read. Log in with the operate token to see flame graphs.</Empty></Panel>;
   // until the token is known, nothing is asked for that it may not allow
   if (!mayOperate.value) return <Panel title="Flame graph"><AwaitedRole /></Panel>;
   const chosen = stage || (job.vertices[0]?.id ?? "");
@@ -45,7 +45,7 @@ export function FlameTab({ job }: TabProps) {
         <option value="">All subtasks</option>
         {Array.from({ length: parallelism }, (_, index) => <option key={index} value={index}>Subtask {index}</option>)}
       </select>
-      <div class="segments" role="group" aria-label="Which samples are shown">
+      <div class="segments" role="group" aria-label="Kind of samples">
         {TYPES.map((each) => (
           <button key={each.type} type="button" aria-pressed={each.type === type} onClick={() => setType(each.type)}>{each.title}</button>
         ))}
@@ -56,7 +56,7 @@ export function FlameTab({ job }: TabProps) {
   const query = new URLSearchParams({ type, ...(subtask ? { subtaskindex: subtask } : {}) });
   return (
     <Panel title="Flame graph" tools={tools}>
-      {chosen ? <Sampled path={`jobs/${job.jid}/vertices/${chosen}/flamegraph?${query}`} round={round} now={job.now} /> : <Empty>The job has not told its graph yet.</Empty>}
+      {chosen ? <Sampled path={`jobs/${job.jid}/vertices/${chosen}/flamegraph?${query}`} round={round} now={job.now} /> : <Empty>The job has not reported its graph yet.</Empty>}
     </Panel>
   );
 }
@@ -88,10 +88,10 @@ function Sampled({ path, round, now }: { path: string; round: number; now: numbe
   }, [path, round]);
   if (problem) return <Problem>{problem}</Problem>;
   if (!graph || graph.endTimestamp === WAITING) {
-    return <p class="empty" aria-busy="true">The workers are looked at for five seconds…</p>;
+    return <p class="empty" aria-busy="true">Sampling the workers for five seconds…</p>;
   }
   if (!graph.data?.value) {
-    return <Empty>No subtask of the stage was running in {count(graph.ticks)} samples: it waits for input, or its workers cannot be seen.</Empty>;
+    return <Empty>No subtask of the stage was running in {count(graph.ticks)} samples: the stage waits for input, or its workers cannot be sampled.</Empty>;
   }
   return (
     <>

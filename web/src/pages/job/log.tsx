@@ -72,7 +72,7 @@ export function LogPanel({ job, title = "Log" }: { job: string; title?: string }
   const tools = (
     <>
       <input
-        type="search" class="search" placeholder="Show lines with" aria-label="Show only lines with this text"
+        type="search" class="search" placeholder="Filter lines" aria-label="Show only lines with this text"
         value={sought} onInput={(event) => setSought(event.currentTarget.value)}
       />
       <label class="check">

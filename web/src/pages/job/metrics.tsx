@@ -34,7 +34,7 @@ export function MetricsTab({ job }: TabProps) {
   const stage = job.vertices.find(({ id }) => id === scope);
   const scopes = (
     <>
-      <select aria-label="Whose metrics" value={scope} onChange={(event) => (setScope(event.currentTarget.value), setSubtask(""))}>
+      <select aria-label="Scope of the metrics" value={scope} onChange={(event) => (setScope(event.currentTarget.value), setSubtask(""))}>
         <option value="">The job</option>
         {job.vertices.map(({ id, name }) => (
           <option key={id} value={id}>{name}</option>

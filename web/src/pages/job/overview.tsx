@@ -59,7 +59,7 @@ export function OverviewTab({ job }: TabProps) {
             {node && <OperatorPanel job={job.jid} node={node} close={() => select(null)} />}
           </div>
         ) : (
-          <Empty>The job has not told its graph yet.</Empty>
+          <Empty>The job has not reported its graph yet.</Empty>
         )}
       </Panel>
       <History id={job.jid} over={job["end-time"] > 0} />
@@ -140,7 +140,7 @@ function Line({ points, kind }: { points: HistoryPoint[]; kind: ChartKind }) {
 
 function Span({ minutes, choose }: { minutes: number; choose: (minutes: number) => void }) {
   return (
-    <div class="segments" role="group" aria-label="How much of the past is shown">
+    <div class="segments" role="group" aria-label="Time span">
       {SPANS.map((span) => (
         <button key={span} type="button" aria-pressed={span === minutes} onClick={() => choose(span)}>
           {span === 60 ? "1 h" : `${span} m`}

@@ -18,7 +18,7 @@ export function PlanTab({ job }: TabProps) {
   return (
     <Panel title="Plan" tools={text && window.isSecureContext ? copy : undefined}>
       <Loaded of={plan}>
-        {() => (text ? <pre class="code plan" tabIndex={0} aria-label="Text of the plan">{text}</pre> : <Empty>The job has not told its plan.</Empty>)}
+        {() => (text ? <pre class="code plan" tabIndex={0} aria-label="Text of the plan">{text}</pre> : <Empty>The job has not reported its plan.</Empty>)}
       </Loaded>
     </Panel>
   );

@@ -45,7 +45,7 @@ function Records({ path }: { path: string }) {
     <Loaded of={preview}>
       {({ enabled, records }) => {
         if (!enabled) return <p class="muted">This job does not allow previews. Start it with <code>millrace.preview.enabled=true</code>.</p>;
-        if (!records.length) return <p class="muted">No record has been emitted since you began to look.</p>;
+        if (!records.length) return <p class="muted">The operator has emitted no record since you opened this list.</p>;
         return (
           <ol class="records" aria-label="Newest records" tabIndex={0}>
             {records.map((record, index) => (

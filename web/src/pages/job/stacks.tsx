@@ -11,7 +11,7 @@ import type { TabProps } from "../job";
 export function StacksTab({ job }: TabProps) {
   const over = isOver(job.state);
   const stacks = usePolled<Stacks>(over ? null : `jobs/${job.jid}/stacks`, 0);
-  const again = <button type="button" class="button" onClick={stacks.refresh}>Ask again</button>;
+  const again = <button type="button" class="button" onClick={stacks.refresh}>Refresh</button>;
   return (
     <Panel title="Stacks of the workers" tools={over ? undefined : again}>
       {over ? <Empty>The job has ended.</Empty> : <Loaded of={stacks}>{(data) => <List data={data} />}</Loaded>}
@@ -23,11 +23,11 @@ function List({ data }: { data: Stacks }) {
   const waits = data["waits-for"] ?? data.waits_for;
   return (
     <>
-      {waits && <p class="muted waits">It waits for {waits}</p>}
-      {data.subtasks.length ? <Subtasks data={data} /> : <Empty>No subtask has been running for long.</Empty>}
+      {waits && <p class="muted waits">The job waits for {waits}</p>}
+      {data.subtasks.length ? <Subtasks data={data} /> : <Empty>No subtask has been running for more than two seconds.</Empty>}
       {data.driver && (
         <details>
-          <summary>What the driver does</summary>
+          <summary>Stack of the driver</summary>
           <pre class="code" tabIndex={0}>{data.driver}</pre>
         </details>
       )}

@@ -24,7 +24,7 @@ export function TimelineTab({ job }: TabProps) {
   const timeline = usePolled<Timeline>(`jobs/${job.jid}/timeline`);
   const [span, setSpan] = useState(0);
   const spans = (
-    <div class="segments" role="group" aria-label="How much of the past is shown">
+    <div class="segments" role="group" aria-label="Time span">
       {SPANS.map((each) => (
         <button key={each.title} type="button" aria-pressed={each.span === span} onClick={() => setSpan(each.span)}>{each.title}</button>
       ))}
@@ -103,7 +103,7 @@ function Events({ events, now }: { events: TimelineEvent[]; now: number }) {
   if (!events.length) return <Empty>Nothing has happened yet.</Empty>;
   return (
     <Table
-      caption="Events, the newest first" dense
+      caption="Events, newest first" dense
       rows={[...events].reverse().map((event, index) => ({ ...event, index }))}
       rowKey={(row) => row.index}
       columns={[
