@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable
@@ -92,6 +94,36 @@ def test_no_subtask_has_its_turn() -> None:
     sampling.run()
     samples = sampling.result()
     assert (samples.ticks, samples.subtasks) == (2, ())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+def test_a_thread_that_waits_in_a_forked_process_is_off_the_processor() -> None:
+    """Workers of Spark are forked. Python keeps the number of the forking thread there."""
+    program = textwrap.dedent(
+        """
+        import os, sys, threading, time
+        from millrace.runtime.stack_samples import RunningSubtask, SampleRequest, StackSampler
+
+        def sample():
+            running = lambda: {threading.main_thread().ident: RunningSubtask("r", 0, 0)}
+            request = SampleRequest("s", until=0.0)
+            sampler = StackSampler(request, "worker", running, lambda file: False)
+            for _ in range(5):
+                sampler.sample()
+                time.sleep(0.02)
+            [subtask] = sampler.result().subtasks
+            print(sum(stack.off_cpu for stack in subtask.stacks), flush=True)
+            os._exit(0)
+
+        if os.fork() == 0:
+            threading.Thread(target=sample).start()
+            threading.Event().wait()
+        os.wait()
+        """
+    )
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert int(ended.stdout) == 4  # of the first sample nothing is known
 
 
 def test_python_switches_threads_soon_while_samples_are_taken() -> None:

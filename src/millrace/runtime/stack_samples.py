@@ -167,7 +167,7 @@ class StackSampler:
         if not running:
             return
         frames = sys._current_frames()
-        natives = {thread.ident: thread.native_id for thread in threading.enumerate()}
+        natives = _native_ids()
         for thread, running_subtask in running.items():
             frame = frames.get(thread)
             if frame is not None:
@@ -249,6 +249,16 @@ class _SwitchInterval:
 
 
 _switching_soon = _SwitchInterval().shortened
+
+
+def _native_ids() -> dict[int | None, int | None]:
+    """Ids that the system gives to the threads of this process, by Python's ids."""
+    natives = {thread.ident: thread.native_id for thread in threading.enumerate()}
+    if sys.platform == "linux":
+        # a process that was forked, as workers of Spark are, still has the number of the thread
+        # that forked it; on Linux the first thread has the number of its process
+        natives[threading.main_thread().ident] = os.getpid()
+    return natives
 
 
 def _processor_time(native: int | None) -> int | None:

@@ -31,7 +31,7 @@ def pages(jobs: FakeJobs) -> dict[str, str]:
         fraud: "See the traceback",
         query: "groupBy product, currency",
         f"{query}/plan": "Exchange(distribution=[hash])",
-        f"{orders}/plan": "has not told its plan",
+        f"{orders}/plan": "has not reported its plan",
         f"{orders}/timeline": "Started again",
         f"{orders}/flame": "fraud_rules.py:23",
         f"/jobs/compare?left={orders[-32:]}&right={fraud[-32:]}": "Largest parallelism",
@@ -91,6 +91,14 @@ CUT_OFF = """() => [...document.querySelectorAll("main select")].filter((select)
 """Fields whose longest choice does not fit: a panel hides what is beyond its edge."""
 
 
+SQUEEZED = """() => [...document.querySelectorAll("main td, main td *")].filter((box) => {
+    if (box.matches("td") && box.clientWidth > 0 && box.clientWidth < 60) return true;
+    const hides = getComputedStyle(box).overflowX === "hidden";
+    return hides && box.scrollWidth > box.clientWidth + 1;
+}).map((box) => box.textContent)"""
+"""Cells that are too narrow for their headings, or that hide a part of their text."""
+
+
 def test_nothing_reaches_beyond_the_edge_of_a_phone(window, fake) -> None:
     seen = window(viewport=PHONE)
     widths = {}
@@ -99,6 +107,7 @@ def test_nothing_reaches_beyond_the_edge_of_a_phone(window, fake) -> None:
         widths[path] = seen.page.evaluate("document.documentElement.scrollWidth")
         cut = seen.page.evaluate(CUT_OFF)
         assert cut == [], path
+        assert seen.page.evaluate(SQUEEZED) == [], path
     assert {path: width for path, width in widths.items() if width > PHONE["width"]} == {}
 
 

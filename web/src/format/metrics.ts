@@ -11,8 +11,10 @@ const LAST_TIME = 8.64e15;
 
 type Unit = (value: number) => string;
 
+const watermark: Unit = (value) => (Math.abs(value) < LAST_TIME ? moment(value) : NONE);
+
 const UNITS: [RegExp, Unit][] = [
-  [/watermark$/i, (value) => (Math.abs(value) < LAST_TIME ? moment(value) : NONE)],
+  [/watermark$/i, watermark],
   [/bytes\w*persecond$/i, (value) => `${bytes(value)}/s`],
   [/ms_?persecond$/i, (value) => `${short(value)} ms/s`],
   [/persecond$|_rate$/i, rate],
@@ -28,9 +30,24 @@ export function metricText(name: string, value: number | string | null | undefin
   if (value === null || value === undefined || value === "") return NONE;
   const number = typeof value === "number" ? value : Number(value);
   if (!Number.isFinite(number)) return String(value);
-  const unit = UNITS.find(([names]) => names.test(unitPart(name)))?.[1];
+  const unit = unitOf(name);
   if (unit) return unit(number);
   return Number.isInteger(number) && Math.abs(number) < COUNTED ? count(number) : short(number);
+}
+
+/** Whether the values of the metric `name` are times: a chart of them does not begin at 0. */
+export function isMoment(name: string): boolean {
+  const unit = unitOf(name);
+  return unit === watermark || unit === moment;
+}
+
+/** A value that a chart can show; null for a watermark before the first or after the last record. */
+export function chartValue(name: string, value: number): number | null {
+  return Number.isFinite(value) && !(isMoment(name) && Math.abs(value) >= LAST_TIME) ? value : null;
+}
+
+function unitOf(name: string): Unit | undefined {
+  return UNITS.find(([names]) => names.test(unitPart(name)))?.[1];
 }
 
 /** Histograms end in what they say of their values: `..._p99`, `..._max`. A count has no unit. */

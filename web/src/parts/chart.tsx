@@ -21,11 +21,15 @@ interface Props {
   group: string;
   /** Distances that the lines of the grid may have; uPlot's own are powers of ten. */
   steps?: number[] | undefined;
+  /** Whether the values are times, in ms since the epoch: the axis does not begin at 0 then. */
+  moments?: boolean;
 }
 
+/** Least span of an axis of times, in ms, so that a time that stands still has a line in the middle. */
+const LEAST_SPAN = 2000;
 const HEIGHT = 132;
 
-export function Chart({ title, series, format, top, group, steps }: Props) {
+export function Chart({ title, series, format, top, group, steps, moments = false }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const newest = useRef(series);
@@ -40,7 +44,7 @@ export function Chart({ title, series, format, top, group, steps }: Props) {
     void import("uplot").then(({ default: UPlot }) => {
       if (gone) return;
       const { times, values } = newest.current;
-      plot.current = new UPlot(options(place, format, top, group, steps), [times, values], place);
+      plot.current = new UPlot(options(place, format, top, group, steps, moments), [times, values], place);
       watcher.observe(place);
     });
     return () => {
@@ -72,7 +76,7 @@ function summary(title: string, { times }: Series, known: number[], format: Prop
 }
 
 function options(
-  place: HTMLElement, format: Props["format"], top: number | undefined, group: string, steps: number[] | undefined,
+  place: HTMLElement, format: Props["format"], top: number | undefined, group: string, steps: number[] | undefined, moments: boolean,
 ): uPlot.Options {
   const colour = (name: string): string => colourOf(place, name);
   const axis = { stroke: colour("--plot-text"), grid: { stroke: colour("--plot-grid"), width: 1 }, ticks: { show: false } };
@@ -83,7 +87,7 @@ function options(
     padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, sync: { key: group }, points: { size: 7 }, drag: { x: false, y: false } },
-    scales: { y: { range: (_, __, high) => [0, top ?? (high > 0 ? high * 1.1 : 1)] } },
+    scales: { y: { range: (_, low, high) => (moments ? around(low, high) : [Math.min(0, low), top ?? (high > 0 ? high * 1.1 : 1)]) } },
     series: [
       {},
       {
@@ -96,10 +100,17 @@ function options(
     ],
     axes: [
       { ...axis, font, size: 24, space: 72, grid: { show: false }, values: clockTicks },
-      { ...axis, font, size: 58, space: 34, ...(steps ? { incrs: steps } : {}), values: (plot, ticks) => labels(plot, ticks, format) },
+      { ...axis, font, size: 58, space: 34, ...(steps ? { incrs: steps } : {}), values: (plot, ticks) => (moments ? clockTicks(plot, ticks.map((tick) => tick / 1000)) : labels(plot, ticks, format)) },
     ],
     plugins: [tooltip(format)],
   };
+}
+
+/** The ends of an axis of times. */
+function around(low: number, high: number): [number, number] {
+  const margin = Math.max(LEAST_SPAN, high - low) * 0.1;
+  const missing = Math.max(0, LEAST_SPAN - (high - low)) / 2;
+  return [low - missing - margin, high + missing + margin];
 }
 
 /** None where nothing was measured: there the ends of the axis mean nothing. */

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { usePolled } from "../../api/polling";
 import { serverNow } from "../../api/session";
 import type { Accumulators, MetricValue } from "../../api/types";
-import { metricText } from "../../format/metrics";
+import { chartValue, isMoment, metricText } from "../../format/metrics";
 import { Chart, type Series } from "../../parts/chart";
 import { Empty, Loaded } from "../../parts/notice";
 import { Panel } from "../../parts/panel";
@@ -94,12 +94,12 @@ function MetricChart({ chart: { path, id, owner }, remove }: { chart: Charted; r
     const value = Number(values.data[0]?.value);
     setSeries((old) => ({
       times: [...old.times, serverNow() / 1000].slice(-MOST_POINTS),
-      values: [...old.values, Number.isFinite(value) ? value : null].slice(-MOST_POINTS),
+      values: [...old.values, chartValue(id, value)].slice(-MOST_POINTS),
     }));
   }, [values.data]);
   return (
     <div class="metric-chart">
-      <Chart title={id} series={series} format={(value) => metricText(id, value)} group="metrics" />
+      <Chart title={id} series={series} format={(value) => metricText(id, value)} group="metrics" moments={isMoment(id)} />
       <p class="help">
         {owner && <span>{owner}</span>}
         <button type="button" class="link" aria-label={`Remove the chart of ${id}`} onClick={remove}>Remove</button>
