@@ -19,7 +19,8 @@ from millrace.common.state.descriptors import (
 )
 from millrace.state.checkpoint.delta_file import DeltaFile, DeltaLoader, read_index
 from millrace.state.key_groups import key_group_of, subtask_of
-from millrace.state.snapshot_entries import Entry, entries_of
+from millrace.state.kinds.state_shape import KeyedStateEntry
+from millrace.state.snapshot_entries import entries_of
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 from millrace.state_processor import (
@@ -107,7 +108,7 @@ def run(
     return states
 
 
-def entries(state: SubtaskState, name: str) -> list[Entry]:
+def entries(state: SubtaskState, name: str) -> list[KeyedStateEntry]:
     return list(entries_of(state, TableId("op", name)))
 
 
