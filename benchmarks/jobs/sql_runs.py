@@ -6,7 +6,7 @@ RUNS is a file that `sql_engines.py` writes: names, each with its runs, one afte
 checkpoint after every epoch. Prints one JSON line: a name to the seconds of its runs, or to the
 message of its failure. Epochs are as long as suits a backlog, as Flink's mini-batches are.
 With ``--executor`` the queries run on that executor, with a checkpoint each two seconds, or still
-after every epoch.
+after every epoch. Epochs of resident tasks are then as long as the others, too.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ def seconds(
         config.set_string("millrace.executor", executor)
     if executor is not None and not every_epoch:
         config.set_string("execution.checkpointing.interval", "2 s")
+    if executor == "resident":
+        config.remove_config("millrace.epoch.target-duration")
+        config.set_string("millrace.resident.barrier-interval", "2 s")
     config.set_string("parallelism.default", "2")
     config.set_string("table.local-time-zone", "UTC")
     settings = EnvironmentSettings.new_instance().in_streaming_mode()

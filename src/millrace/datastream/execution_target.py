@@ -13,6 +13,7 @@ from millrace.engine.executor_choice import ExecutorChoice, ExecutorKind, epochs
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.job_graph.job_graph import JobGraph
+from millrace.runtime.resident.patience import SATURATED_TIMEOUT
 
 log = logging.getLogger(__name__)
 
@@ -140,9 +141,11 @@ def resident_settings(configuration: Configuration) -> ResidentSettings:
         milliseconds = interval.to_millis()
     is_timed = configuration.get(flink_options.BUFFER_TIMEOUT_ENABLED)
     timeout = configuration.get(flink_options.BUFFER_TIMEOUT).to_millis() / 1000
+    is_chosen = configuration.contains_key(flink_options.BUFFER_TIMEOUT.key)
     return ResidentSettings(
         barrier_interval=milliseconds,
         buffer_timeout=timeout if is_timed else None,
+        saturated_timeout=timeout if is_chosen else SATURATED_TIMEOUT,
         heartbeat_timeout=configuration.get(options.RESIDENT_HEARTBEAT_TIMEOUT).to_millis() / 1000,
         spare_slots=1 if configuration.get(options.EXECUTOR) == AUTO else 0,
     )

@@ -338,6 +338,11 @@ def message_of(error: Exception) -> str:
     return str(java.getMessage()) if java is not None else str(error)
 
 
+def without_java_frames(message: str) -> str:
+    """Spark's message up to the stack of the JVM."""
+    return message.strip().split("\n\tat ")[0].rstrip()
+
+
 _BEGINNING, _END = 300, 900
 """Characters of a long reason: what ran, and the end of the worker's traceback."""
 
@@ -346,7 +351,7 @@ def reason_of(error: Exception) -> str:
     """First lines of Spark's message and, for a long traceback, its last lines, which have the
     cause; the log has everything."""
     log.debug("Spark failed", exc_info=error)
-    told = message_of(error).strip().split("\n\tat ")[0].rstrip()
+    told = without_java_frames(message_of(error))
     if "Traceback (most recent call last)" not in told:  # whose parts have empty lines between them
         told = told.split("\n\n")[0]
     if len(told) <= _BEGINNING + _END:

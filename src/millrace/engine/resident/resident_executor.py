@@ -391,8 +391,8 @@ class ResidentExecutor:
         """Send the program and the addresses to all tasks, and wait for their connections."""
         places = tuple(task.hello.place for task in self._placed if task.hello)
         for number, task in enumerate(self._placed):
-            timeout = self._settings.buffer_timeout
-            wiring = Wiring(self._attempt, self._code, places, timeout, number)
+            timeouts = self._settings.buffer_timeout, number, self._settings.saturated_timeout
+            wiring = Wiring(self._attempt, self._code, places, *timeouts)
             task.control.send(FrameKind.WIRE, wiring.encode())
         self._live_attempt, self._broken = self._attempt, None
         limit = time.monotonic() + self._settings.start_timeout

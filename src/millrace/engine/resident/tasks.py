@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from millrace.runtime.program import Program
+from millrace.runtime.resident.patience import SATURATED_TIMEOUT
 
 __all__ = ["ResidentSettings", "RunningTasks", "TaskStarter"]
 
@@ -23,6 +24,7 @@ class ResidentSettings:
         start_timeout: seconds in which all tasks must have started.
         spare_slots: slots of the application that further tasks leave free. A job that has no task
             takes the last slot all the same.
+        saturated_timeout: the buffer timeout of a worker that is hardly ever idle, if it is longer.
     """
 
     barrier_interval: int = 1000
@@ -30,6 +32,7 @@ class ResidentSettings:
     heartbeat_timeout: float = 50.0
     start_timeout: float = 60.0
     spare_slots: int = 0
+    saturated_timeout: float = SATURATED_TIMEOUT
 
 
 class RunningTasks(Protocol):

@@ -111,6 +111,8 @@ class Wiring:
     """Seconds that records wait at most for a buffer to fill. None: there is no such time."""
     task: int = 0
     """Number of the receiving task among ``places``."""
+    saturated_timeout: float = 0.0
+    """`buffer_timeout` in a saturated worker."""
 
     def encode(self) -> bytes:
         """The message as bytes."""

@@ -113,6 +113,12 @@ class Pace:
         paced = int(PIECE / self.seconds) if self.seconds else records
         return max(1, min(records, max(paced, self._costs.least), first))
 
+    def wanted(self, records: int) -> int:
+        """Records of a piece of rows that is large enough, at most ``records``."""
+        if not self.seconds:
+            return 1
+        return max(1, min(records, max(int(PIECE / self.seconds), self._costs.least)))
+
     def least(self, is_columnar: bool) -> int:
         """Records that must be able to wait before the subtask, so that its pieces can be as large
         as they should be."""

@@ -26,6 +26,8 @@ class InputGate:
     def __init__(self, channels: Sequence[Channel], position: int = 0) -> None:
         self._queues: dict[Channel, deque[Buffer]] = {channel: deque() for channel in channels}
         self._position = position
+        self.records = 0
+        """Records that wait here."""
         self._ready: deque[Channel] = deque()
         """Channels with a buffer that may be taken, in the order in which they get their turn."""
         self._taken: dict[Channel, int] = {}
@@ -59,6 +61,7 @@ class InputGate:
         """Add a buffer that has arrived."""
         queue = self._queues[channel]
         queue.append(buffer)
+        self.records += buffer.size
         if len(queue) == 1:
             (self._later if channel in self._blocked else self._ready).append(channel)
 
@@ -87,6 +90,7 @@ class InputGate:
             channel = self._ready.popleft()
             queue = self._queues[channel]
             buffer = queue.popleft()
+            self.records -= buffer.size
             if buffer.kind == BufferKind.END:
                 self._block(channel, sent_before(buffer, self._position), buffer)
                 if queue:

@@ -22,6 +22,7 @@ from millrace.runtime.resident.gate import InputGate
 from millrace.runtime.resident.intake import Intake
 from millrace.runtime.resident.load_meter import Load, LoadMeter
 from millrace.runtime.resident.outbox import Outbox
+from millrace.runtime.resident.patience import Patience, Share
 from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.turn_record import RecordedTurn
 from millrace.runtime.watchdog import Watchdog, WatchedSubtask
@@ -68,8 +69,7 @@ class ResidentSubtask:
         position: number of the subtask among those of its stage in this task.
         acknowledge: function that sends an acknowledgement to the driver.
         clock: processing time in ms since the epoch.
-        buffer_timeout: seconds that records wait at most for a buffer to fill; 0: each record is
-            processed and sent alone. None: until it is full, or the next barrier.
+        patience: time that records wait for others, which the worker's subtasks share.
         watchdog: watchdog for long turns.
     """
 
@@ -82,7 +82,7 @@ class ResidentSubtask:
         grant: Grant,
         acknowledge: Callable[[bytes], None],
         clock: Callable[[], int],
-        buffer_timeout: float | None = 0.005,
+        patience: Patience | None = None,
         watchdog: Watchdog | None = None,
     ) -> None:
         self.held = held
@@ -101,7 +101,7 @@ class ResidentSubtask:
         self._grant = grant
         self._acknowledge = acknowledge
         self._clock = clock
-        self._buffer_timeout = buffer_timeout
+        self._patience = patience or Patience()
         self._watchdog = watchdog
         self._watched: WatchedSubtask | None = None
         self.is_source = not self.subtask.stage.inputs
@@ -117,6 +117,9 @@ class ResidentSubtask:
         """Whether an operator delayed the end of the input at the last barrier."""
         self._told = 0
         """Time that operators were told last, in ms since the epoch."""
+        self._share = Share()
+        self._waiting_since: float | None = None
+        """Time since which input waits for more, before a turn. None if none does."""
         self._unflushed: float | None = None
         """Time since which something may wait to be sent. None if nothing does."""
         self._unsent = 0
@@ -216,8 +219,9 @@ class ResidentSubtask:
         for at in (self._wakeup, self._flush_at):
             if at is not None:
                 waits.append(max(0.0, (at - now) / 1000))
-        if self._unflushed is not None and self._buffer_timeout is not None:
-            waits.append(max(0.0, self._unflushed + self._buffer_timeout - clock))
+        timeout = self._timeout
+        if self._unflushed is not None and timeout is not None:
+            waits.append(max(0.0, self._unflushed + timeout - clock))
         if (
             self._reading is not None
             and self._reading.next_poll is not None
@@ -225,6 +229,48 @@ class ResidentSubtask:
         ):
             waits.append(max(0.0, (self._reading.next_poll - now) / 1000))
         return min(waits, default=None)
+
+    def may_wait(self, now: int, clock: float) -> bool:
+        """Whether the input may wait for more while other subtasks of the worker have something to
+        do: one call with many records is cheaper than many calls. Called if `due_at` has returned
+        0."""
+        timeout = self._timeout
+        if timeout is None or not self._gathers or self.gate.records >= self._wanted:
+            return False
+        is_asked = self.gate.is_ending or self.subtask.waker.is_set
+        if is_asked or self.is_source or self.feedback is not None or not self._intake.is_empty:
+            return False
+        if any(at is not None and at <= now for at in (self._wakeup, self._flush_at)):
+            return False
+        if self._unflushed is not None and clock - self._unflushed >= timeout:
+            return False
+        if self._waiting_since is None:
+            self._waiting_since = clock
+        return clock - self._waiting_since < timeout
+
+    @property
+    def _gathers(self) -> bool:
+        """Whether records wait for others, because the worker is saturated. Not if few would come
+        together, or if the calls of this subtask are cheap: a record might wait for a long turn of
+        another one."""
+        patience = self._patience
+        return (
+            patience.is_saturated
+            and self._share.of_worker >= _LEAST_SHARE
+            and _MANY * self._pace.seconds < patience.saturated
+        )
+
+    @property
+    def _timeout(self) -> float | None:
+        """Seconds that records wait at most for others. None: until a buffer is full."""
+        return self._patience.saturated if self._gathers else self._patience.timeout
+
+    @property
+    def _wanted(self) -> int:
+        """Records of a piece of input that is large enough."""
+        if self._is_columnar:
+            return self._pace.columns
+        return self._pace.wanted(self.subtask.program.buffer_records)
 
     def _has_work(self) -> bool:
         reading, is_full = self._reading, self._is_full
@@ -254,11 +300,12 @@ class ResidentSubtask:
     def turn(self, until: float) -> None:
         """Work until the time ``until`` (`time.perf_counter`), or until nothing is left to do.
         Called if `due_at` has returned 0."""
-        self._turn_began = time.perf_counter()
+        self._turn_began, self._waiting_since = time.perf_counter(), None
         self._meter.enter(Load.BUSY)
         if self._watched is not None and self._watchdog is not None:
             self._watchdog.resume(self._watched)
         self._guarded(lambda: self._work(until))
+        self._share.observe(self._turn_began, time.perf_counter())
         self._meter.enter(self._load)
 
     @property
@@ -339,7 +386,7 @@ class ResidentSubtask:
             worked = self.has_news = True
             self._observe(count, started, used)
             self._note_output(count)
-            if self._buffer_timeout == 0:
+            if self._patience.timeout == 0:
                 self._flush_if_due()
             if intake.taken:
                 self._give_credit()
@@ -382,7 +429,7 @@ class ResidentSubtask:
 
     def _room(self) -> int:
         """Records of the next piece of input."""
-        if self._buffer_timeout == 0:
+        if self._patience.timeout == 0:
             return 1
         most = self.subtask.program.buffer_records
         limit = self._pace.columns if self._is_columnar else self._pace.limit(most)
@@ -480,7 +527,7 @@ class ResidentSubtask:
             self.has_news = self.has_news or count > 0
             self._observe(count, started, used)
             self._note_output(count)
-            if self._buffer_timeout == 0:
+            if self._patience.timeout == 0:
                 self._flush_if_due()
             if time.perf_counter() >= until or reading.is_end_wanted:
                 break
@@ -529,14 +576,15 @@ class ResidentSubtask:
             self._unflushed = self._turn_began
 
     def _flush_if_due(self) -> None:
-        timeout = self._buffer_timeout
+        timeout = self._timeout
         if self._unflushed is None or self.outbox.is_blocked:
             return
         if timeout is None:
             # in a loop, a record would wait at each hop
             is_due = bool(self.subtask.program.loops) and not self._has_work()
         else:
-            is_due = not self._has_work() or time.perf_counter() - self._unflushed >= timeout
+            is_late = time.perf_counter() - self._unflushed >= timeout
+            is_due = is_late or not (self._gathers or self._has_work())
         if is_due:
             self._flush()
 
@@ -615,6 +663,10 @@ class _Yield:
 
 
 _KEPT = 0.95
+_LEAST_SHARE = 0.1
+"""Share of the worker's time that a subtask takes if its records may wait for others."""
+_MANY = 20
+"""Records that must be able to come together if they wait for others."""
 _LONG = 0.002
 """Seconds of a piece in which another process may have had the processor."""
 _LEAST_RATIO = 1 / 16

@@ -49,6 +49,7 @@ from millrace.runtime.resident.feedback import Feedback, FeedbackChannel, feedba
 from millrace.runtime.resident.frames import NOTICES, FrameKind, TransportError, framed
 from millrace.runtime.resident.listener import Listener
 from millrace.runtime.resident.outbox import Outbox
+from millrace.runtime.resident.patience import Patience
 from millrace.runtime.resident.resident_subtask import Phase, ResidentSubtask, Storage
 from millrace.runtime.turn_record import TurnRecord
 from millrace.runtime.watchdog import turn_path
@@ -163,6 +164,7 @@ class ResidentWorker:
         """Subtask with which the next step begins."""
         self._turn_since: float | None = None
         """Beginning of the running turn of a subtask (`time.perf_counter`)."""
+        self._patience = Patience()
         self._turns: TurnRecord | None = None
         """Record of the running subtask. None if the job's directory is on no disk."""
         self._has_returned = False
@@ -233,7 +235,10 @@ class ResidentWorker:
     # -- the loop ------------------------------------------------------------------------------
 
     def _step(self) -> None:
-        for key, events in self._selector.select(self._wait()):
+        began = time.perf_counter()
+        selected = self._selector.select(self._wait())
+        idle = time.perf_counter() - began
+        for key, events in selected:
             source = key.data
             if source is None:
                 with suppress(OSError):
@@ -247,7 +252,9 @@ class ResidentWorker:
             elif events & selectors.EVENT_READ:
                 self._receive(source)
         self._give_up_connecting()
-        self._run_subtasks()
+        began = time.perf_counter()
+        has_worked = self._run_subtasks()
+        self._patience.observe(idle, time.perf_counter() - began, has_worked)
         self._send_acks()
         self._tell_news()
         if self._tidy is not None and time.monotonic() - self._tidied_at > TIDY_INTERVAL:
@@ -270,12 +277,14 @@ class ResidentWorker:
                 wait = min(wait, due)
         return wait
 
-    def _run_subtasks(self) -> None:
-        """Give every subtask a turn. Producers come first, so that a record passes the whole task
-        in one step."""
+    def _run_subtasks(self) -> bool:
+        """Give every subtask a turn, and return whether one needed it. Producers come first, so
+        that a record passes the whole task in one step. Subtasks that may wait for more input get
+        their turn when no other needs one."""
         now, clock = self._clock(), time.perf_counter()
         ends = clock + STEP
         first, self._first = self._first, 0
+        has_worked, waiting = False, []
         for number, subtask in enumerate(self._subtasks[first:], first):
             if clock > ends:  # the others get their turn after a look at the sockets
                 self._first = number
@@ -283,11 +292,24 @@ class ResidentWorker:
             due = subtask.due_at(now, clock)
             if due is None or due > 0:
                 continue
-            self._enter(subtask, clock)
-            subtask.turn(clock + TURN)
-            clock = time.perf_counter()
+            if subtask.may_wait(now, clock):
+                waiting.append(subtask)
+                continue
+            has_worked = True
+            clock = self._give_turn(subtask, clock)
+        if not (has_worked or first):
+            for subtask in waiting:
+                has_worked = True
+                clock = self._give_turn(subtask, clock)
         if self._turn_since is not None:
             self._leave()
+        return has_worked or bool(first)
+
+    def _give_turn(self, subtask: ResidentSubtask, clock: float) -> float:
+        """Give a subtask a turn, and return the time of its end (`time.perf_counter`)."""
+        self._enter(subtask, clock)
+        subtask.turn(clock + TURN)
+        return time.perf_counter()
 
     def _enter(self, subtask: ResidentSubtask, clock: float) -> None:
         """Note that a subtask's functions may run from now on."""
@@ -489,6 +511,9 @@ class ResidentWorker:
 
     def _create_subtasks(self, program: Program, task: int, wiring: Wiring) -> None:
         width = len(wiring.places)
+        # in a loop, a record would wait at each hop
+        saturated = 0.0 if program.loops else wiring.saturated_timeout
+        self._patience = Patience(wiring.buffer_timeout, saturated)
         parallelism = {stage.id: stage.parallelism for stage in program.stages}
         source = {edge.id: parallelism[edge.source_stage] for edge in program.edges}
         into = {stage.id: sum(source[edge] for edge in stage.inputs) for stage in program.stages}
@@ -522,7 +547,7 @@ class ResidentWorker:
             self._grant,
             self._acknowledge,
             self._clock,
-            wiring.buffer_timeout,
+            self._patience,
             self._held.watchdog,
         )
         self._subtasks.append(subtask)

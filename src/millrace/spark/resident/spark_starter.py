@@ -23,7 +23,7 @@ from millrace.engine.executor import ExecutorError
 from millrace.runtime.program import Program
 from millrace.spark.application import require_application, running_application
 from millrace.spark.cluster_cores import ClusterCores, in_driver
-from millrace.spark.executor import closed_runs, message_of, reason_of
+from millrace.spark.executor import closed_runs, message_of, reason_of, without_java_frames
 from millrace.spark.local_properties import LocalProperties
 from millrace.spark.resident.free_slots import free_slots, require_free_slots
 from millrace.spark.resident.resident_task import ResidentTask
@@ -225,7 +225,10 @@ class SparkTasks:
             message = self._message_of(attempt)
             if message:
                 death = worker_death(f"Task 0 in stage 0.0 failed: {message}")
-                return death.reason if death is not None else message.splitlines()[0]
+                if death is not None:
+                    return death.reason
+                log.debug("a resident task has ended: %s", message)
+                return without_java_frames(message).splitlines()[-1]  # of a traceback: the error
             time.sleep(0.02)
         return ""
 
