@@ -98,8 +98,7 @@ class ResidentSubtask:
         self._pace = Pace()
         self._preemptions = Preemptions()
         self._attempt = attempt
-        self._grant = grant
-        self._acknowledge = acknowledge
+        self._grant, self._acknowledge = grant, acknowledge
         self._clock = clock
         self._patience = patience or Patience()
         self._watchdog = watchdog
@@ -267,10 +266,12 @@ class ResidentSubtask:
 
     @property
     def _wanted(self) -> int:
-        """Records of a piece of input that is large enough."""
+        """Records of a piece of input that is large enough. Producers must be able to send them
+        before any of them is processed."""
+        most = max(1, self._window.records // 2)
         if self._is_columnar:
-            return self._pace.columns
-        return self._pace.wanted(self.subtask.program.buffer_records)
+            return min(self._pace.columns, most)
+        return min(self._pace.wanted(self.subtask.program.buffer_records), most)
 
     def _has_work(self) -> bool:
         reading, is_full = self._reading, self._is_full
