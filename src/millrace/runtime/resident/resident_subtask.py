@@ -266,9 +266,9 @@ class ResidentSubtask:
 
     @property
     def _wanted(self) -> int:
-        """Records of a piece of input that is large enough. Producers must be able to send them
-        before any of them is processed."""
-        most = max(1, self._window.records // 2)
+        """Records of a piece of input that is large enough. A single producer must be able to send
+        them before any of them is processed."""
+        most = max(1, self._window.share)
         if self._is_columnar:
             return min(self._pace.columns, most)
         return min(self._pace.wanted(self.subtask.program.buffer_records), most)
