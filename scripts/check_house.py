@@ -11,6 +11,8 @@ Rules:
     classes   no two public classes of modules under src share a name
     circles   modules under src do not import each other in a circle, type annotations included
     undo      undo logs of tables are written by the state room alone
+    targets   every name that tests, scripts, examples and benchmarks import from millrace exists
+              (mypy looks at src alone, and tests tell of it minutes later)
 """
 
 from __future__ import annotations
@@ -96,6 +98,7 @@ def check(root: Path) -> list[Finding]:
         *check_classes(root),
         *check_circles(root),
         *check_undo(root),
+        *check_targets(root),
     ]
 
 
@@ -202,6 +205,20 @@ def check_undo(root: Path) -> Iterator[Finding]:
                 yield Finding(path, node.lineno, "leave undo logs to the methods of tables")
 
 
+def check_targets(root: Path) -> Iterator[Finding]:
+    source = root / "src"
+    modules = {module_name(path, source): path for path in python_files(root, ["src"])}
+    for path in python_files(root, [each for each in PYTHON_FOLDERS if each != "src"]):
+        for module, name, line in outline_of(path).imports:
+            if module.split(".")[0] != "millrace" or f"{module}.{name}" in modules:
+                continue
+            target = modules.get(module)
+            if target is None:
+                yield Finding(path, line, f"there is no module {module}")
+            elif not {name, "*", "__getattr__"} & outline_of(target).names:
+                yield Finding(path, line, f"{module} has no {name}")
+
+
 def module_name(path: Path, source: Path) -> str:
     parts = path.relative_to(source).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -223,37 +240,59 @@ class Outline:
     functions: tuple[Function, ...]
     classes: tuple[tuple[str, int], ...]
     """Names and first lines of those that are in no other class or function."""
-    imports: tuple[tuple[str, str], ...]
-    """Modules, and the names imported from them: when the module is loaded, for type annotations,
-    and inside functions."""
+    imports: tuple[tuple[str, str, int], ...]
+    """Modules, the names imported from them, and the lines: when the module is loaded, for type
+    annotations, and inside functions."""
+    names: frozenset[str]
+    """Names that the module has. `*` if it takes all names of another one."""
 
 
 @cache
 def outline_of(path: Path) -> Outline:
     tree = ast.parse(path.read_bytes())
     functions: list[Function] = []
-    imported: list[tuple[str, str]] = []
+    imported: list[tuple[str, str, int]] = []
     for node in statements(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             functions.append(Function(node.name, node.lineno, lines_of_code(node)))
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            imported.extend((node.module, alias.name) for alias in node.names)
+            imported.extend((node.module, alias.name, node.lineno) for alias in node.names)
     classes = ((node.name, node.lineno) for node in tree.body if isinstance(node, ast.ClassDef))
-    return Outline(tuple(functions), tuple(classes), tuple(imported))
+    names = frozenset(bound_names(tree))
+    return Outline(tuple(functions), tuple(classes), tuple(imported), names)
+
+
+def bound_names(node: ast.AST) -> Iterator[str]:
+    """Names that a module binds when it is loaded."""
+    for inner in direct_statements(node):
+        if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield inner.name
+            continue
+        if isinstance(inner, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name.split(".")[0] for alias in inner.names)
+        elif isinstance(inner, ast.Assign | ast.AnnAssign):
+            targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
+            for target in targets:
+                yield from (each.id for each in ast.walk(target) if isinstance(each, ast.Name))
+        yield from bound_names(inner)
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
     """All statements in a module, and the handlers and cases between them; no expressions, which
     are most of a tree."""
+    for inner in direct_statements(node):
+        yield inner
+        yield from statements(inner)
+
+
+def direct_statements(node: ast.AST) -> Iterator[ast.AST]:
     for part in ("body", "handlers", "orelse", "finalbody", "cases"):
-        for inner in getattr(node, part, ()):
-            yield inner
-            yield from statements(inner)
+        yield from getattr(node, part, ())
 
 
 def imports(path: Path, modules: Iterable[str]) -> Iterator[str]:
     """Our modules that a module imports."""
-    for module, name in outline_of(path).imports:
+    for module, name, _ in outline_of(path).imports:
         inner = f"{module}.{name}"
         if inner in modules or module in modules:
             yield inner if inner in modules else module

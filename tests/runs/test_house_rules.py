@@ -63,3 +63,27 @@ def test_what_keeps_them_is_left_alone(house: dict[str, Any], tmp_path: Path) ->
     (tmp_path / "tests" / "a").mkdir(parents=True)
     (tmp_path / "tests" / "a" / "test_one.py").touch()
     assert found(house, tmp_path) == set()
+
+
+IMPORTS = """from millrace.a.one import Same, gone
+def test():
+    from millrace.a.three import Same
+from millrace.a import one
+from millrace.a.open import anything
+from millrace.a.one import held, other
+"""
+
+
+def test_tests_import_what_there_is(house: dict[str, Any], tmp_path: Path) -> None:
+    package = tmp_path / "src" / "millrace" / "a"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "open.py").write_text("def __getattr__(name): return name")
+    (package / "one.py").write_text("if True:\n    class Same: pass\n    held, other = 1, 2\n")
+    tests = tmp_path / "tests" / "a"
+    tests.mkdir(parents=True)
+    (tests / "test_one.py").write_text(IMPORTS)
+    assert found(house, tmp_path) == {
+        "tests/a/test_one.py:1: millrace.a.one has no gone",
+        "tests/a/test_one.py:3: there is no module millrace.a.three",
+    }
