@@ -55,17 +55,11 @@ SAME_NAMES = frozenset(
     {
         "AggregateFunction",
         "BatchGatherFunction",
-        "Edge",
         "GatherFunction",
-        "Graph",
-        "Projection",
-        "Table",
     }
 )
-"""Classes that share a name: PyFlink's ``Table``, and the tables that state is kept in; what
-PyFlink calls the same in its two APIs; and Gelly's ``Graph``, ``Edge`` and ``Projection``, beside
-those of a job, a pattern and an aggregation, and its ``GatherFunction`` of two models of
-iteration."""
+"""Classes that share a name: what PyFlink calls the same in its two APIs, and Gelly's
+``GatherFunction`` of two models of iteration."""
 TEXT_SUFFIXES = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".txt", ".yml"})
 
 

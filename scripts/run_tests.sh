@@ -29,8 +29,9 @@ workers() {
     local by_cores by_memory wanted
     by_cores=$((3 * $(getconf _NPROCESSORS_ONLN)))
     by_memory=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) / 2000000000))
-    wanted=$((by_cores < by_memory ? by_cores : by_memory))
-    echo $((wanted < 4 ? 4 : wanted > 8 ? 8 : wanted))
+    wanted=$((by_cores < 4 ? 4 : by_cores > 8 ? 8 : by_cores))
+    wanted=$((wanted < by_memory ? wanted : by_memory))
+    echo $((wanted < 1 ? 1 : wanted))
 }
 
 # A file's tests stay together: they share what a session or a module sets up, and are collected when

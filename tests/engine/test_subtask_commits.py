@@ -113,6 +113,22 @@ def test_all_that_was_restored_is_committed_before_anything_else() -> None:
     assert made.plan(1, 100) == (CommitPlan(entry(1, "b")),)
 
 
+def test_restored_committables_of_several_runs_keep_the_order_of_their_epochs() -> None:
+    """The first run had four subtasks, the second had two and has died before it committed."""
+    made = commits(parallelism=2)
+    made.add([entry(3, "A")], 1, restored=1)
+    made.add([entry(0, "B")], 2)
+    kept = made.committables()
+    assert kept == [entry(3, "A"), entry(0, "B")]
+    again = commits(parallelism=2)
+    again.add([*kept, entry(0, "C")], 3, restored=2)
+    assert again.plan(0, 0) == ()
+    assert again.plan(1, 0) == (CommitPlan(entry(3, "A")), CommitPlan(entry(0, "B")))
+    again.accept("s", answer(0), 0)
+    again.accept("s", answer(1), 0)
+    assert again.plan(0, 0) == (CommitPlan(entry(0, "C")),)
+
+
 class Server:
     """Transactions by name: open ones belong to the connection that began them."""
 

@@ -53,7 +53,7 @@ def test_tasks_have_the_properties_of_the_thread_that_starts_the_job(
     env.execute("in this thread")
     assert properties.getLocalProperty("spark.jobGroup.id") == "reports"
     assert set(properties.getJobTags()) == {"month"}
-    assert properties.getLocalProperty("millrace.job_graph") is None
+    assert properties.getLocalProperty("millrace.plan") is None
 
 
 def test_without_a_group_a_job_has_one_of_its_own(properties: Any) -> None:

@@ -152,6 +152,7 @@ class EpochRunner:
             log.info("%d subtasks need their whole state; running the epoch again", len(misses))
             deployment.restoring |= misses
             self.attempt += 1
+            self._history.repeated()
             return None
         try:
             check(deployment.program, acks)

@@ -72,7 +72,7 @@ class JobHistory:
         self._watermark: int | None = None
         self._rates = Rates()
         self._lived_ms = 0.0
-        self._has_failed = False
+        self._has_lost_time = False
         self.restored: RestoredCheckpoint | None = None
         """Checkpoint from which the run has continued."""
         self.rescales = RescaleHistory(now)
@@ -178,7 +178,11 @@ class JobHistory:
             fatal=fatal,
         )
         self._exceptions.appendleft(entry)
-        self._has_failed = True
+        self._has_lost_time = True
+
+    def repeated(self) -> None:
+        """Note that the running epoch begins again, although nothing failed."""
+        self._has_lost_time = True
 
     def noticed(self, notices: Iterable[WorkerNotice]) -> None:
         """Record notices of workers."""
@@ -265,9 +269,9 @@ class JobHistory:
         before = self._elapsed
         self._elapsed = before + epoch_ms / 1000 if elapsed is None else elapsed
         # nobody knows what subtasks did in attempts that failed
-        lived_ms = epoch_ms if self._has_failed else (self._elapsed - before) * 1000
+        lived_ms = epoch_ms if self._has_lost_time else (self._elapsed - before) * 1000
         self._lived_ms += lived_ms
-        self._has_failed = False
+        self._has_lost_time = False
         rates.add(self._elapsed, {(ack.stage, ack.subtask): _done(ack) for ack in acks})
 
     def _take_stages(

@@ -30,8 +30,8 @@ class _Outstanding:
 class SubtaskCommits:
     """Committables that the subtasks of one sink have yet to commit.
 
-    Each subtask commits its own in the order of their epochs. What was restored may have the keys
-    of other subtasks, so all of it is committed before anything else.
+    What was restored may have the keys of other subtasks, so all of it is committed before anything
+    else, by one subtask, in the order of its epochs.
 
     Args:
         name: name of the sink, for messages.
@@ -45,20 +45,23 @@ class SubtaskCommits:
         """Committables by subtask."""
 
     def add(self, committables: list[bytes], checkpoint: int, restored: int = 0) -> None:
-        """Add the committables of a durable checkpoint. If the subtask that wrote one no longer
-        exists, another subtask commits it.
+        """Add the committables of a durable checkpoint, those of older epochs first. If the subtask
+        that wrote one no longer exists, another subtask commits it.
 
         Args:
             restored: number of the first ones, which were restored.
         """
         for number, item in enumerate(committables):
-            subtask, _ = decode(item)
+            # runs of several parallelisms may have written what was restored
+            of_restored = committables[0] if number < restored else item
+            subtask, _ = decode(of_restored)
             mine = self._outstanding[subtask % len(self._outstanding)]
             mine.append(_Outstanding(checkpoint, item, is_restored=number < restored))
 
     def committables(self) -> list[bytes]:
-        """All committables that are not known to be committed."""
-        return [item.committable for item in self._all()]
+        """All committables that are not known to be committed, those of older epochs first."""
+        by_age = sorted(self._all(), key=lambda item: item.checkpoint)
+        return [item.committable for item in by_age]
 
     def oldest(self) -> int | None:
         """First checkpoint with committables that are not known to be committed."""

@@ -57,7 +57,7 @@ SERVER_TOKEN_FILE = known(
 )
 SERVER_READ_TOKEN_FILE = known(
     ConfigOptions.key("millrace.server.read-token-file").string_type().no_default_value(),
-    "File with the token to read (`millrace server --read-token-file`).",
+    "File with the read token (`millrace server --read-token-file`).",
 )
 SERVER_TLS_CERTIFICATE = known(
     ConfigOptions.key("millrace.server.tls-certificate").string_type().no_default_value(),

@@ -34,7 +34,7 @@ from millrace.state.state_delta import FileRef
 if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
 
-PLAN_PROPERTY = "millrace.job_graph"
+PLAN_PROPERTY = "millrace.plan"
 """Local property of the Spark job with the epoch's plan."""
 ANCHOR = b"\x00anchor"
 """The only element of each partition of an anchor; it is not a buffer."""

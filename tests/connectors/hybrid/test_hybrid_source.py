@@ -31,7 +31,7 @@ from millrace.connectors import (
     HybridSource,
     NumberSequenceSource,
 )
-from millrace.connectors.hybrid.source_list_entry import MemberEvent, MemberRequest
+from millrace.connectors.hybrid.member import MemberEvent, MemberRequest
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.formats import StreamFormat
 from millrace.testing import CollectingSink, Faults, run_local

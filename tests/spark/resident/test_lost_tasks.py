@@ -14,6 +14,7 @@ TypeError: 'str' object is not callable
 
 \tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:1)"""
 KILLED = "TaskKilled (another attempt succeeded)"
+LOST = "ExecutorLostFailure (executor 1 exited)\nKilled by external signal\n."
 DIED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)"
 
 
@@ -22,6 +23,7 @@ DIED = "org.apache.spark.SparkException: Python worker exited unexpectedly (cras
     [
         (RAISED, "TypeError: 'str' object is not callable"),
         (KILLED, KILLED),
+        (LOST, "ExecutorLostFailure (executor 1 exited)"),
         (DIED, "it ended itself, or was killed: is there memory enough?"),
     ],
 )

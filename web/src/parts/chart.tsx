@@ -100,7 +100,7 @@ function options(
     ],
     axes: [
       { ...axis, font, size: 24, space: 72, grid: { show: false }, values: clockTicks },
-      { ...axis, font, size: 58, space: 34, ...(steps ? { incrs: steps } : {}), values: (plot, ticks) => (moments ? clockTicks(plot, ticks.map((tick) => tick / 1000)) : labels(plot, ticks, format)) },
+      { ...axis, font, size: 58, space: 34, ...(steps ? { incrs: steps } : {}), values: (plot, ticks) => labels(plot, ticks, format, moments) },
     ],
     plugins: [tooltip(format)],
   };
@@ -114,8 +114,9 @@ function around(low: number, high: number): [number, number] {
 }
 
 /** None where nothing was measured: there the ends of the axis mean nothing. */
-function labels(plot: uPlot, ticks: number[], format: Props["format"]): string[] {
+function labels(plot: uPlot, ticks: number[], format: Props["format"], moments: Props["moments"]): string[] {
   const known = plot.data[1]?.some((value) => value !== null && value !== undefined);
+  if (known && moments) return clockTicks(plot, ticks.map((tick) => tick / 1000));
   return ticks.map((tick) => (known ? format(tick) : ""));
 }
 

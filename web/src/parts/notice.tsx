@@ -30,5 +30,5 @@ export function Loaded<T>({ of, children }: { of: Polled<T>; children: (data: T)
 /** What a page shows until the server has told what the token may do. */
 export function AwaitedRole() {
   if (roleProblem.value === null) return <Empty>Loading…</Empty>;
-  return <Problem>The server does not tell what you may do here: {roleProblem.value} Trying again.</Problem>;
+  return <Problem>Trying again, since the server does not tell what you may do here: {roleProblem.value}</Problem>;
 }

@@ -111,7 +111,7 @@ def _add_security(parser: argparse.ArgumentParser) -> None:
         "--read-token-file",
         type=Path,
         metavar="F",
-        help="file with the token to read (default: generated)",
+        help="file with the read token (default: generated)",
     )
     parser.add_argument("--no-auth", action="store_true", help="no tokens; only on loopback")
     parser.add_argument("--tls-cert", type=Path, metavar="F", help="certificate, as PEM")

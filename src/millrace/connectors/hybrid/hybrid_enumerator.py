@@ -15,7 +15,7 @@ from millrace.common.source import (
     SourceSplit,
     SplitEnumerator,
 )
-from millrace.connectors.hybrid.source_list_entry import (
+from millrace.connectors.hybrid.member import (
     HybridSplit,
     MemberEvent,
     MemberRequest,

@@ -14,7 +14,7 @@ from millrace.common.source import (
     SourceReader,
     SplitRecords,
 )
-from millrace.connectors.hybrid.source_list_entry import MemberEvent, MemberRequest, SourceListEntry
+from millrace.connectors.hybrid.member import MemberEvent, MemberRequest, SourceListEntry
 
 __all__ = ["HybridReader"]
 

@@ -11,7 +11,7 @@ from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.type_information import TypeInformation
 from millrace.connectors.hybrid.hybrid_enumerator import HybridEnumerator
 from millrace.connectors.hybrid.hybrid_reader import HybridReader
-from millrace.connectors.hybrid.source_list_entry import SourceListEntry
+from millrace.connectors.hybrid.member import SourceListEntry
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 

@@ -391,8 +391,14 @@ class ResidentExecutor:
         """Send the program and the addresses to all tasks, and wait for their connections."""
         places = tuple(task.hello.place for task in self._placed if task.hello)
         for number, task in enumerate(self._placed):
-            timeouts = self._settings.buffer_timeout, number, self._settings.saturated_timeout
-            wiring = Wiring(self._attempt, self._code, places, *timeouts)
+            wiring = Wiring(
+                self._attempt,
+                self._code,
+                places,
+                buffer_timeout=self._settings.buffer_timeout,
+                saturated_timeout=self._settings.saturated_timeout,
+                task=number,
+            )
             task.control.send(FrameKind.WIRE, wiring.encode())
         self._live_attempt, self._broken = self._attempt, None
         limit = time.monotonic() + self._settings.start_timeout

@@ -85,7 +85,8 @@ class _KeptNotices:
         with self._lock:
             found = [*self._kept.pop(job, {}).values(), *self._kept.pop(None, {}).values()]
             taken = self._taken.setdefault(job, set())
-            taken.update(notice.kind for notice in found[: _MOST_TAKEN - len(taken)])
+            new = {notice.kind for notice in found} - taken
+            taken.update(list(new)[: _MOST_TAKEN - len(taken)])
             _forget_oldest(self._taken)
         return found
 

@@ -61,6 +61,10 @@ class Patience:
         is_busy = has_worked and self._idle_share < _LEAST_IDLE
         self.is_saturated = is_busy and self._is_longer
 
+    def end(self) -> None:
+        """End the patience, because no subtask has anything to do."""
+        self.is_saturated = False
+
 
 class Share:
     """Share of a worker's time that one of its subtasks takes.

@@ -268,7 +268,7 @@ class ResidentSubtask:
     def _wanted(self) -> int:
         """Records of a piece of input that is large enough. A single producer must be able to send
         them before any of them is processed."""
-        most = max(1, self._window.share)
+        most = max(1, self._window.share // 2)  # it gets no more while it holds half of its credit
         if self._is_columnar:
             return min(self._pace.columns, most)
         return min(self._pace.wanted(self.subtask.program.buffer_records), most)

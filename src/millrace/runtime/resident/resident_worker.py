@@ -236,7 +236,11 @@ class ResidentWorker:
 
     def _step(self) -> None:
         began = time.perf_counter()
-        selected = self._selector.select(self._wait())
+        wait = self._wait()
+        if wait and self._patience.is_saturated:  # nothing is to be gained by waiting
+            self._patience.end()
+            wait = self._wait()
+        selected = self._selector.select(wait)
         idle = time.perf_counter() - began
         for key, events in selected:
             source = key.data
@@ -299,6 +303,8 @@ class ResidentWorker:
             clock = self._give_turn(subtask, clock)
         if not (has_worked or first):
             for subtask in waiting:
+                if clock > ends:
+                    break
                 has_worked = True
                 clock = self._give_turn(subtask, clock)
         if self._turn_since is not None:

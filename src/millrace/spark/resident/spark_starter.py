@@ -228,7 +228,8 @@ class SparkTasks:
                 if death is not None:
                     return death.reason
                 log.debug("a resident task has ended: %s", message)
-                return without_java_frames(message).splitlines()[-1]  # of a traceback: the error
+                lines = without_java_frames(message).splitlines()
+                return lines[-1 if "Traceback (most recent call last)" in message else 0]
             time.sleep(0.02)
         return ""
 

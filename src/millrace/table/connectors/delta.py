@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
@@ -25,9 +25,6 @@ from millrace.table.connectors.lake_tables import (
     require_physical,
     stored_type,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["DeltaFactory"]
 

@@ -4,7 +4,7 @@ connector."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
@@ -23,9 +23,6 @@ from millrace.table.connectors.lake_tables import (
     require_physical,
     stored_type,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["IcebergFactory"]
 
