@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from tests.runtime.resident.driven_subtask import CHANNEL, Clock, Driven, use_manual_clock
 
 from millrace.runtime.buffer import MIN_WATERMARK, end_of
+from millrace.runtime.resident import resident_worker
 from millrace.runtime.resident.patience import SATURATED_TIMEOUT, Patience
+from millrace.runtime.resident.resident_worker import ResidentWorker
 
 TIMEOUT = 0.005
 
@@ -158,3 +162,53 @@ def test_output_is_sent_when_the_input_of_a_saturated_worker_has_ended() -> None
     Clock.advance(TIMEOUT)
     driven.work()
     assert driven.subtask.outbox.records == 23
+
+
+def worker_with(
+    driven: Driven, shared: Patience, monkeypatch: pytest.MonkeyPatch
+) -> ResidentWorker:
+    """A worker without sockets."""
+    worker = object.__new__(ResidentWorker)
+    worker._subtasks, worker._patience = [driven.subtask], shared
+    worker._first, worker._turn_since, worker._turns = 0, None, None
+    worker._connect_until, worker._clock = None, lambda: int(Clock.seconds * 1000)
+    worker._held = SimpleNamespace(watchdog=SimpleNamespace(end=lambda: None))
+    clocks = SimpleNamespace(perf_counter=Clock.now, monotonic=Clock.now)
+    monkeypatch.setattr(resident_worker, "time", clocks)
+    return worker
+
+
+def test_a_saturated_worker_sends_its_output_before_it_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another worker may wait for this output."""
+    shared = saturated()
+    driven = Driven(0.001, shared)
+    worker = worker_with(driven, shared, monkeypatch)
+    driven.send(20)
+    driven.work()
+    sent = driven.subtask.outbox.records
+    driven.send(4)
+    assert worker._run_subtasks()
+    assert driven.subtask.outbox.records == sent < 24
+    waited = 0.0
+    while driven.subtask.outbox.records < 24:
+        wait = worker._wait()
+        waited += wait
+        Clock.advance(wait)
+        worker._run_subtasks()
+    assert waited <= TIMEOUT
+
+
+def test_input_that_may_wait_gets_its_turn_if_no_other_subtask_needs_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shared = saturated()
+    driven = Driven(0.001, shared)
+    worker = worker_with(driven, shared, monkeypatch)
+    driven.send(20)
+    driven.work()
+    driven.send(1)
+    assert may_wait(driven)
+    assert worker._run_subtasks()
+    assert driven.subtask.gate.records == 0

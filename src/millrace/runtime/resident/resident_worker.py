@@ -236,11 +236,7 @@ class ResidentWorker:
 
     def _step(self) -> None:
         began = time.perf_counter()
-        wait = self._wait()
-        if wait and self._patience.is_saturated:  # nothing is to be gained by waiting
-            self._patience.end()
-            wait = self._wait()
-        selected = self._selector.select(wait)
+        selected = self._selector.select(self._wait())
         idle = time.perf_counter() - began
         for key, events in selected:
             source = key.data
@@ -268,6 +264,15 @@ class ResidentWorker:
             self._push(connection)
 
     def _wait(self) -> float:
+        """Seconds that the loop waits for its sockets. A worker that has to wait sends its output
+        before."""
+        wait = self._until_due()
+        if wait and self._patience.is_saturated:
+            self._patience.end()
+            wait = self._until_due()
+        return wait
+
+    def _until_due(self) -> float:
         """Seconds until a subtask needs a turn."""
         now, clock = self._clock(), time.perf_counter()
         wait = IDLE
