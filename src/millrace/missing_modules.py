@@ -56,7 +56,6 @@ _STATE_BACKENDS = {
 }
 MISSING_NAMES: dict[str, dict[str, str]] = {
     "millrace.datastream": {"TimeCharacteristic": _NO_TIME_CHARACTERISTIC, **_STATE_BACKENDS},
-    "millrace.datastream.state_backend": _STATE_BACKENDS,
     "millrace.table": {
         "Module": (
             "Millrace has no modules of Python yet: create_temporary_system_function() gives a "

@@ -41,6 +41,29 @@ def test_functions_import_from_them(tmp_path: Path, kind: str, amount: int) -> N
     assert "searched_rules" not in sys.modules
 
 
+def counted(value: int) -> int:
+    import searched_counts  # type: ignore[import-not-found]
+
+    searched_counts.calls += 1
+    return value
+
+
+def test_modules_that_were_found_elsewhere_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project's files may lie below a directory that a job adds; of their classes there must not
+    be two."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "searched_counts.py").write_text("calls = 0", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "src"))
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.add_python_file(str(tmp_path))
+        assert sorted(env.from_collection([1, 2]).map(counted).execute_and_collect()) == [1, 2]
+    assert sys.modules["searched_counts"].calls == 2
+    monkeypatch.delitem(sys.modules, "searched_counts")
+
+
 def read(name: str) -> str:
     return Path(name).read_text(encoding="utf-8")
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
-from millrace.missing_modules import missing_name
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend, PredefinedOptions
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
@@ -14,8 +11,3 @@ __all__ = [
     "PredefinedOptions",
     "StateBackend",
 ]
-
-
-def __getattr__(name: str) -> NoReturn:
-    """Error for a name that programs import from here and that Millrace does not have."""
-    raise missing_name(__name__, name)

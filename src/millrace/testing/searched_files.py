@@ -46,10 +46,17 @@ class SearchedFiles:
         for path in self._paths:
             if path in sys.path:
                 sys.path.remove(path)
-        inside = tuple(f"{path}{os.sep}" for path in self._paths)
-        for name in (sys.modules.keys() - self._before) if inside else ():
-            if (getattr(sys.modules[name], "__file__", None) or "").startswith(inside):
+        for name in (sys.modules.keys() - self._before) if self._paths else ():
+            file = getattr(sys.modules[name], "__file__", None) or ""
+            if any(file.startswith(_beginnings(path, name)) for path in self._paths):
                 del sys.modules[name]
+
+
+def _beginnings(path: str, name: str) -> tuple[str, str]:
+    """Beginnings of the file of a module that was found in a directory or zip. Other modules may
+    be in a folder of it and were found elsewhere: of them there must not be two."""
+    stem = os.path.join(path, *name.split("."))
+    return f"{stem}.", os.path.join(stem, "__init__.")
 
 
 class UnpackedArchives:
