@@ -1,4 +1,4 @@
-"""Splits are stored in savepoints under the names of their modules and classes."""
+"""Splits of connectors are stored in savepoints under the names of their modules and classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = Path(__file__).parents[1] / "fixtures" / "stored_splits.txt"
 
 def splits(kind: type = SourceSplit) -> Iterator[str]:
     for each in kind.__subclasses__():
-        if each.__module__.startswith("millrace."):
+        if each.__module__.startswith("millrace.connectors."):
             yield f"{each.__module__}:{each.__qualname__}"
         yield from splits(each)
 
