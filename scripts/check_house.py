@@ -174,8 +174,7 @@ def check_classes(root: Path) -> Iterator[Finding]:
 
 
 def check_circles(root: Path) -> Iterator[Finding]:
-    source = root / "src"
-    modules = {module_name(path, source): path for path in python_files(root, ["src"])}
+    modules = modules_of(root)
     graph: dict[str, set[str]] = {}
     for name, path in modules.items():
         named = {each for each in imports(path, modules) if (name, each) not in TO_UNTIE}
@@ -185,7 +184,7 @@ def check_circles(root: Path) -> Iterator[Finding]:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         circle = list(dict.fromkeys(error.args[1]))
-        path = modules.get(circle[0], source)
+        path = modules.get(circle[0], root / "src")
         yield Finding(path, 0, f"modules import each other: {' and '.join(circle)}")
 
 
@@ -200,8 +199,7 @@ def check_undo(root: Path) -> Iterator[Finding]:
 
 
 def check_targets(root: Path) -> Iterator[Finding]:
-    source = root / "src"
-    modules = {module_name(path, source): path for path in python_files(root, ["src"])}
+    modules = modules_of(root)
     for path in python_files(root, [each for each in PYTHON_FOLDERS if each != "src"]):
         for module, name, line in outline_of(path).imports:
             if module.split(".")[0] != "millrace" or f"{module}.{name}" in modules:
@@ -211,6 +209,11 @@ def check_targets(root: Path) -> Iterator[Finding]:
                 yield Finding(path, line, f"there is no module {module}")
             elif not {name, "*", "__getattr__"} & outline_of(target).names:
                 yield Finding(path, line, f"{module} has no {name}")
+
+
+def modules_of(root: Path) -> dict[str, Path]:
+    """Our modules by name."""
+    return {module_name(path, root / "src"): path for path in python_files(root, ["src"])}
 
 
 def module_name(path: Path, source: Path) -> str:

@@ -21,6 +21,7 @@ __all__ = [
     "rename_new",
     "sync",
     "sync_all",
+    "write_all",
 ]
 
 TEMP_SUFFIX = ".tmp"
@@ -112,7 +113,7 @@ class LocalPendingFile(PendingFile):
         with _opened(self._path, os.O_WRONLY | os.O_CLOEXEC | flags, self._mode) as descriptor:
             self._exists = True
             for data in (self._buffer, more):
-                _write_all(descriptor, data)
+                write_all(descriptor, data)
                 self._written += len(data)
                 self._unsynced += len(data)
             if finish and self._durable:
@@ -189,7 +190,8 @@ class _opened:
         os.close(self._descriptor)
 
 
-def _write_all(descriptor: int, data: Any) -> None:
+def write_all(descriptor: int, data: Any) -> None:
+    """Write all bytes of a buffer, however few the system takes at a time."""
     with memoryview(data) as view:
         done = 0
         while done < len(view):

@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
 from millrace.common.errors import ConfigurationError
+from millrace.filesystem.local_pending_file import write_all
 from millrace.spark.class_archive import OWN_OPTIONS, with_archive
 from millrace.spark.connect.remote import VARIABLE
 from millrace.spark.java_version import find_java
@@ -208,13 +209,8 @@ def copy_errors(readable: int, writable: int) -> None:
                 chunk, begun = begun, None
                 if chunk.startswith(_INCUBATOR):
                     chunk = chunk.partition(b"\n")[2]
-            _write_all(writable, chunk)
-        _write_all(writable, begun or b"")
-
-
-def _write_all(writable: int, chunk: bytes) -> None:
-    while chunk:
-        chunk = chunk[os.write(writable, chunk) :]
+            write_all(writable, chunk)
+        write_all(writable, begun or b"")
 
 
 def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:

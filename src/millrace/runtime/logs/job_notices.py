@@ -115,7 +115,7 @@ class NoticeHandler(logging.Handler):
         except Exception:  # arguments that do not fit the message are no reason to fail
             self.handleError(record)
             return
-        origin = LogOrigin(*(getattr(record, name, None) for name in LogOrigin._fields))
+        origin = LogOrigin.of(record)
         _kept.add(record.levelno, record.name, text, origin, record.created)
 
 

@@ -34,6 +34,11 @@ class LogOrigin(NamedTuple):
     """Name of the operator, or of the stage outside of its operators."""
     subtask: int | None = None
 
+    @staticmethod
+    def of(record: logging.LogRecord) -> LogOrigin:
+        """Origin that `LogOriginFilter` has added to a record."""
+        return LogOrigin(*(getattr(record, name, None) for name in LogOrigin._fields))
+
 
 _UNKNOWN = LogOrigin()
 _current = threading.local()

@@ -40,7 +40,7 @@ class ShippedLog(logging.Handler):
         except Exception:  # arguments that do not fit the message are no reason to fail
             self.handleError(record)
             return
-        origin = LogOrigin(*(getattr(record, name, None) for name in LogOrigin._fields))
+        origin = LogOrigin.of(record)
         self.add(record.created, record.levelno, record.name, text, origin)
 
     def add(self, created: float, level: int, logger: str, text: str, origin: LogOrigin) -> None:

@@ -110,14 +110,15 @@ class Pace:
     def limit(self, records: int) -> int:
         """Records of the next piece, at most ``records``."""
         first, self._first = self._first, min(2 * self._first, MOST_RECORDS)
-        paced = int(PIECE / self.seconds) if self.seconds else records
-        return max(1, min(records, max(paced, self._costs.least), first))
+        paced = self._paced() if self.seconds else records
+        return max(1, min(records, paced, first))
 
     def wanted(self, records: int) -> int:
         """Records of a piece of rows that is large enough, at most ``records``."""
-        if not self.seconds:
-            return 1
-        return max(1, min(records, max(int(PIECE / self.seconds), self._costs.least)))
+        return max(1, min(records, self._paced())) if self.seconds else 1
+
+    def _paced(self) -> int:
+        return max(int(PIECE / self.seconds), self._costs.least)
 
     def least(self, is_columnar: bool) -> int:
         """Records that must be able to wait before the subtask, so that its pieces can be as large

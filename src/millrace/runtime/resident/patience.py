@@ -41,7 +41,7 @@ class Patience:
         self.timeout = timeout
         self.saturated = saturated
         self._idle_share = 1.0
-        self._is_longer = bool(timeout) and saturated > (timeout or 0.0)
+        self._is_longer = timeout is not None and 0 < timeout < saturated
         self.is_saturated = False
         """Whether the worker has hardly been idle, and has just worked. Never if the timeout of a
         saturated worker is no longer."""

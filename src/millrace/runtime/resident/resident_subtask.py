@@ -218,9 +218,10 @@ class ResidentSubtask:
         for at in (self._wakeup, self._flush_at):
             if at is not None:
                 waits.append(max(0.0, (at - now) / 1000))
-        timeout = self._timeout
-        if self._unflushed is not None and timeout is not None:
-            waits.append(max(0.0, self._unflushed + timeout - clock))
+        if self._unflushed is not None:
+            timeout = self._timeout
+            if timeout is not None:
+                waits.append(max(0.0, self._unflushed + timeout - clock))
         if (
             self._reading is not None
             and self._reading.next_poll is not None
@@ -233,9 +234,9 @@ class ResidentSubtask:
         """Whether the input may wait for more while other subtasks of the worker have something to
         do: one call with many records is cheaper than many calls. Called if `due_at` has returned
         0."""
-        timeout = self._timeout
-        if timeout is None or not self._gathers or self.gate.records >= self._wanted:
+        if not self._gathers or self.gate.records >= self._wanted:
             return False
+        timeout = self._patience.saturated
         is_asked = self.gate.is_ending or self.subtask.waker.is_set
         if is_asked or self.is_source or self.feedback is not None or not self._intake.is_empty:
             return False
@@ -577,15 +578,15 @@ class ResidentSubtask:
             self._unflushed = self._turn_began
 
     def _flush_if_due(self) -> None:
-        timeout = self._timeout
         if self._unflushed is None or self.outbox.is_blocked:
             return
+        timeout = self._timeout
         if timeout is None:
             # in a loop, a record would wait at each hop
             is_due = bool(self.subtask.program.loops) and not self._has_work()
         else:
             is_late = time.perf_counter() - self._unflushed >= timeout
-            is_due = is_late or not (self._gathers or self._has_work())
+            is_due = is_late or not (self._has_work() or self._gathers)
         if is_due:
             self._flush()
 
