@@ -1,12 +1,13 @@
 """Runs PyFlink's own examples here, with nothing but the prefix of their imports replaced.
 
-    python -m conformance.pyflink_examples [NAME...]
+    python -m conformance.pyflink_examples [--executor resident] [NAME...]
 
 The wheel of PyFlink carries them. It is fetched without its dependencies into a cache outside the
 repository (``$MILLRACE_PYFLINK_WHEELS``, or ``pyflink-wheels`` in the user's cache); the programs
-are copied to a temporary directory and run there on Spark, those of the DataStream API on both
-executors. Exits 1 unless every program of the wheel either puts out what is expected, or waits for
-a part of Millrace and says so.
+are copied to a temporary directory and run there on Spark, first as their author would run them,
+and then on resident tasks, unless they are in BATCH mode. With ``--executor resident``, they run on
+resident tasks only. Exits 1 unless every program of the wheel either puts out what is expected, or
+waits for a part of Millrace and says so.
 """
 
 from __future__ import annotations
@@ -38,8 +39,6 @@ from conformance.example_outputs import (
 ROOT = Path(__file__).resolve().parents[1]
 PIN = "apache-flink==2.3.0"
 FOLDER = "pyflink/examples/"
-DATASTREAM = "datastream/"
-"""Folder of the programs that run on resident tasks, too."""
 LOGGED = re.compile(r"executor (epochs|resident): ")
 """Lines of Millrace's log, which some programs send to the standard output."""
 SECONDS = 180
@@ -146,7 +145,7 @@ def broken_problem(ended: Ended, sentence: str) -> str:
     return "" if sentence in ended.errors else "it failed otherwise"
 
 
-def problems(name: str, directory: Path) -> Iterator[tuple[str, str]]:
+def problems(name: str, directory: Path, only_resident: bool = False) -> Iterator[tuple[str, str]]:
     """Per run of a program, how it was run and what is wrong; empty if nothing is."""
     program = directory / name
     if name in WAITING:
@@ -157,18 +156,19 @@ def problems(name: str, directory: Path) -> Iterator[tuple[str, str]]:
     for number, expected in enumerate(EXPECTED.get(name, ())):
         scratch = directory.parent / f"run-{number}"
         scratch.mkdir(exist_ok=True)
-        yield expected.described(), _problem(program, scratch / Path(name).stem, expected)
-        if name.startswith(DATASTREAM) and name not in BATCH:
+        if not only_resident:
+            yield expected.described(), _problem(program, scratch / Path(name).stem, expected)
+        if name not in BATCH:
             command = on_resident_tasks(program, scratch / "checkpoints")
             place = scratch / f"{Path(name).stem}-resident"
             how = f"{expected.described()}, on resident tasks"
             yield how, _problem(program, place, expected, command)
     if name in ENDLESS:
-        yield "until it is stopped", _problem_of_endless(program, ENDLESS[name])
-        if name.startswith(DATASTREAM):
-            command = on_resident_tasks(program, directory.parent / "checkpoints")
-            how = "until it is stopped, on resident tasks"
-            yield how, _problem_of_endless(program, ENDLESS[name], command)
+        if not only_resident:
+            yield "until it is stopped", _problem_of_endless(program, ENDLESS[name])
+        command = on_resident_tasks(program, directory.parent / "checkpoints")
+        how = "until it is stopped, on resident tasks"
+        yield how, _problem_of_endless(program, ENDLESS[name], command)
     if name in SERVERS:
         yield f"not run: needs {SERVERS[name]}", ""
     elif name not in (WAITING.keys() | BROKEN.keys() | EXPECTED.keys() | ENDLESS.keys()):
@@ -224,7 +224,9 @@ def endless_problem(output: Iterable[str], line: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="only programs that begin so")
-    chosen = tuple(parser.parse_args().names) or ("",)
+    parser.add_argument("--executor", choices=["resident"], help="only on this executor")
+    options = parser.parse_args()
+    chosen = tuple(options.names) or ("",)
     failed = counted = 0
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch) / "examples"
@@ -232,7 +234,7 @@ def main() -> int:
             if not name.startswith(chosen):
                 continue
             counted += 1
-            for how, problem in problems(name, directory):
+            for how, problem in problems(name, directory, options.executor == "resident"):
                 failed += bool(problem)
                 verdict = "FAIL" if problem else "ok  "
                 print(f"{verdict} {name:<{COLUMNS}} {problem or how}", flush=True)

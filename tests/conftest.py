@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent / "runs"))
 import by_file
 import frozen_objects
 import hang_dump
+import job_threads
 import logging_state
 import same_draws  # noqa: F401
 import unflushed_files  # noqa: F401
@@ -61,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(by_file)
     config.pluginmanager.register(frozen_objects)
     config.pluginmanager.register(logging_state)
+    config.pluginmanager.register(job_threads)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

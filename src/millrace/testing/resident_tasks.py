@@ -21,7 +21,10 @@ from millrace.state.checkpoint.segment import write_segment
 from millrace.state.serialization.payload import Chunk
 from millrace.state.state_delta import FileRef
 
-__all__ = ["ThreadStarter", "local_resident_executor"]
+__all__ = ["TASK_THREADS", "ThreadStarter", "local_resident_executor"]
+
+TASK_THREADS = "resident-task-"
+"""Beginning of the names of the threads that run tasks."""
 
 
 class ThreadStarter:
@@ -81,7 +84,7 @@ class ThreadTasks:
         self._error: str | None = None
         self._held = [held for held, _ in workers]
         self._threads = [
-            Thread(target=self._run, args=pair, name=f"resident-{n}", daemon=True)
+            Thread(target=self._run, args=pair, name=f"{TASK_THREADS}{n}", daemon=True)
             for n, pair in enumerate(workers)
         ]
         for thread in self._threads:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -132,13 +133,40 @@ def test_a_reader_is_polled_when_it_wakes_the_loop() -> None:
 
 
 class Answers:
-    """Requests that end when the test says so, and the results that have come out."""
+    """Requests that end when the test says so, and the results that have come out.
+
+    A program refers to those of its own test: a busy machine may still run the threads of a job
+    when the next test has begun."""
+
+    known: ClassVar[list[Answers]] = []
 
     def __init__(self) -> None:
+        self._number = len(self.known)
+        self.known.append(self)
         self.may_end = threading.Event()
         self.under_way = self.most = 0
         self.results: list[int] = []
         self.changed = threading.Condition()
+
+    def __reduce__(self) -> Any:
+        return Answers.numbered, (self._number,)
+
+    @classmethod
+    def numbered(cls, number: int) -> Answers:
+        return cls.known[number]
+
+    async def later(self, value: int) -> list[int]:
+        """An answer: the first five at once, the others when the test says so."""
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        while value >= 5 and not self.may_end.is_set():
+            await asyncio.sleep(0.001)
+        self.under_way -= 1
+        return [value]
+
+    async def with_nothing(self, value: int) -> list[int]:
+        """No result for the numbers whose requests end late."""
+        return [] if await self.later(value) >= [5] else [value]
 
     def note(self, value: int) -> int:
         with self.changed:
@@ -151,28 +179,9 @@ class Answers:
             assert self.changed.wait_for(lambda: len(self.results) >= count, timeout=60)
 
 
-ANSWERS = Answers()
-
-
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
-    fresh = Answers()
-    monkeypatch.setitem(globals(), "ANSWERS", fresh)
-    return fresh
-
-
-async def answered_later(value: int) -> list[int]:
-    """An answer: the first five at once, the others when the test says so."""
-    ANSWERS.under_way += 1
-    ANSWERS.most = max(ANSWERS.most, ANSWERS.under_way)
-    while value >= 5 and not ANSWERS.may_end.is_set():
-        await asyncio.sleep(0.001)
-    ANSWERS.under_way -= 1
-    return [value]
-
-
-def noted(value: int) -> int:
-    return ANSWERS.note(value)
+def answers() -> Answers:
+    return Answers()
 
 
 @pytest.mark.parametrize("capacity", [100, 7])
@@ -181,8 +190,8 @@ def test_a_request_that_ends_wakes_the_loop(answers: Answers, capacity: int) -> 
     holds back input."""
     env = environment()
     stream = env.from_source(Pushed(20, ends=False), WatermarkStrategy.no_watermarks(), "pushed")
-    asked = AsyncDataStream.unordered_wait(stream, answered_later, Time.minutes(1), capacity)
-    asked.map(noted).print()
+    asked = AsyncDataStream.unordered_wait(stream, answers.later, Time.minutes(1), capacity)
+    asked.map(answers.note).print()
     client = env.execute_async()
     answers.wait_for(5)
     answers.may_end.set()
@@ -196,10 +205,10 @@ def test_the_loop_goes_on_while_requests_fill_the_capacity(answers: Answers) -> 
     """A second pipeline of the same task is not held up by the first, which waits."""
     env = environment()
     stream = env.from_source(Pushed(20, ends=False), WatermarkStrategy.no_watermarks(), "pushed")
-    asked = AsyncDataStream.unordered_wait(stream, answered_later, Time.minutes(1), 2)
-    asked.map(noted).print()
+    asked = AsyncDataStream.unordered_wait(stream, answers.later, Time.minutes(1), 2)
+    asked.map(answers.note).print()
     others = env.from_source(Pushed(50, ends=False), WatermarkStrategy.no_watermarks(), "others")
-    others.map(lambda value: value + 100).map(noted).print()
+    others.map(lambda value: value + 100).map(answers.note).print()
     client = env.execute_async()
     answers.wait_for(5 + 50)
     answers.may_end.set()
@@ -226,8 +235,8 @@ def test_a_barrier_waits_for_requests_that_no_epoch_carries_over(
     stream = env.from_source(Pushed(8), WatermarkStrategy.no_watermarks(), "pushed")
     stream = stream if is_chained else stream.rebalance()
     wait = AsyncDataStream.unordered_wait
-    asked = wait(stream, answered_later, Time.minutes(1), 100, drain=True)
-    asked.map(noted).print()
+    asked = wait(stream, answers.later, Time.minutes(1), 100, drain=True)
+    asked.map(answers.note).print()
     client = env.execute_async()
     assert held.wait(60)
     answers.may_end.set()
@@ -274,7 +283,7 @@ def test_a_source_is_not_polled_while_its_chain_holds_the_barrier(
     env = environment()
     stream = env.from_source(Endless(0), WatermarkStrategy.no_watermarks(), "endless")
     wait = AsyncDataStream.unordered_wait
-    wait(stream, answered_later, Time.minutes(1), 7, drain=True).map(noted).print()
+    wait(stream, answers.later, Time.minutes(1), 7, drain=True).map(answers.note).print()
     client = env.execute_async()
     answers.wait_for(5)
     savepoint = client.trigger_savepoint(str(tmp_path))
@@ -287,12 +296,7 @@ def test_a_source_is_not_polled_while_its_chain_holds_the_barrier(
     client.cancel().result()
 
 
-async def answered_with_nothing(value: int) -> list[int]:
-    """No result for the numbers whose requests end late."""
-    return [] if await answered_later(value) >= [5] else [value]
-
-
-@pytest.mark.parametrize("asks", [answered_later, answered_with_nothing])
+@pytest.mark.parametrize("asks", [Answers.later, Answers.with_nothing])
 @pytest.mark.parametrize("is_chained", [True, False])
 def test_the_end_of_the_input_waits_for_requests_across_epochs(
     answers: Answers, is_chained: bool, asks: Any
@@ -302,13 +306,13 @@ def test_the_end_of_the_input_waits_for_requests_across_epochs(
     env.launcher.listeners.append(lambda details: accepted.set())
     stream = env.from_source(Pushed(8), WatermarkStrategy.no_watermarks(), "pushed")
     stream = stream if is_chained else stream.rebalance()
-    asked = AsyncDataStream.ordered_wait(stream, asks, Time.minutes(1), 100)
-    asked.map(noted).print()
+    asked = AsyncDataStream.ordered_wait(stream, partial(asks, answers), Time.minutes(1), 100)
+    asked.map(answers.note).print()
     client = env.execute_async()
     assert accepted.wait(60)
     answers.may_end.set()
     client.get_job_execution_result().result()
-    assert answers.results == list(range(8 if asks is answered_later else 5))
+    assert answers.results == list(range(8 if asks is Answers.later else 5))
 
 
 def test_the_loop_goes_on_while_the_last_requests_of_an_input_are_under_way(
@@ -317,10 +321,10 @@ def test_the_loop_goes_on_while_the_last_requests_of_an_input_are_under_way(
     """A second pipeline of the same task has input, while the first one's has ended."""
     env = environment()
     stream = env.from_source(Pushed(8), WatermarkStrategy.no_watermarks(), "pushed")
-    asked = AsyncDataStream.unordered_wait(stream, answered_later, Time.minutes(1), 100)
-    asked.map(noted).print()
+    asked = AsyncDataStream.unordered_wait(stream, answers.later, Time.minutes(1), 100)
+    asked.map(answers.note).print()
     others = env.from_source(Pushed(50, ends=False), WatermarkStrategy.no_watermarks(), "others")
-    others.map(noted).print()
+    others.map(answers.note).print()
     client = env.execute_async()
     answers.wait_for(5 + 50)
     answers.may_end.set()
@@ -344,11 +348,14 @@ class ByTheClock(WatermarkGenerator[int]):
 
 
 class AtFifty(KeyedProcessFunction):
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
     def process_element(self, value: int, ctx: Any) -> None:
         ctx.timer_service().register_event_time_timer(50)
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[int]:
-        yield noted(timestamp)
+        yield self._answers.note(timestamp)
 
 
 @pytest.mark.parametrize("place", ["source", "chained", "exchange"])
@@ -366,7 +373,7 @@ def test_a_generator_of_watermarks_is_asked_although_no_record_comes(
         stream = stream.rebalance()
     if place != "source":
         stream = stream.assign_timestamps_and_watermarks(by_the_clock)
-    stream.key_by(lambda value: value).process(AtFifty()).print()
+    stream.key_by(lambda value: value).process(AtFifty(answers)).print()
     client = env.execute_async()
     answers.wait_for(1)
     client.cancel().result()

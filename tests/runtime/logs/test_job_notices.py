@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -21,13 +25,44 @@ from millrace.runtime.logs.log_origin import LogOrigin, at_log_origin
 from millrace.runtime.logs.worker_notice import WorkerNotice
 
 
+class _OfOneTest:
+    """Keeps the notices of a test apart from those of threads that earlier tests have left: a job
+    that has not ended yet takes the notices of no job with each of its acknowledgements."""
+
+    def __init__(self) -> None:
+        self._own, self._before = job_notices._KeptNotices(), job_notices._kept
+        self._strangers = set(threading.enumerate()) - {threading.current_thread()}
+
+    def __getattr__(self, name: str) -> Any:
+        is_strange = threading.current_thread() in self._strangers
+        return getattr(self._before if is_strange else self._own, name)
+
+
 @pytest.fixture
 def logger(monkeypatch: pytest.MonkeyPatch) -> logging.Logger:
-    monkeypatch.setattr(job_notices, "_kept", job_notices._KeptNotices())
+    monkeypatch.setattr(job_notices, "_kept", _OfOneTest())
     logger = logging.getLogger("tests.notices")
     logger.handlers, logger.propagate = [NoticeHandler()], False
     logger.setLevel(logging.INFO)
     return logger
+
+
+@pytest.fixture
+def left_behind() -> Iterator[Executor]:
+    """A thread that an earlier test has left."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(int).result()
+        yield thread
+
+
+def test_threads_of_earlier_tests_neither_take_nor_add(
+    left_behind: Executor, logger: logging.Logger
+) -> None:
+    logger.warning("slow")
+    left_behind.submit(take_notices, "another job").result()
+    left_behind.submit(logger.warning, "also slow").result()
+    assert [notice.text for notice in take_notices("count")] == ["slow"]
+    assert [n.text for n in left_behind.submit(take_notices, "sum").result()][-1:] == ["also slow"]
 
 
 def test_warnings_are_kept_with_their_place(logger: logging.Logger) -> None:
