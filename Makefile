@@ -3,6 +3,9 @@ BIN := .venv/bin
 # WORKERS: number of processes that pytest divides the tests among; 0: none, one test after the other.
 # Without it, scripts/run_tests.sh decides.
 
+# Hundreds of interpreters are started here: each would compile the modules that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo demo-sql test divided-tests test-servers class-archive lint quick-lint types docs bench conformance pyflink-examples torture test-connectors test-matrix services web web-check py-files release
 
@@ -97,7 +100,7 @@ pyflink-examples: setup
 	$(BIN)/python -m conformance.pyflink_examples $(ARGS)
 
 torture: setup
-	env -u CI $(BIN)/python -m pytest -m torture
+	env -u CI $(BIN)/python -m pytest -m "torture or turns"
 	env -u CI MILLRACE_GRAPHS=200 $(BIN)/python -m pytest tests/graph/library/test_against_networkx.py
 	env -u CI MILLRACE_EXAMPLES=10 $(BIN)/python -m pytest $$(grep -rl --include='test_*.py' job_examples tests)
 

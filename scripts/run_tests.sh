@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs all tests but torture, bench and connectors: those marked alone (`run_tests.sh alone`), and the
+# Runs all tests but torture, bench, connectors and matrix: those marked alone (`run_tests.sh alone`), and the
 # others divided among processes (`run_tests.sh divided`); without an argument, both. A few that fail
 # beside others are tried once more with the machine to themselves: one that fails again fails the
 # run, one that passes then is named as unsteady.
@@ -12,7 +12,10 @@ MOST_TRIED_AGAIN=5
 TESTS_FAILED=1
 # Tests start hundreds of interpreters, each of which would compile every module anew.
 unset PYTHONDONTWRITEBYTECODE
-LEFT_OUT="not torture and not bench and not connectors"
+# The day of the commit decides which of the slow tests have their turn (tests/runs/turns.py).
+committed=$(git log -1 --format=%ct 2>/dev/null || true)
+export MILLRACE_TURN="${MILLRACE_TURN-$((${committed:-0} / 86400))}"
+LEFT_OUT="not torture and not bench and not connectors and not matrix"
 
 names_of_failed() { "$PYTHON" -c "import json, sys; print(*json.load(open(sys.argv[1])), sep='\n')" "$FAILED"; }
 
@@ -58,7 +61,7 @@ run() {
     if [ "$(wc -l <<<"$failed")" -gt $MOST_TRIED_AGAIN ]; then return 1; fi
 
     printf 'failed, and tried once more with the machine to themselves:\n%s\n' "$failed"
-    "$PYTHON" -m pytest --last-failed --last-failed-no-failures none --timeout 600 -m "$LEFT_OUT" \
+    MILLRACE_TURN= "$PYTHON" -m pytest --last-failed --last-failed-no-failures none --timeout 600 -m "$LEFT_OUT" \
         || return 1
     printf 'unsteady: failed at first, and passed with the machine to themselves:\n%s\n' "$failed"
 }

@@ -16,11 +16,13 @@ sys.path.insert(0, str(Path(__file__).parent / "services"))
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
 import by_file
+import drawn
 import frozen_objects
 import hang_dump
 import job_threads
 import logging_state
 import same_draws  # noqa: F401
+import turns
 import unflushed_files  # noqa: F401
 import watchdog
 from azurite import Azurite
@@ -63,6 +65,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(frozen_objects)
     config.pluginmanager.register(logging_state)
     config.pluginmanager.register(job_threads)
+    config.pluginmanager.register(turns)
+    config.pluginmanager.register(drawn)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -39,8 +39,7 @@ from millrace.testing import run_local
 NUMBERS = 180
 RULES = MapStateDescriptor("rules", Types.INT(), Types.INT())
 MOMENTS = 50
-QUICK = (14, 48)
-"""One with more subtasks and RocksDB afterwards, and one with fewer and without it."""
+"""Each has numbers of subtasks and backends of its own, before and afterwards."""
 
 
 def timestamp(number: int, _: int) -> int:
@@ -219,13 +218,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Counter[Any]:
     return Counter(got)
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        pytest.param(moment, marks=[] if moment in QUICK else [pytest.mark.torture])
-        for moment in range(MOMENTS)
-    ],
-)
+@pytest.mark.turns(MOMENTS)
+@pytest.mark.parametrize("moment", range(MOMENTS))
 def test_nothing_changes(moment: int, tmp_path: Path, whole: Counter[Any]) -> None:
     """Windows, timers, broadcast state and requests under way, all of them dealt out anew."""
     chance = random.Random(moment)

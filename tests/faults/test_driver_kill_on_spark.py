@@ -47,6 +47,7 @@ def die_and_resume(
     pipeline.check_output(directory / "out", count, 3)
 
 
+@pytest.mark.turns(2)
 def test_killed_and_resumed(executor: str, tmp_path: Path) -> None:
     die_and_resume(tmp_path, seed=11, deaths=1, executor=executor, count=800)
 

@@ -75,6 +75,7 @@ def replay(rows: list[list[Any]]) -> dict[int, dict[Any, Any]]:
     return tables
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("retained", [2, 100])
 def test_killed_wherever_it_is(tmp_path: Path, retained: int) -> None:
     """Between its lives more checkpoints may pass than are kept: then it must catch up from

@@ -13,6 +13,7 @@ import pytest
 from fault_lives import fuzz, fuzz_seeds
 
 
+@pytest.mark.turns(2)
 @pytest.mark.fault
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", fuzz_seeds(20261121), ids=["known", "other"])

@@ -96,6 +96,7 @@ def test_what_the_program_stops_itself_is_its_own_fault(monkeypatch: pytest.Monk
         assert not isinstance(caught.value, ApplicationLostError)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("end", "executor", "said"),

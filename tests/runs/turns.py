@@ -1,0 +1,65 @@
+"""Families of slow tests that take turns: ``make test`` runs some of each family, every day others.
+
+A test with ``pytest.mark.turns(n)`` runs on every n-th day. The day is that of the commit: all runs
+of a commit run the same tests, so a run judges the change and not the calendar.
+`scripts/run_tests.sh` sets the environment variable ``MILLRACE_TURN``. Without it all tests run, as
+when a file is named on the command line, and in ``make torture``. Choose an odd ``n`` if a test has
+two parameters: every second test of the file is then one of the other parameter.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TypeVar
+
+import pytest
+
+__all__ = ["has_its_turn", "pytest_collection_modifyitems", "some_of"]
+
+Item = TypeVar("Item")
+
+
+def has_its_turn(turn: int, every: int, file: str, index: int) -> bool:
+    """Whether a test runs. The file shifts the days, so that no day has all that is slow."""
+    return (zlib.crc32(file.encode()) + index + turn) % every == 0
+
+
+def some_of(items: Iterable[Item], every: int) -> list[Item]:
+    """The items of one test that have their turn, such as pages that it opens; all, by hand."""
+    turn = os.environ.get("MILLRACE_TURN")
+    given = list(items)
+    return given[int(turn) % every :: every] if turn else given
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests of a file that do not have their turn."""
+    turn = os.environ.get("MILLRACE_TURN")
+    if not turn:
+        return
+    seen: dict[tuple[str, int], int] = defaultdict(int)
+    left_out: list[pytest.Item] = []
+    for item in items:
+        every = _every(item)
+        if every is None:
+            continue
+        file = item.nodeid.partition("::")[0]
+        index, seen[file, every] = seen[file, every], seen[file, every] + 1
+        if not has_its_turn(int(turn), every, file, index):
+            left_out.append(item)
+    if left_out:
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _every(item: pytest.Item) -> int | None:
+    """The number of days between two runs; None for a test that always runs, or only in torture."""
+    mark = item.get_closest_marker("turns")
+    if mark is None or item.get_closest_marker("torture") is not None:
+        return None
+    (every,) = mark.args
+    return int(every)
