@@ -73,9 +73,9 @@ class Buffer(NamedTuple):
         return _HEADER.pack(PACKED, *self[:8]) + self.payload
 
     @staticmethod
-    def unpack(data: bytes) -> Buffer:
+    def unpack(data: bytes | bytearray) -> Buffer:
         """The buffer from the bytes of `pack`."""
-        payload = memoryview(data)[_HEADER.size :]  # not copied: it may be megabytes
+        payload = memoryview(data).toreadonly()[_HEADER.size :]  # not copied: it may be megabytes
         return Buffer._make((*_HEADER.unpack_from(data)[1:], payload, None))
 
 

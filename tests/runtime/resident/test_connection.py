@@ -27,8 +27,8 @@ TOKEN = b"0123456789abcdef"
 @pytest.fixture
 def ends() -> Iterator[tuple[FrameConnection, FrameConnection]]:
     here, there = socket.socketpair()
-    here.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     connections = FrameConnection(here, 0), FrameConnection(there, 1)
+    here.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     yield connections
     for connection in connections:
         connection.close()

@@ -60,3 +60,27 @@ def test_a_reader_that_is_left_in_the_middle_goes_on_with_the_next_frame() -> No
     assert next(frames) == FRAMES[0]
     frames.close()
     assert list(reader.feed(b"")) == FRAMES[1:]
+
+
+LONG = [(kind, bytes([7]) * length) for kind, length in ((1, 70_000), (2, 3), (1, 65_531), (1, 65_532))]
+
+
+@pytest.mark.parametrize("cut", [1, 6, 4_000, 65_536, 70_004, 70_005, 70_006, 140_000])
+def test_long_frames_between_short_ones(cut: int) -> None:
+    stream = b"".join(b"".join(framed(FrameKind(kind), body)) for kind, body in LONG)
+    reader = FrameReader()
+    frames: list[Frame] = []
+    for at in range(0, len(stream), cut):
+        frames += reader.feed(stream[at : at + cut])
+    assert frames == LONG
+
+
+def test_the_body_of_a_long_frame_is_received_where_it_stays() -> None:
+    reader = FrameReader()
+    list(reader.feed(PREFIX.pack(100_000, FrameKind.BUFFER)))
+    space = reader.space()
+    assert len(space) == 100_000
+    space[:] = b"x" * 100_000
+    [(_, body)] = reader.received(100_000)
+    assert body is space.obj
+    assert len(reader.space()) < 100_000

@@ -40,7 +40,7 @@ from millrace.runtime.resident.control import (
     encode_plan,
     require_sendable,
 )
-from millrace.runtime.resident.frames import NOTICES, FrameKind, TransportError
+from millrace.runtime.resident.frames import NOTICES, Body, FrameKind, TransportError
 from millrace.state.serialization.payload import decode
 from millrace.state.serialization.pickles import dump_code
 
@@ -648,7 +648,7 @@ class ResidentExecutor:
         if task is not None and task.control is connection:
             self._lose(task)
 
-    def _greeted(self, connection: FrameConnection, kind: int, body: bytes) -> None:
+    def _greeted(self, connection: FrameConnection, kind: int, body: Body) -> None:
         _, purpose, generation, number = parsed_greeting(kind, body, self._token)
         seat = self._roster.seat(generation, number)
         if seat is None:
@@ -664,7 +664,7 @@ class ResidentExecutor:
             raise TransportError("a second task of one number")
         self._strangers.trust(connection, seat)
 
-    def _take(self, task: Task, kind: FrameKind, body: bytes) -> None:
+    def _take(self, task: Task, kind: FrameKind, body: Body) -> None:
         """Process a message of a task."""
         if kind is FrameKind.HEARTBEAT:
             task.beat_at = time.monotonic()
@@ -723,7 +723,7 @@ class ResidentExecutor:
             raise JobExecutionError(message)
         raise ExecutorError(message)
 
-    def _take_acks(self, body: bytes) -> None:
+    def _take_acks(self, body: Body) -> None:
         for payload in decode(body):
             ack = decode(payload)
             assert isinstance(ack, Ack)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from millrace.runtime.resident.frames import (
     MOST_BYTES,
     UNKNOWN_BYTES,
+    Body,
     Frame,
     FrameKind,
     FrameReader,
@@ -36,8 +37,11 @@ __all__ = [
     "tcp_address",
 ]
 
-_READ = 1 << 16
+_MOST_READ = 1 << 22
 """Bytes that are read at once, so that one connection does not hold up the others."""
+_SENT_AHEAD = 1 << 22
+"""Bytes that the kernel should keep for a process of this host: it takes them after its turn, which
+may be long, and this process sends further ones after its own. The kernel may grant less."""
 BACKLOG = 512
 """Connections that the kernel keeps until they are accepted."""
 MOST_STRANGERS = 64
@@ -71,7 +75,9 @@ class FrameConnection:
         is_connecting: bool = False,
     ) -> None:
         link.setblocking(False)
-        if link.family != socket.AF_UNIX:
+        if link.family == socket.AF_UNIX:
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT_AHEAD)
+        else:
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             with suppress(OSError, AttributeError):  # Linux
@@ -157,18 +163,24 @@ class FrameConnection:
         Raises:
             TransportError: the peer sent something that is no frame.
         """
-        try:
-            data = self.socket.recv(_READ)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            self.is_open = False
-            return
-        if not data:
-            self.is_open = False
-            return
-        self.bytes_in += len(data)
-        yield from self._reader.feed(data)
+        left, reader = _MOST_READ, self._reader
+        while left > 0 and self.is_open:
+            space = reader.space()
+            try:
+                count = self.socket.recv_into(space)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                self.is_open = False
+                return
+            if not count:
+                self.is_open = False
+                return
+            self.bytes_in += count
+            left -= count
+            yield from reader.received(count)
+            if count < len(space):  # nothing else has arrived
+                return
 
     def close(self) -> None:
         """Close the socket."""
@@ -247,7 +259,7 @@ def encoded_greeting(greeting: Greeting) -> bytes:
     return b" ".join([token, purpose.encode(), str(number).encode(), str(task).encode()])
 
 
-def parsed_greeting(kind: int, body: bytes, token: bytes) -> Greeting:
+def parsed_greeting(kind: int, body: Body, token: bytes) -> Greeting:
     """The greeting in the first frame of a connection. Nothing is unpickled.
 
     Raises:
@@ -259,7 +271,7 @@ def parsed_greeting(kind: int, body: bytes, token: bytes) -> Greeting:
     if not hmac.compare_digest(parts[0], token):
         raise TransportError("a greeting with a wrong token")
     try:
-        return parts[0], parts[1].decode(), int(parts[2]), int(parts[3])
+        return bytes(parts[0]), parts[1].decode(), int(parts[2]), int(parts[3])
     except ValueError:
         raise TransportError("no greeting") from None
 

@@ -16,7 +16,7 @@ import msgspec
 from millrace.common.errors import JobExecutionError
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.program import Program
-from millrace.runtime.resident.frames import MOST_PAYLOAD
+from millrace.runtime.resident.frames import MOST_PAYLOAD, Body
 from millrace.state.serialization.pickles import dump_pickle
 
 __all__ = [
@@ -92,7 +92,7 @@ class Hello(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self)
 
     @staticmethod
-    def decode(body: bytes) -> Hello:
+    def decode(body: Body) -> Hello:
         """The message from the bytes of `encode`."""
         return msgspec.json.decode(body, type=Hello)
 
@@ -119,7 +119,7 @@ class Wiring:
         return pickle.dumps(self, 5)
 
     @staticmethod
-    def decode(body: bytes) -> Wiring:
+    def decode(body: Body) -> Wiring:
         """The message from the bytes of `encode`, from an authenticated driver."""
         wiring = pickle.loads(body)
         assert isinstance(wiring, Wiring)
@@ -142,7 +142,7 @@ class LoadFailure(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self)
 
     @staticmethod
-    def decode(body: bytes) -> LoadFailure:
+    def decode(body: Body) -> LoadFailure:
         """The message from the bytes of `encode`."""
         return msgspec.json.decode(body, type=LoadFailure)
 
@@ -152,7 +152,7 @@ def encode_plan(plan: EpochPlan) -> bytes:
     return dump_pickle(plan)
 
 
-def decode_plan(body: bytes) -> EpochPlan:
+def decode_plan(body: Body) -> EpochPlan:
     """The plan from the bytes of `encode_plan`, from an authenticated driver."""
     plan = pickle.loads(body)
     assert isinstance(plan, EpochPlan)
@@ -164,7 +164,7 @@ def encode_news(epoch: int, news: News) -> bytes:
     return f"{epoch} {int(news)}".encode()
 
 
-def decode_news(body: bytes) -> tuple[int, News]:
+def decode_news(body: Body) -> tuple[int, News]:
     """The epoch number and the news in a message."""
     epoch, _, news = body.partition(b" ")
     return int(epoch), News(int(news))

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable
 
 from millrace.runtime.call_costs import MOST_RECORDS, PIECE, SLOW, CallCosts
+from millrace.runtime.resident.frames import Body
 from millrace.runtime.watermark_valve import Channel
 
 __all__ = [
@@ -44,7 +45,7 @@ def pack_credit(edge: int, channel: int, target: int, records: int) -> bytes:
     return _CREDIT.pack(edge, channel, target, records)
 
 
-def unpack_credit(body: bytes) -> tuple[int, int, int, int]:
+def unpack_credit(body: Body) -> tuple[int, int, int, int]:
     """Edge, producer, target and records of a credit frame."""
     edge, channel, target, records = _CREDIT.unpack(body)
     return edge, channel, target, records

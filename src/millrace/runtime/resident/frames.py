@@ -16,6 +16,7 @@ __all__ = [
     "MOST_PAYLOAD",
     "NOTICES",
     "PREFIX",
+    "Body",
     "Frame",
     "FrameKind",
     "FrameReader",
@@ -35,7 +36,12 @@ UNKNOWN_BYTES = 4096
 NOTICES = b" notices"
 """Mark in a heartbeat: notices of new kinds wait for the end of the epoch."""
 
-Frame = tuple[int, bytes]
+_SHORT = 1 << 16
+"""Bytes of a frame that is received together with others, and then copied."""
+
+Body = bytes | bytearray
+"""Body of a frame. It belongs to its receiver."""
+Frame = tuple[int, Body]
 """(Kind, body)."""
 
 
@@ -88,7 +94,8 @@ def framed(kind: FrameKind, body: bytes | memoryview = b"") -> list[bytes | memo
 
 
 class FrameReader:
-    """Cuts received bytes into frames.
+    """Cuts received bytes into frames. The body of a long frame is received where it stays, and is
+    not copied.
 
     Example:
         >>> reader = FrameReader()
@@ -98,9 +105,40 @@ class FrameReader:
     """
 
     def __init__(self, limit: int = MOST_BYTES) -> None:
-        self._waiting = bytearray()
+        self._waiting = bytearray(_SHORT)
+        """Received bytes that are no complete frame yet, between `_at` and `_end`."""
+        self._at = self._end = 0
+        self._body: bytearray | None = None
+        """Body of a long frame, whose first bytes have been received."""
+        self._kind = self._received = 0
+        """Kind of the long frame, and number of its body's received bytes."""
         self.limit = limit
         """Longest accepted body in bytes."""
+
+    def space(self) -> memoryview:
+        """Memory for the next bytes, which is never empty. `received` follows."""
+        if self._body is not None:
+            return memoryview(self._body)[self._received :]
+        if self._at:  # little is left of a frame that is cut
+            rest = self._waiting[self._at : self._end]
+            self._waiting[: len(rest)] = rest
+            self._at, self._end = 0, len(rest)
+        return memoryview(self._waiting)[self._end :]
+
+    def received(self, count: int) -> Iterator[Frame]:
+        """Complete frames, after ``count`` bytes have been written into the `space`.
+
+        Raises:
+            TransportError: a frame is longer than the limit.
+        """
+        if self._body is None:
+            self._end += count
+            yield from self._frames()
+            return
+        self._received += count
+        if self._received == len(self._body):
+            frame, self._body = (self._kind, self._body), None
+            yield frame
 
     def feed(self, data: bytes | memoryview) -> Iterator[Frame]:
         """Complete frames, after ``data`` has been received.
@@ -108,19 +146,32 @@ class FrameReader:
         Raises:
             TransportError: a frame is longer than the limit.
         """
-        waiting = self._waiting
-        waiting += data
-        at, size = 0, PREFIX.size
-        try:
-            while len(waiting) - at >= size:
-                length, kind = PREFIX.unpack_from(waiting, at)
-                if length > self.limit:
-                    raise TransportError(f"a frame of {length} bytes, more than {self.limit}")
-                end = at + size + length
-                if len(waiting) < end:
-                    break
-                body = bytes(memoryview(waiting)[at + size : end])
-                at = end
-                yield kind, body
-        finally:
-            del waiting[:at]
+        rest = memoryview(data)
+        yield from self.received(0)
+        while rest:
+            space = self.space()
+            count = min(len(space), len(rest))
+            space[:count] = rest[:count]
+            rest = rest[count:]
+            yield from self.received(count)
+
+    def _frames(self) -> Iterator[Frame]:
+        waiting, size = self._waiting, PREFIX.size
+        while self._end - self._at >= size:
+            length, kind = PREFIX.unpack_from(waiting, self._at)
+            if length > self.limit:
+                raise TransportError(f"a frame of {length} bytes, more than {self.limit}")
+            begin = self._at + size
+            if size + length > _SHORT:
+                self._begin_long(kind, length, memoryview(waiting)[begin : self._end])
+                return
+            if self._end < begin + length:
+                return
+            self._at = begin + length
+            yield kind, bytes(memoryview(waiting)[begin : self._at])
+
+    def _begin_long(self, kind: int, length: int, first: memoryview) -> None:
+        """Begin a long frame with the bytes of its body that have been received."""
+        self._body, self._kind, self._received = bytearray(length), kind, len(first)
+        self._body[: len(first)] = first
+        self._at = self._end = 0

@@ -46,7 +46,7 @@ from millrace.runtime.resident.control import (
 )
 from millrace.runtime.resident.credits import pack_credit, unpack_credit
 from millrace.runtime.resident.feedback import Feedback, FeedbackChannel, feedback_channel
-from millrace.runtime.resident.frames import NOTICES, FrameKind, TransportError, framed
+from millrace.runtime.resident.frames import NOTICES, Body, FrameKind, TransportError, framed
 from millrace.runtime.resident.listener import Listener
 from millrace.runtime.resident.outbox import Outbox
 from millrace.runtime.resident.patience import Patience
@@ -388,7 +388,7 @@ class ResidentWorker:
 
     # -- the driver's messages -----------------------------------------------------------------
 
-    def _obey(self, kind: FrameKind, body: bytes) -> None:
+    def _obey(self, kind: FrameKind, body: Body) -> None:
         if kind is FrameKind.WIRE:
             self._wire(Wiring.decode(body))
         elif kind is FrameKind.EPOCH:
@@ -399,7 +399,7 @@ class ResidentWorker:
         elif kind is FrameKind.HALT:
             self._halt(int(body))
         elif kind is FrameKind.PREPARE:
-            self._prepare(body)
+            self._prepare(bytes(body))
         elif kind is FrameKind.RETURN:
             self._has_returned = True
             if body:  # nobody goes on with the state: the job is over
@@ -497,7 +497,7 @@ class ResidentWorker:
     def _accept(self, server: socket.socket) -> None:
         self._strangers.accept(server, self._assignment.link_timeout)
 
-    def _greeted(self, connection: FrameConnection, kind: int, body: bytes) -> None:
+    def _greeted(self, connection: FrameConnection, kind: int, body: Body) -> None:
         """Accept a connection of another worker. A stranger is refused, and a worker of an earlier
         attempt."""
         _, purpose, number, task = parsed_greeting(kind, body, self._assignment.token)
@@ -581,7 +581,7 @@ class ResidentWorker:
         refusal = LoadFailure(attempt, what, told, is_lasting)
         self._control.send(FrameKind.REFUSED, refusal.encode())
 
-    def _take_plan(self, body: bytes) -> None:
+    def _take_plan(self, body: Body) -> None:
         try:
             plan = decode_plan(body)
         except Exception as error:

@@ -137,7 +137,7 @@ def encode_records(values: list[Any], timestamps: list[int] | None) -> bytes:
     return PICKLE + dump_pickle((values, timestamps))
 
 
-def decode(payload: bytes | memoryview) -> Any:
+def decode(payload: bytes | bytearray | memoryview) -> Any:
     """Value of a payload made by `encode` or `encode_records`."""
     codec = payload[:1]
     body = memoryview(payload)[1:]
