@@ -69,8 +69,12 @@ class Buffer(NamedTuple):
 
     def pack(self) -> bytes:
         """The buffer as bytes."""
+        return b"".join(self.packed())
+
+    def packed(self) -> tuple[bytes, bytes | memoryview]:
+        """The bytes of `pack` in two pieces, so that a big payload is not copied."""
         assert self.batch is None
-        return _HEADER.pack(PACKED, *self[:8]) + self.payload
+        return _HEADER.pack(PACKED, *self[:8]), self.payload
 
     @staticmethod
     def unpack(data: bytes | bytearray) -> Buffer:

@@ -106,10 +106,9 @@ class FrameConnection:
         """Whether bytes wait until the kernel takes them."""
         return bool(self._waiting)
 
-    def send(self, kind: FrameKind, body: bytes | memoryview = b"") -> None:
-        """Queue a frame."""
-        for piece in framed(kind, body):
-            self._waiting.append(memoryview(piece))
+    def send(self, kind: FrameKind, *body: bytes | memoryview) -> None:
+        """Queue a frame, whose body may come in pieces."""
+        self._waiting.extend(map(memoryview, framed(kind, *body)))
 
     def connected(self) -> bool:
         """Note that the kernel has ended its attempt to connect. Returns whether it succeeded."""

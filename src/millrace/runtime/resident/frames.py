@@ -88,9 +88,10 @@ class FrameKind(IntEnum):
     """Worker to driver: what a rescaling needs is loaded."""
 
 
-def framed(kind: FrameKind, body: bytes | memoryview = b"") -> list[bytes | memoryview]:
-    """A frame in pieces, so that a big body is not copied."""
-    return [PREFIX.pack(len(body), kind), body] if len(body) else [PREFIX.pack(0, kind)]
+def framed(kind: FrameKind, *body: bytes | memoryview) -> list[bytes | memoryview]:
+    """A frame in pieces, so that a big body is not copied. The body may come in pieces, too."""
+    pieces = [piece for piece in body if len(piece)]
+    return [PREFIX.pack(sum(map(len, pieces)), kind), *pieces]
 
 
 class FrameReader:

@@ -631,7 +631,7 @@ class ResidentWorker:
         if task == self._number:
             self._deliver_here(buffer)
         elif (peer := self._peers.get(task)) is not None:
-            peer.send(FrameKind.BUFFER, buffer.pack())
+            peer.send(FrameKind.BUFFER, *buffer.packed())
 
     def _deliver_here(self, buffer: Buffer) -> None:
         channel = (buffer.edge, buffer.channel)
