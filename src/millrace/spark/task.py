@@ -26,6 +26,7 @@ from millrace.runtime.worker import Worker
 from millrace.spark.hangup_filter import filter_hangups
 from millrace.spark.shipped_plan import decode_plan
 from millrace.spark.worker_environment import WorkerEnvironment
+from millrace.spark.worker_memory import set_up_memory
 from millrace.state.checkpoint.delta_file import DeltaLoader
 from millrace.state.checkpoint.segment import write_segment
 from millrace.state.serialization.payload import Chunk
@@ -106,6 +107,7 @@ def worker_program(code: bytes, environment: WorkerEnvironment) -> Program:
 
 
 def _prepared(digest: str, code: bytes, environment: WorkerEnvironment) -> Program:
+    set_up_memory()  # before the program is loaded, and with it the libraries
     environment.enter()
     program = load_program(code)
     use_settings(program.file_systems)

@@ -62,7 +62,8 @@ def test_a_reader_that_is_left_in_the_middle_goes_on_with_the_next_frame() -> No
     assert list(reader.feed(b"")) == FRAMES[1:]
 
 
-LONG = [(kind, bytes([7]) * length) for kind, length in ((1, 70_000), (2, 3), (1, 65_531), (1, 65_532))]
+LENGTHS = [(1, 70_000), (2, 3), (1, 65_531), (1, 65_532)]
+LONG = [(kind, bytes([7]) * length) for kind, length in LENGTHS]
 
 
 @pytest.mark.parametrize("cut", [1, 6, 4_000, 65_536, 70_004, 70_005, 70_006, 140_000])
