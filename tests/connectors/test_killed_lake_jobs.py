@@ -71,7 +71,7 @@ class LakeJob(KilledJob):
         assert self.rows("counts") == sorted(dict(expected).items())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @executors_at_length
 @both
 def test_killed_around_commits(kind: str, executor: str, tmp_path: Path) -> None:

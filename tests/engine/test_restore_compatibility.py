@@ -64,7 +64,7 @@ def resident_tasks() -> Executor:
     return local_resident_executor(2, ResidentSettings(barrier_interval=20), lambda: LATER)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @archives
 @pytest.mark.parametrize("executor", ["epochs", "resident"])
 def test_a_job_of_another_api_or_backend_goes_on(

@@ -74,7 +74,7 @@ def pipeline(postgresql: PostgreSQL, tmp_path: Path) -> Iterator[Make]:
     database.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @executors_at_length
 def test_driver_and_server_die(postgresql: PostgreSQL, pipeline: Make, executor: str) -> None:
     job = pipeline({"epochs": 4_000, "resident": 12_000}[executor])

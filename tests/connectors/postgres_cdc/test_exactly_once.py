@@ -152,7 +152,7 @@ class Capture(KilledJob):
         return len(found)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @executors_at_length
 def test_driver_and_server_are_killed(
     executor: str, database: CapturedDatabase, tmp_path: Path

@@ -48,7 +48,7 @@ class Sums(KilledJob):
             assert int(self.redis.get(f"word-{word}")) == sum(range(word, self.count, WORDS))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @executors_at_length
 def test_the_driver_is_killed_around_transactions(
     executor: str, redis_server: RedisServer, redis: Any, tmp_path: Path

@@ -62,7 +62,7 @@ def endless(spark: Any) -> Iterator[EmbeddedJobClient]:
     client.cancel().result()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(("executor", "parallelism"), [("resident", 1), ("epochs", 2)])
 def test_a_second_job_runs_beside_the_first(
     executor: str, parallelism: int, endless: EmbeddedJobClient

@@ -39,6 +39,7 @@ def test_the_model_knows_what_commands_do() -> None:
     assert list(again.draw(500)) == drawn[:500]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("kind", ["embedded", "remote"])
 def test_states_are_exact_after_kills(
     kind: str, kafka_broker: Any, tmp_path: Path, stack: ExitStack
