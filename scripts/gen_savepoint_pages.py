@@ -33,10 +33,10 @@ import pyarrow.parquet  # noqa: F401 (what a job imports is forgotten after it; 
 from millrace.cli.arguments import RunArguments, UsageError, run_arguments
 from millrace.cli.failure_report import failure_report
 from millrace.cli.interrupts import Interrupts
-from millrace.cli.job_file import run_job_file
 from millrace.cli.launcher import CommandLineLauncher
 from millrace.cli.main import main as millrace
 from millrace.cli.parser import parse
+from millrace.cli.run import run_job_file
 from millrace.cli.state_directory import default_checkpoint_dir, default_savepoint_dir
 from millrace.cli.terminal import Terminal
 from millrace.common.config.configuration import Configuration

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from millrace.cli.failure_report import failure_report, spark_reason
-from millrace.cli.job_file import run_job_file
 from millrace.cli.printing import size_text
 from millrace.cli.progress_line import time_text
+from millrace.cli.run import run_job_file
 from millrace.common.errors import (
     ConfigurationError,
     JobDefinitionError,

@@ -15,8 +15,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from millrace.cli.job_file import run_job_file
 from millrace.cli.main import main as millrace
+from millrace.cli.run import run_job_file
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobCancelledError
 from millrace.datastream.job_launcher import JobLauncher

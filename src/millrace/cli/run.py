@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 
 from millrace.cli.arguments import RunArguments
 from millrace.cli.failure_report import failure_report, from_spark
@@ -18,7 +21,6 @@ from millrace.cli.imports import (
     modules_of,
 )
 from millrace.cli.interrupts import Interrupts
-from millrace.cli.job_file import run_job_file
 from millrace.cli.log_rotation import rotated
 from millrace.cli.run_log import open_run_log, prints_in_log
 from millrace.cli.signals import INTERRUPTED, TERMINATED, Terminated
@@ -241,3 +243,18 @@ def _keep_report(report: str) -> None:
     if path is not None:
         with suppress(OSError):  # it is in the log, too
             Path(path).write_text(report, encoding="utf-8", errors="backslashreplace")
+
+
+def run_job_file(path: Path, arguments: Sequence[str]) -> None:
+    """Execute the file as ``__main__``, with its arguments in ``sys.argv``.
+
+    The module stays ``__main__`` when the file has been read to its end (`runpy` would take it
+    away): a job may still be running in the background, and its classes are found there.
+    """
+    sys.argv = [str(path), *arguments]
+    with io.open_code(str(path)) as file:
+        code = compile(file.read(), str(path), "exec")
+    module = ModuleType("__main__")
+    module.__file__ = str(path)
+    sys.modules["__main__"] = module
+    exec(code, module.__dict__)

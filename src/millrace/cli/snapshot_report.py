@@ -7,13 +7,15 @@ from typing import Any
 
 from millrace.cli.printing import plural, size_text
 from millrace.cli.savepoint_summary import parallelism
-from millrace.cli.source_positions import describe_source
-from millrace.common.errors import SerializationError
+from millrace.common.errors import MillraceError, SerializationError
+from millrace.common.source import SourceSplit
 from millrace.common.time.local_time import time_text
+from millrace.common.types.short_values import shown as short_shown
 from millrace.filesystem.registry import exists
 from millrace.state.checkpoint.directory import COMMITTED
 from millrace.state.checkpoint.files import length_of
 from millrace.state.checkpoint.savepoints import files_of
+from millrace.state.serialization.payload import decode
 from millrace.state.serialization.schema import ANY, shown
 from millrace.state.snapshot_diff import is_about_data
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
@@ -161,3 +163,34 @@ def _type_of(info: StateInfo) -> str:
 
 def _times(parallelism: int | None) -> str:
     return "" if parallelism is None else f" x {parallelism}"
+
+
+_SHOWN = 10
+"""Splits of a source that are described."""
+
+
+def describe_source(data: bytes) -> list[str]:
+    """A line per split: its name and its position.
+
+    Args:
+        data: the state of the source's coordinator in the checkpoint.
+    """
+    try:
+        state = decode(data)
+        assigned, waiting = state["assigned"], state["waiting"]
+    except (MillraceError, ValueError, KeyError, TypeError):
+        return [f"its position is in objects of the job's own ({len(data)} bytes)"]
+    lines = [f"split {_name(split)}: {_position(position)}" for split, _, position in assigned]
+    if len(lines) > _SHOWN:
+        lines[_SHOWN:] = [f"and {len(lines) - _SHOWN:,} more splits"]
+    if waiting:
+        lines.append(f"{len(waiting):,} splits that no subtask reads yet")
+    return lines or ["no split is being read"]
+
+
+def _name(split: Any) -> str:
+    return split.split_id if isinstance(split, SourceSplit) else short_shown(split)
+
+
+def _position(position: Any) -> str:
+    return "not begun" if position is None else f"read up to {short_shown(position)}"

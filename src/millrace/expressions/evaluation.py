@@ -18,7 +18,7 @@ and built anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,6 @@ from millrace.expressions.columns import (
     of_length,
 )
 from millrace.expressions.evaluation_error import EvaluationError
-from millrace.expressions.failing_row import tell_row
 from millrace.expressions.function_context import open_functions
 from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
 from millrace.expressions.functions.utf16 import encodable
@@ -54,7 +53,7 @@ from millrace.expressions.resolved import (
 )
 from millrace.expressions.session_settings import SessionSettings
 
-__all__ = ["CompiledCalc", "Evaluator", "calls_users", "compiled", "is_deterministic"]
+__all__ = ["CompiledCalc", "Evaluator", "calls_users", "compiled", "is_deterministic", "tell_row"]
 
 _SHOWN = 200
 """Characters of an expression in a message."""
@@ -349,3 +348,47 @@ def is_deterministic(expression: ResolvedExpression) -> bool:
 
 def _unreachable(frame: Frame) -> Any:
     raise AssertionError("constants are not run")
+
+
+_SHOWN_ROW = 400
+"""Characters of a row in a message."""
+
+
+def tell_row(
+    error: EvaluationError,
+    expressions: Iterable[ResolvedExpression],
+    input_type: RowType,
+    batch: pa.RecordBatch,
+    evaluate: Callable[[pa.RecordBatch], Any],
+) -> None:
+    """Add the first failing row to the error. Expressions with user functions are left out, since
+    finding the row would call the functions again.
+
+    Args:
+        expressions: the evaluated expressions; the error shows the columns they read.
+        evaluate: the evaluation that failed for the batch.
+    """
+    nodes = [node for each in expressions for node in _nodes(each)]
+    columns = {node.index for node in nodes if isinstance(node, FieldReference)}
+    calls = (node for node in nodes if isinstance(node, Call))
+    if error.row or not columns or not all(call.function.built_in for call in calls):
+        return
+    start, end = 0, batch.num_rows
+    while end - start > 1:
+        middle = (start + end) // 2
+        try:
+            evaluate(batch.slice(start, middle - start))
+            start = middle
+        except EvaluationError:
+            end = middle
+    names = input_type.names
+    shown = ", ".join(
+        f"{names[index]} = {batch.column(index)[start].as_py()!r}" for index in sorted(columns)
+    )
+    error.row = shown if len(shown) <= _SHOWN_ROW else f"{shown[:_SHOWN_ROW]}..."
+
+
+def _nodes(expression: ResolvedExpression) -> Iterable[ResolvedExpression]:
+    yield expression
+    for child in expression.children():
+        yield from _nodes(child)

@@ -13,16 +13,12 @@ from millrace.common.types.column_values import column_values
 from millrace.common.types.row import Row
 from millrace.filesystem.registry import file_system_of
 from millrace.formats.arrow_damage import damage, invalidity
-from millrace.formats.columnar_row_input_format import (
-    ColumnarRowInputFormat,
-    with_missing_columns,
-)
+from millrace.formats.columnar_row_input_format import ColumnarRowInputFormat, with_missing_columns
 from millrace.formats.file_format import FileRange, FormatReader
 from millrace.formats.malformed_record import MalformedRecordError
-from millrace.formats.orc_times import in_microseconds
 from millrace.formats.records import records_from_columns
 
-__all__ = ["OrcColumnarRowInputFormat"]
+__all__ = ["OrcColumnarRowInputFormat", "in_microseconds"]
 
 _MAX_STRIPES = 1 << 20
 
@@ -165,3 +161,26 @@ def _orc_file(path: str, opened: ExitStack) -> Any:
     from pyarrow.orc import ORCFile
 
     return ORCFile(opened.enter_context(file_system_of(path).open(path)))
+
+
+def in_microseconds(batch: Any) -> Any:
+    """The batch with times in microseconds, as in Python; ORC has nanoseconds."""
+    import pyarrow as pa
+
+    fields = [field.with_type(_microseconds(field.type)) for field in batch.schema]
+    schema = pa.schema(fields)
+    return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
+
+
+def _microseconds(kind: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_microseconds(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_microseconds(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_microseconds(kind.key_type), _microseconds(kind.item_type))
+    return kind

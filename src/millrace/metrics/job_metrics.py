@@ -7,7 +7,8 @@ the job nothing when and how often somebody looks.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Integral, Real
@@ -15,11 +16,10 @@ from typing import Any
 
 from millrace.common.job import JobStatus
 from millrace.engine.job_details import JobDetails, StageDetails, SubtaskDetails
-from millrace.metrics.event_rates import EventRates
 from millrace.metrics.measurement import HistogramValue, Measurement, MetricKind, MetricScope
 from millrace.runtime.metrics import MetricDescription, Summary
 
-__all__ = ["JobMetrics"]
+__all__ = ["EventRates", "JobMetrics"]
 
 _DRIVER = -1
 _COUNTER, _GAUGE, _METER = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.METER
@@ -279,3 +279,40 @@ def _histogram(value: Any) -> HistogramValue | None:
         limits = value["min"], value["max"]
         return HistogramValue(value["count"], value["sum"], *limits, quantiles)
     return None
+
+
+SPAN = 60
+"""Seconds over which rates are computed, as in Flink's meters."""
+_SPACING = 1_000
+"""Milliseconds between two remembered counts."""
+
+
+class EventRates:
+    """Counts of the last minute, and the rates between them.
+
+    Example:
+        >>> rates = EventRates()
+        >>> [rates.of("clicks", count, now) for count, now in ((0, 0), (50, 10_000))]
+        [0.0, 5.0]
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[Hashable, deque[tuple[int, float]]] = {}
+        self.began: int | None = None
+        """Time at which new counters were 0, in ms since the Unix epoch; None if unknown."""
+
+    def of(self, key: Hashable, count: float, now: int, span: int = SPAN) -> float:
+        """Events per second of a counter with value ``count`` at ``now`` (ms since the Unix
+        epoch)."""
+        seen = self._seen.get(key)
+        if seen is None:
+            began = () if self.began is None else [(self.began, 0.0)]
+            seen = self._seen[key] = deque(began)
+        if seen and (count < seen[-1][1] or now < seen[-1][0]):
+            seen.clear()  # it counts anew
+        while len(seen) > 1 and seen[0][0] < now - span * 1_000:
+            seen.popleft()
+        since, before = seen[0] if seen else (now, count)
+        if not seen or now - seen[-1][0] >= _SPACING:
+            seen.append((now, count))
+        return (count - before) * 1_000 / (now - since) if now > since else 0.0

@@ -1,4 +1,5 @@
-"""The settings of one reporter: ``metrics.reporter.<name>.<parameter>``."""
+"""Settings of one reporter (``metrics.reporter.<name>.<parameter>``) and the scope formats, which
+build the full name of a metric from its scope's variables."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
 from millrace.common.time.amounts import Duration
-from millrace.metrics.measurement import Measurement, MetricKind
+from millrace.metrics import metric_options
+from millrace.metrics.measurement import Measurement, MetricKind, MetricScope
 from millrace.metrics.metric_options import REPORTER_PREFIX
-from millrace.metrics.scope_formats import ScopeFormats
 
-__all__ = ["ReporterSettings"]
+__all__ = ["ReporterSettings", "ScopeFormats"]
 
 T = TypeVar("T")
 INTERVAL = Duration.of_seconds(10)
@@ -185,3 +186,46 @@ def _kinds(text: str, key: str) -> set[MetricKind]:
     except ValueError:
         known = ", ".join(kind.value for kind in MetricKind)
         raise ConfigurationError(f"{key}: {text!r} is not among the types {known}") from None
+
+
+_VARIABLE = re.compile(r"<[a-z_]+>")
+
+
+class ScopeFormats:
+    """The format of each kind of scope, from a configuration.
+
+    Args:
+        delimiter: delimiter that replaces the configured one (``metrics.scope.delimiter``).
+
+    Example:
+        >>> formats = ScopeFormats(Configuration({"metrics.scope.jm-job": "jobs.<job_name>"}))
+        >>> formats.prefix(MetricScope("jobmanager.job", {"<job_name>": "count"}))
+        'jobs.count'
+    """
+
+    def __init__(self, configuration: Configuration, delimiter: str | None = None) -> None:
+        self.delimiter = delimiter or configuration.get(metric_options.SCOPE_DELIMITER)
+        self._formats = {
+            logical: configuration.get(option)
+            for logical, option in metric_options.SCOPE_FORMATS.items()
+        }
+        for logical, text in self._formats.items():
+            # as in Flink: a star at the beginning stands for the format of the scope around it
+            if text.startswith("*."):
+                around = self._formats.get(logical.rpartition(".")[0], "")
+                self._formats[logical] = f"{around}{text[1:]}" if around else text[2:]
+
+    def prefix(self, scope: MetricScope) -> str:
+        """Common prefix of the full names of a scope's metrics; unknown variables stay."""
+        text = self._formats[scope.logical]
+        parts = (_filled(part, scope) for part in text.split("."))
+        return self.delimiter.join(parts)
+
+    def identifier(self, measurement: Measurement) -> str:
+        """The full name of a metric."""
+        name = measurement.name.replace(".", self.delimiter)
+        return f"{self.prefix(measurement.scope)}{self.delimiter}{name}"
+
+
+def _filled(part: str, scope: MetricScope) -> str:
+    return _VARIABLE.sub(lambda found: scope.variables.get(found[0], found[0]), part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -23,19 +23,21 @@ from millrace.table.column_selection import no_such_column
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.expression import Expression, unaliased
 from millrace.table.expressions import col
+from millrace.table.functions.temporal_table_function import TemporalTableFunction
 from millrace.table.inserts import sink_to
 from millrace.table.operation_tree_builder import OperationTreeBuilder
 from millrace.table.plan_text import explained_plan
 from millrace.table.process_calls import PartitionedTable, called_rows, table_argument
 from millrace.table.table_descriptor import TableDescriptor
-from millrace.table.table_frames import TableFrames
 from millrace.table.table_picture import TablePicture, ends
 from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
 from millrace.table.table_schema import TableSchema
 from millrace.table.table_session import TableSession
-from millrace.table.table_versions import TableVersions
 from millrace.table.window import GroupWindow, OverWindow, group_window, over_window
+
+if TYPE_CHECKING:
+    import pyarrow
 
 __all__ = [
     "AggregatedTable",
@@ -48,7 +50,7 @@ __all__ = [
 ]
 
 
-class Table(TableFrames, TablePicture, TableVersions):
+class Table(TablePicture):
     """A query, or a table of a catalog, made by a `TableEnvironment`. Its methods return new
     tables.
 
@@ -307,6 +309,32 @@ class Table(TableFrames, TablePicture, TableVersions):
         """Run the query; its rows are available as they arrive."""
         return self._session.collect(self.node)
 
+    def to_pandas(self) -> Any:
+        """Run the query and return its final rows as a pandas DataFrame. Integer columns with
+        NULLs stay integers (``Int64``); maps and rows become dicts."""
+        return self.execute().to_pandas()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Run the query and return its final rows as an Arrow table."""
+        return self.execute().to_arrow()
+
+    def to_polars(self) -> Any:
+        """Run the query and return its final rows as a Polars DataFrame.
+
+        Raises:
+            JobDefinitionError: Polars is not installed.
+        """
+        return self.execute().to_polars()
+
+    def to_dataframe(self) -> Any:
+        """Run the query and return its final rows as a Spark DataFrame. The rows pass through this
+        process.
+
+        Raises:
+            JobDefinitionError: Spark has no type for a column.
+        """
+        return self.execute().to_dataframe()
+
     def execute_insert(
         self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
     ) -> TableResult:
@@ -339,6 +367,40 @@ class Table(TableFrames, TablePicture, TableVersions):
     def as_query(self) -> exp.Expr:
         """The table as a query inside an expression, for `Expression.in_`."""
         return nodes.Bound(this=self.node)
+
+    def create_temporal_table_function(
+        self, time_attribute: Expression | str, primary_key: Expression | str
+    ) -> TemporalTableFunction:
+        """This table as a history: a function that returns the last row of each key at a time.
+
+        It is called in `join_lateral` with the time attribute of the other table, or, registered,
+        as ``LATERAL TABLE (name(o.ts))``; the condition has an equality of the key. In event time
+        a row holds from its time on, and left rows wait for the watermark; in processing time a
+        left row gets the last one that has come.
+
+        Args:
+            time_attribute: the column with the time from which a row holds.
+            primary_key: the column whose equal values make rows versions of one thing.
+
+        Raises:
+            JobDefinitionError: one of them is no column, or the first no time attribute.
+
+        Example:
+            >>> from millrace.table import EnvironmentSettings, TableEnvironment
+            >>> from millrace.table.expressions import col
+            >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+            >>> for name, columns in [("o", "o_id INT, o_item STRING"), ("p", "item STRING")]:
+            ...     _ = t_env.execute_sql(
+            ...         f"CREATE TABLE {name} ({columns}, {name}_ts TIMESTAMP(3), "
+            ...         f"WATERMARK FOR {name}_ts AS {name}_ts) WITH ('connector' = 'datagen')"
+            ...     )
+            >>> prices = t_env.from_path("p").create_temporal_table_function("p_ts", "item")
+            >>> priced = t_env.from_path("o").join_lateral(
+            ...     prices(col("o_ts")), col("o_item") == col("item"))
+            >>> priced.get_schema().get_field_names()
+            ['o_id', 'o_item', 'o_ts', 'item', 'p_ts']
+        """
+        return TemporalTableFunction(self.node, time_attribute, primary_key)
 
     # -- process table functions -------------------------------------------------------
 

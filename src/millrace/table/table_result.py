@@ -1,4 +1,8 @@
-"""`TableResult`: the result of a statement: rows as they arrive, or its success."""
+"""`TableResult`: the result of a statement: rows as they arrive, or its success.
+
+A value of FLOAT becomes the Python float with the same text: 1.23, not 1.2300000190734863. Flink's
+results reach Python like this, too, because they travel as text.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from millrace.common.job_client import JobClient
 from millrace.common.types.batch import RowBatch
-from millrace.common.types.logical.logical_type import RowType, VarCharType
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, RowType, VarCharType
 from millrace.common.types.row import Row, RowKind, named_row
 from millrace.table.catalog.resolved_schema import ResolvedSchema
 from millrace.table.final_rows import final_rows
@@ -17,7 +22,6 @@ from millrace.table.frames import pandas_of, polars_of
 from millrace.table.html_table import MOST_ROWS, html_rows, html_table
 from millrace.table.materialized_rows import MaterializedRows
 from millrace.table.result_kind import ResultKind
-from millrace.table.short_floats import with_short_floats
 from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
 from millrace.table.values import cells, python_rows
@@ -30,12 +34,14 @@ if TYPE_CHECKING:
     from millrace.datastream import collected
     from millrace.engine.embedded_job_client import EmbeddedJobClient
 
+
 __all__ = [
     "CloseableIterator",
     "JobClient",
     "RowIterator",
     "RowKind",
     "TableResult",
+    "with_short_floats",
 ]
 
 
@@ -270,3 +276,46 @@ def materialized(rows: Iterator[Row]) -> list[Row]:
     for row in rows:
         left.add(row)
     return list(left)
+
+
+def with_short_floats(batch: Any, row_type: RowType) -> Any:
+    """The record batch with FLOAT columns, at any depth, converted to 64 bits."""
+    if not _has_floats(row_type):
+        return batch
+    import pyarrow as pa
+
+    columns = [
+        _shortened(column) if _has_floats(field.type) else column
+        for column, field in zip(batch.columns, row_type, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _has_floats(kind: LogicalType) -> bool:
+    return isinstance(kind, logical.FloatType) or any(map(_has_floats, kind.children()))
+
+
+def _shortened(column: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_float32(column.type):
+        return column.cast(pa.string()).cast(pa.float64())
+    return column.cast(_replaced(column.type, pa.string())).cast(
+        _replaced(column.type, pa.float64())
+    )
+
+
+def _replaced(kind: Any, wanted: Any) -> Any:
+    """The Arrow type with another type in place of 32-bit floats."""
+    import pyarrow as pa
+
+    if pa.types.is_float32(kind):
+        return wanted
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_replaced(kind.value_type, wanted)))
+    if pa.types.is_map(kind):
+        key = kind.key_field.with_type(_replaced(kind.key_type, wanted))
+        return pa.map_(key, kind.item_field.with_type(_replaced(kind.item_type, wanted)))
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_replaced(each.type, wanted)) for each in kind])
+    return kind

@@ -14,16 +14,19 @@ import pytest
 
 from millrace.cli.doctor.addresses import check_host_name, check_loopback
 from millrace.cli.doctor.checkpoint_directory import begin_trial, check_trial
-from millrace.cli.doctor.class_archive import check_class_archive
 from millrace.cli.doctor.clocks import check_clocks
 from millrace.cli.doctor.diagnosis import Diagnosis, Severity
-from millrace.cli.doctor.executors import check_executors
-from millrace.cli.doctor.free_space import GIBIBYTE, check_disk, check_memory
-from millrace.cli.doctor.java import check_java
-from millrace.cli.doctor.open_files import check_open_files
+from millrace.cli.doctor.machine import (
+    GIBIBYTE,
+    check_class_archive,
+    check_disk,
+    check_encoding,
+    check_java,
+    check_memory,
+    check_open_files,
+)
 from millrace.cli.doctor.server_port import check_port
-from millrace.cli.doctor.spark_master import check_master
-from millrace.cli.doctor.text_encoding import check_encoding
+from millrace.cli.doctor.spark_master import check_executors, check_master
 from millrace.cli.doctor.versions import (
     check_driver_python,
     check_packages,

@@ -11,8 +11,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from millrace.cli.sql_client.client import SqlClient
-from millrace.cli.sql_client.completion import SqlCompleter
-from millrace.cli.sql_client.prompt import converse
+from millrace.cli.sql_client.prompt import SqlCompleter, converse
 from millrace.table import EnvironmentSettings, TableEnvironment
 
 ORDERS = "CREATE TABLE orders (price BIGINT) WITH ('connector' = 'datagen')"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,13 @@ from millrace.common.error_policy import ErrorPolicy
 from millrace.common.source import AssignedSplit, ReaderContext, SourceSplit
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.errors import ConnectorError
-from millrace.connectors.message_queue.acknowledging_reader import AcknowledgingReader, QueueReading
+from millrace.connectors.message_queue.acknowledging_reader import (
+    ACKNOWLEDGED_MS,
+    RESTORED_MS,
+    AcknowledgingReader,
+    ProcessedIds,
+    QueueReading,
+)
 from millrace.connectors.message_queue.queue_client import Delivery, QueueClient
 from millrace.connectors.wake_ups import SAFETY_MS
 
@@ -209,3 +216,40 @@ def test_paused_consumers_give_nothing() -> None:
     job.reader.pause_or_resume_splits([], [SPLIT])
     job.epoch(10)
     assert job.processed == [0, 1, 2]
+
+
+def test_ids_of_acknowledged_messages_are_forgotten_after_a_while() -> None:
+    ids = ProcessedIds(None, 0)
+    assert ids.add("a")
+    ids.acknowledged(0)
+    assert not ids.add("a"), "the server may not know yet"
+    ids.acknowledged(10)
+    ids.acknowledged(10 + ACKNOWLEDGED_MS)
+    assert ids.snapshot() == ((), ())
+    assert ids.add("a")
+
+
+def test_restored_ids_are_kept_for_long() -> None:
+    """As a worker that is gone may still hold their messages."""
+    ids = ProcessedIds(None, 0)
+    ids.add("a")
+    ids.add("b")
+    restored = ProcessedIds(ids.snapshot(), 1_000)
+    restored.acknowledged(1_000 + RESTORED_MS - 1)
+    assert not restored.add("a")
+    restored.acknowledged(1_000 + RESTORED_MS)
+    assert restored.add("b")
+
+
+@given(st.lists(st.one_of(st.sampled_from("abcdef"), st.sampled_from(["ack", "restore"]))))
+def test_nothing_is_processed_twice_within_the_time(events: list[str]) -> None:
+    """Whatever is acknowledged and restored meanwhile."""
+    ids, seen = ProcessedIds(None, 0), set()
+    for event in events:
+        if event == "ack":
+            ids.acknowledged(1)
+        elif event == "restore":
+            ids = ProcessedIds(pickle.loads(pickle.dumps(ids.snapshot())), 1)
+        else:
+            assert ids.add(event) == (event not in seen)
+            seen.add(event)

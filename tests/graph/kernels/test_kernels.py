@@ -29,12 +29,12 @@ from millrace.graph.library.similarity import AdamicAdar, JaccardIndex
 from millrace.graph.library.triangles import TriangleListing
 from millrace.runtime.supersteps.graph_exchange import GraphExchange, TaskExchange
 from millrace.runtime.supersteps.local_run import (
+    LocalTransport,
     graph_tables,
     local_partition,
     run_local,
     run_tasks,
 )
-from millrace.runtime.supersteps.local_transport import LocalTransport
 from millrace.runtime.supersteps.superstep_loop import result_table, run_supersteps
 from millrace.state.columns.multi_index import ranges
 

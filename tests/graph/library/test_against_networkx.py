@@ -49,12 +49,12 @@ from millrace.graph.library.triangles import TriangleCount, TriangleEnumerator, 
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
 from millrace.runtime.supersteps.graph_partition import GraphPartition
 from millrace.runtime.supersteps.local_run import (
+    LocalTransport,
     graph_tables,
     local_partition,
     run_local,
     run_tasks,
 )
-from millrace.runtime.supersteps.local_transport import LocalTransport
 from millrace.runtime.supersteps.superstep_loop import result_table, run_supersteps
 
 GRAPHS = int(os.environ.get("MILLRACE_GRAPHS", "12"))

@@ -13,8 +13,12 @@ from tests.runtime.supersteps.random_graph import components_in
 
 from millrace.common.errors import JobExecutionError
 from millrace.runtime.supersteps.graph_exchange import GraphExchange
-from millrace.runtime.supersteps.local_run import graph_tables, local_partition, run_tasks
-from millrace.runtime.supersteps.local_transport import LocalTransport
+from millrace.runtime.supersteps.local_run import (
+    LocalTransport,
+    graph_tables,
+    local_partition,
+    run_tasks,
+)
 from millrace.runtime.supersteps.superstep_checkpoints import (
     CheckpointPolicy,
     SuperstepCheckpoints,

@@ -85,3 +85,19 @@ def _reachable(
         why.append(f"{host}:{port}: {reason}")
     fix = "Start the master, correct the address, or let the firewall pass its port."
     return failure(CHECK, "; ".join(why), fix)
+
+
+EXECUTORS = "executors"
+
+
+def check_executors(settings: Mapping[str, str]) -> Diagnosis:
+    """Judge the Spark settings of a run."""
+    if settings.get("spark.dynamicAllocation.enabled", "false").lower() == "true":
+        return warning(
+            EXECUTORS,
+            "come and go (spark.dynamicAllocation.enabled)",
+            "Set spark.dynamicAllocation.enabled=false and spark.cores.max or "
+            "spark.executor.instances, because state is restored whenever an executor is "
+            "removed.",
+        )
+    return ok(EXECUTORS, "stay")

@@ -1,8 +1,10 @@
 """Reader of a message queue, which acknowledges the messages of complete checkpoints.
 
-What is read and not in one comes again after a failure, as the queue has not been told that it is
-done with. What is in one may come again as well, if its acknowledgement was lost: it is recognised
-if messages have ids.
+After a failure, the queue delivers the messages again that no complete checkpoint contains, because
+they are not acknowledged. It may also deliver messages of a complete checkpoint again, if it has
+not recorded their acknowledgement. If messages have ids, the reader recognises the latter.
+
+Flink: ``MultipleIdsMessageAcknowledgingSourceBase``.
 """
 
 from __future__ import annotations
@@ -16,13 +18,12 @@ from millrace.common.source import AssignedSplit, ReaderContext, SourceReader, S
 from millrace.common.types.batch import Batch, RowBatch
 from millrace.connectors.errors import ConnectorError
 from millrace.connectors.malformed_records import MalformedRecords
-from millrace.connectors.message_queue.processed_ids import ProcessedIds
 from millrace.connectors.message_queue.queue_client import Delivery, QueueClient
 from millrace.connectors.record_decoding import decode_around
 from millrace.connectors.wake_ups import SAFETY_MS
 from millrace.formats.malformed_record import MalformedRecordError, as_malformed, shown_bytes
 
-__all__ = ["AcknowledgingReader", "QueueReading"]
+__all__ = ["ACKNOWLEDGED_MS", "AcknowledgingReader", "ProcessedIds", "QueueReading", "RESTORED_MS"]
 
 Deserialize = Callable[[Sequence[Delivery]], Batch]
 """The records of several messages, None for what is to be left out."""
@@ -182,3 +183,47 @@ class AcknowledgingReader(SourceReader[Any]):
         for consumer in self._consumers.values():
             consumer.client.close()
         self._consumers = {}
+
+
+RESTORED_MS = 2 * 3_600_000
+"""Milliseconds for which the ids of an earlier reader are kept; queues drop a reader sooner."""
+ACKNOWLEDGED_MS = 5_000
+"""Milliseconds for which ids are kept after their acknowledgement. A server that is killed may lose
+an acknowledgement that it has not yet written to its disk."""
+
+
+class ProcessedIds:
+    """Ids that a reader's position stores: of messages that the reader has processed, and of
+    messages that the queue may deliver again for a while.
+
+    Args:
+        restored: result of `snapshot`, or None.
+        now: milliseconds since the epoch.
+    """
+
+    def __init__(self, restored: Any, now: int) -> None:
+        fresh, kept = restored or ((), ())
+        self._fresh: dict[str, None] = {}
+        ids = [*fresh, *(message_id for _, some in kept for message_id in some)]
+        self._until = dict.fromkeys(ids, now + RESTORED_MS)
+        """Ids of messages processed before, with the time at which each is forgotten."""
+
+    def add(self, message_id: str) -> bool:
+        """Add the id of a message to process; False if the message was processed before."""
+        known = message_id in self._fresh or self._until.pop(message_id, None) is not None
+        self._fresh[message_id] = None
+        return not known
+
+    def acknowledged(self, now: int) -> None:
+        """Mark all messages that this reader has processed as acknowledged to the queue."""
+        if self._until:
+            self._until = {id: until for id, until in self._until.items() if until > now}
+        self._until.update(dict.fromkeys(self._fresh, now + ACKNOWLEDGED_MS))
+        self._fresh = {}
+
+    def snapshot(self) -> Any:
+        """Plain data for the position."""
+        kept: dict[int, list[str]] = {}
+        for message_id, until in self._until.items():
+            kept.setdefault(until, []).append(message_id)
+        return tuple(self._fresh), tuple((until, tuple(ids)) for until, ids in kept.items())

@@ -12,10 +12,9 @@ from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import quoted
 from millrace.sql.dialect import nodes
-from millrace.sql.dialect.pattern_printer import pattern_text
 from millrace.sql.dialect.plain_text import identifier_text, string_text
 
-__all__ = ["to_sql"]
+__all__ = ["pattern_text", "to_sql"]
 
 _Printer = Callable[[Any], str]
 
@@ -474,4 +473,57 @@ _PRINTERS: dict[type[exp.Expr], _Printer] = {
     nodes.AfterMatch: _after_match,
     nodes.PatternSubset: lambda node: f"{to_sql(node.this)} = ({_list(node.expressions)})",
     nodes.MatchSemantics: lambda node: f"{node.args['kind']} {to_sql(node.this)}",
+}
+
+
+def pattern_text(node: exp.Expr) -> str:
+    """Text of a pattern, as it stands in ``PATTERN (...)``."""
+    return _PATTERN_PRINTERS[type(node)](node)
+
+
+def _permutation(node: nodes.PatternPermutation) -> str:
+    return f"PERMUTE({', '.join(map(pattern_text, node.expressions))})"
+
+
+def _quantifier(node: nodes.PatternQuantifier) -> str:
+    least, most = node.args["least"], node.args.get("most")
+    signs = {(0, None): "*", (1, None): "+", (0, 1): "?"}
+    sign = signs.get((least, most))
+    if sign is None:
+        sign = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
+    reluctant = "?" if node.args.get("reluctant") else ""
+    return f"{_in_brackets(node.this)}{sign}{reluctant}"
+
+
+def _in_brackets(node: exp.Expr) -> str:
+    """Text of a pattern's operand, in brackets if it is more than one variable."""
+    text = pattern_text(node)
+    whole = nodes.PatternVariable | nodes.PatternExclusion | nodes.PatternPermutation
+    return text if isinstance(node, whole) else f"({text})"
+
+
+def _concatenation(node: nodes.PatternConcatenation) -> str:
+    nested = nodes.PatternAlternation | nodes.PatternConcatenation
+    return " ".join(
+        f"({pattern_text(part)})" if isinstance(part, nested) else pattern_text(part)
+        for part in node.expressions
+    )
+
+
+def _alternation(node: nodes.PatternAlternation) -> str:
+    return " | ".join(
+        f"({pattern_text(part)})"
+        if isinstance(part, nodes.PatternAlternation)
+        else pattern_text(part)
+        for part in node.expressions
+    )
+
+
+_PATTERN_PRINTERS: dict[type[exp.Expr], Callable[[Any], str]] = {
+    nodes.PatternVariable: lambda node: identifier_text(node.this),
+    nodes.PatternConcatenation: _concatenation,
+    nodes.PatternAlternation: _alternation,
+    nodes.PatternPermutation: _permutation,
+    nodes.PatternExclusion: lambda node: f"{{- {pattern_text(node.this)} -}}",
+    nodes.PatternQuantifier: _quantifier,
 }

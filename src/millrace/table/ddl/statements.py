@@ -23,9 +23,8 @@ from millrace.table.ddl import (
     modules,
     plans,
     queries,
-    session_options,
+    session_state,
     show,
-    use,
 )
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
@@ -62,13 +61,13 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
     sql.AlterView: alter.alter_view,
     sql.AlterDatabase: alter.alter_database,
     sql.AlterFunction: alter.alter_function,
-    sql.UseCatalog: use.use_catalog,
-    sql.UseDatabase: use.use_database,
+    sql.UseCatalog: session_state.use_catalog,
+    sql.UseDatabase: session_state.use_database,
     sql.UseModules: modules.use_modules,
     sql.LoadModule: modules.load_module,
     sql.UnloadModule: modules.unload_module,
-    sql.SetOption: session_options.set_option,
-    sql.ResetOption: session_options.reset_option,
+    sql.SetOption: session_state.set_option,
+    sql.ResetOption: session_state.reset_option,
     sql.Show: show.show,
     sql.ShowCreate: show.show_create,
     sql.Describe: describe.describe,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millrace.common.types import Row
-from millrace.state.backend.deep_size import mean_size
+from millrace.state.backend.spilled_table import mean_size
 
 
 @dataclass(frozen=True, slots=True)

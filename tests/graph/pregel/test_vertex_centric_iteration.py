@@ -27,7 +27,7 @@ from millrace.graph.pregel import (
     MessageCombiner,
     MessageIterator,
 )
-from millrace.graph.pregel.vertex_centric_program import VertexCentricProgram
+from millrace.graph.pregel.vertex_centric_iteration import VertexCentricProgram
 
 
 class ShortestPaths(ComputeFunction[int, float, float, float]):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from millrace.filesystem.object_stores.bucket import Block
-from millrace.filesystem.object_stores.object_reader import ObjectReader
+from millrace.filesystem.object_stores.file_system import ObjectReader
 
 
 class Ranges:

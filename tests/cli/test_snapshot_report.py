@@ -6,7 +6,7 @@ import os
 from collections import deque
 from typing import Any
 
-from millrace.cli.source_positions import describe_source
+from millrace.cli.snapshot_report import describe_source
 from millrace.common.source import SourceSplit
 from millrace.connectors.index_range import IndexRangeSplit
 from millrace.state.serialization.payload import TAGGED

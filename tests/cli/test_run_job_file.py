@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli.job_file import run_job_file
+from millrace.cli.run import run_job_file
 
 
 @pytest.fixture(autouse=True)

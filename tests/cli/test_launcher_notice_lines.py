@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from millrace.cli.notice_lines import MOST_LINES, NoticeLines
+from millrace.cli.launcher import MOST_LINES, NoticeLines
 from millrace.cli.terminal import Terminal
 from millrace.engine.job_details import JobDetails, JobNotice
 

@@ -11,7 +11,7 @@ import pytest
 
 from millrace.common import Row
 from millrace.table import DataTypes, EnvironmentSettings, TableEnvironment
-from millrace.table.element_values import ElementError
+from millrace.table.elements import ElementError
 from millrace.table.types import DataType
 from millrace.testing import run_local
 

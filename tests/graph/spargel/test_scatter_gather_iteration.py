@@ -20,7 +20,7 @@ from millrace.graph.spargel import (
     MessageIterator,
     ScatterFunction,
 )
-from millrace.graph.spargel.scatter_gather_program import ScatterGatherProgram
+from millrace.graph.spargel.scatter_gather_iteration import ScatterGatherProgram
 
 
 class Lengths(ScatterFunction[int, float, float, float]):

@@ -1,13 +1,13 @@
-"""SET and RESET of the session's options."""
+"""SET, RESET and USE: the options of a session, and its current catalog and database."""
 
 from __future__ import annotations
 
 from millrace.common.types.logical.logical_type import RowType, VarCharType
-from millrace.sql.statements import ResetOption, SetOption
+from millrace.sql.statements import ResetOption, SetOption, UseCatalog, UseDatabase
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
-__all__ = ["reset_option", "set_option"]
+__all__ = ["reset_option", "set_option", "use_catalog", "use_database"]
 
 
 def set_option(session: TableSession, statement: SetOption) -> TableResult:
@@ -22,4 +22,16 @@ def set_option(session: TableSession, statement: SetOption) -> TableResult:
 def reset_option(session: TableSession, statement: ResetOption) -> TableResult:
     """RESET of one option; without a key, of all options."""
     session.config.reset(statement.key)
+    return TableResult.ok()
+
+
+def use_catalog(session: TableSession, statement: UseCatalog) -> TableResult:
+    """USE CATALOG."""
+    session.catalogs.use_catalog(statement.name)
+    return TableResult.ok()
+
+
+def use_database(session: TableSession, statement: UseDatabase) -> TableResult:
+    """USE a database."""
+    session.catalogs.use_database(statement.path)
     return TableResult.ok()

@@ -9,7 +9,7 @@ from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
 from millrace.state.table_kinds import EVENT_TIMER_QUEUE, FLAT, LIST
-from millrace.state_processor.delta_rewriting import rewritten
+from millrace.state_processor.savepoint_writer import rewritten
 
 
 def load(delta: StateDelta) -> bytes:

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from millrace.filesystem.hdfs.refusals import refusals
+from millrace.filesystem.hdfs.name_service import refusals
 
 REMOTE = 'RPCError("org.apache.hadoop.{}", "{}\\n\\tat org.apache.hadoop.Some.java:1)")'
 

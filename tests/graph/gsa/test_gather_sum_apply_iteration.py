@@ -18,7 +18,7 @@ from millrace.graph.gsa import (
     Neighbor,
     SumFunction,
 )
-from millrace.graph.gsa.gather_sum_apply_program import GatherSumApplyProgram
+from millrace.graph.gsa.gather_sum_apply_iteration import GatherSumApplyProgram
 from millrace.graph.iterations.batch_programs import BatchGatherSumApplyProgram
 
 
