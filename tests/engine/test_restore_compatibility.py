@@ -36,6 +36,7 @@ def test_there_is_one_for_each_version() -> None:
     assert kept["savepoint-v0.1.0"] == {"patterns", "rocksdb", "sql", "statefun"}
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("parallelism", [2, 3])
 def test_the_job_goes_on(version: str, parallelism: int, tmp_path: Path) -> None:

@@ -23,6 +23,11 @@ def test_some(n):
 def test_always():
     pass
 
+@pytest.mark.turns(7, together=True)
+@pytest.mark.parametrize("n", range(5))
+def test_shared(n):
+    pass
+
 @pytest.mark.turns(3)
 @pytest.mark.torture
 def test_torture():
@@ -49,14 +54,17 @@ def run_on(turn: str, directory: Path) -> set[str]:
 
 
 def test_a_day_has_some_and_all_have_their_day(tmp_path: Path) -> None:
-    days = [run_on(turn, tmp_path) for turn in ("20000", "20001", "20002")]
+    days = [run_on(str(turn), tmp_path) for turn in range(20_000, 20_007)]
     assert all("test_always" in day for day in days)
-    assert sorted(len(day) - 1 for day in days) == [2, 2, 3]
-    assert set.union(*days) == {"test_always", *(f"test_some[{n}]" for n in range(7))}
+    some = {f"test_some[{n}]" for n in range(7)}
+    shared = {f"test_shared[{n}]" for n in range(5)}
+    assert sorted(len(day & some) for day in days[:3]) == [2, 2, 3]
+    assert set.union(*days[:3]) & some == some
+    assert [day & shared for day in days if day & shared] == [shared]
 
 
 def test_a_run_by_hand_leaves_nothing_out(tmp_path: Path) -> None:
-    assert len(run_on("", tmp_path)) == 8
+    assert len(run_on("", tmp_path)) == 13
 
 
 @pytest.mark.parametrize("every", [2, 5])

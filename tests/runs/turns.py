@@ -4,7 +4,8 @@ A test with ``pytest.mark.turns(n)`` runs on every n-th day. The day is that of 
 of a commit run the same tests, so a run judges the change and not the calendar.
 `scripts/run_tests.sh` sets the environment variable ``MILLRACE_TURN``. Without it all tests run, as
 when a file is named on the command line, and in ``make torture``. Choose an odd ``n`` if a test has
-two parameters: every second test of the file is then one of the other parameter.
+two parameters: every second test of the file is then one of the other parameter. With
+``together=True`` the tests of a file have the same day, if what they share is slow to start.
 """
 
 from __future__ import annotations
@@ -43,12 +44,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seen: dict[tuple[str, int], int] = defaultdict(int)
     left_out: list[pytest.Item] = []
     for item in items:
-        every = _every(item)
-        if every is None:
+        mark = _mark(item)
+        if mark is None:
             continue
+        (every,) = mark.args
         file = item.nodeid.partition("::")[0]
-        index, seen[file, every] = seen[file, every], seen[file, every] + 1
-        if not has_its_turn(int(turn), every, file, index):
+        index = seen[file, every]
+        if not mark.kwargs.get("together"):
+            seen[file, every] += 1
+        if not has_its_turn(int(turn), int(every), file, index):
             left_out.append(item)
     if left_out:
         gone = set(left_out)
@@ -56,10 +60,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
 
 
-def _every(item: pytest.Item) -> int | None:
-    """The number of days between two runs; None for a test that always runs, or only in torture."""
+def _mark(item: pytest.Item) -> pytest.Mark | None:
+    """The mark of a test that takes turns; None if it always runs, or only in torture."""
     mark = item.get_closest_marker("turns")
-    if mark is None or item.get_closest_marker("torture") is not None:
-        return None
-    (every,) = mark.args
-    return int(every)
+    return None if item.get_closest_marker("torture") is not None else mark

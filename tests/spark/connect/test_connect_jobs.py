@@ -30,7 +30,7 @@ from millrace.engine.job_details import JobDetails
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.testing import CollectingSink
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.turns(3, together=True)]
 
 KEYS = 5
 SOURCES = Path(__file__).resolve().parents[3] / "src"
@@ -99,7 +99,6 @@ def test_a_lost_worker_loses_nothing(connect_url: str, tmp_path: Path) -> None:
     assert os.path.exists(flag)
 
 
-@pytest.mark.turns(5)
 def test_a_job_goes_on_from_a_savepoint(connect_url: str, tmp_path: Path) -> None:
     settings = {
         "execution.checkpointing.interval": "50 ms",
@@ -174,7 +173,6 @@ def test_workers_that_do_not_reach_the_job_are_named_at_once(connect_url: str) -
         env.from_collection([1]).execute_and_collect()
 
 
-@pytest.mark.turns(5)
 def test_a_notebook_names_its_server_by_its_session(
     connect_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,7 +282,6 @@ def test_modules_are_shipped(connect_url: str, tmp_path: Path) -> None:
     assert list(env.from_collection([1, 2]).map(twice).execute_and_collect()) == [2, 4]
 
 
-@pytest.mark.turns(5)
 def test_a_fixed_port_is_used(connect_url: str) -> None:
     port = free_port()
     env = environment(connect_url, 1, **{"jobmanager.rpc.port": str(port)})
