@@ -2,8 +2,8 @@
 
 Python calls a finder at the end of ``sys.meta_path`` for what nobody else has found, so a module
 that is added later needs no change here but its line removed. ``from package import name`` looks
-for a module of that name too, if the package has no such attribute; asked for the attribute alone,
-its ``__getattr__`` raises what `missing_name` gives.
+for a module of that name too, if the package has no such attribute. `explain_missing_names` lets a
+plain module look like a package in this respect.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import NoReturn
 
-__all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "missing_name"]
+__all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "explain_missing_names"]
 
 
 _NO_TIME_CHARACTERISTIC = (
@@ -54,23 +55,29 @@ _STATE_BACKENDS = {
         "RocksDBStateBackend": "EmbeddedRocksDBStateBackend",
     }.items()
 }
+_MODULE = {
+    "Module": (
+        "Millrace has no modules of Python yet: create_temporary_system_function() gives a "
+        "function a name that goes before all others"
+    ),
+}
+_USER_DEFINED_TYPE = {
+    "UserDefinedType": (
+        "Millrace has no user-defined types yet: a ROW, or RAW with a serializer, holds values of "
+        "a class"
+    ),
+}
 MISSING_NAMES: dict[str, dict[str, str]] = {
     "millrace.datastream": {"TimeCharacteristic": _NO_TIME_CHARACTERISTIC, **_STATE_BACKENDS},
-    "millrace.table": {
-        "Module": (
-            "Millrace has no modules of Python yet: create_temporary_system_function() gives a "
-            "function a name that goes before all others"
-        ),
-        "UserDefinedType": (
-            "Millrace has no user-defined types yet: a ROW, or RAW with a serializer, holds values "
-            "of a class"
-        ),
-    },
+    "millrace.datastream.state_backend": _STATE_BACKENDS,
+    "millrace.table": {**_MODULE, **_USER_DEFINED_TYPE},
+    "millrace.table.module": _MODULE,
+    "millrace.table.types": _USER_DEFINED_TYPE,
     "millrace.datastream.connectors.cassandra": _CASSANDRA,
     "millrace.datastream.connectors.kinesis": _KINESIS,
     "millrace.datastream.connectors.pulsar": _PULSAR,
 }
-"""Names that PyFlink has in packages which are there, and what to say."""
+"""Names that PyFlink has in modules and packages which are there, and what to say."""
 _SENTENCES = MISSING | {
     f"{package}.{name}": sentence
     for package, names in MISSING_NAMES.items()
@@ -78,10 +85,21 @@ _SENTENCES = MISSING | {
 }
 
 
-def missing_name(module: str, name: str) -> AttributeError:
-    """The error for an attribute that a package does not have."""
-    sentence = _SENTENCES.get(f"{module}.{name}")
-    return AttributeError(sentence or f"module {module!r} has no attribute {name!r}", name=name)
+def explain_missing_names(module: str) -> None:
+    """Let a module that is being imported explain the names that it does not have.
+
+    Python loses the text of the AttributeError in ``from module import name``, but it asks
+    `MissingModules`, if the module has a ``__path__``.
+    """
+    attributes = vars(sys.modules[module])
+    attributes.setdefault("__path__", [])
+
+    def raise_missing(name: str) -> NoReturn:
+        sentence = _SENTENCES.get(f"{module}.{name}")
+        text = sentence or f"module {module!r} has no attribute {name!r}"
+        raise AttributeError(text, name=name)
+
+    attributes["__getattr__"] = raise_missing
 
 
 class MissingModules(MetaPathFinder):

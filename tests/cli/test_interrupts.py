@@ -6,6 +6,7 @@ import io
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -23,6 +24,7 @@ class FakeClient:
     def __init__(self, status: JobStatus = JobStatus.RUNNING) -> None:
         self.status = status
         self.final_savepoint: str | None = None
+        self.directory = ""
         self.stopped = Event()
         self.cancelled = Event()
 
@@ -31,6 +33,9 @@ class FakeClient:
 
     def progress(self) -> JobDetails:
         return JobDetails(checkpoint=4)
+
+    def get_job_directory(self) -> str:
+        return self.directory
 
     def stop(self) -> None:
         self.stopped.set()
@@ -104,10 +109,15 @@ def test_handlers_are_given_back() -> None:
     assert signal.getsignal(signal.SIGINT) == before
 
 
-def test_the_newest_checkpoint_is_that_of_the_last_job(interrupts: Interrupts) -> None:
-    assert interrupts.newest_checkpoint() is None
-    watched(interrupts)
-    assert interrupts.newest_checkpoint() == 4
+def test_the_job_to_continue_is_the_last_one(interrupts: Interrupts, tmp_path: Path) -> None:
+    assert interrupts.resume_hint("run it") is None
+    watched(interrupts).directory = str(tmp_path)
+    assert interrupts.resume_hint("run it") is None, "its checkpoint is gone"
+    (tmp_path / "chk-4").mkdir()
+    (tmp_path / "chk-4" / "_metadata").touch()
+    assert interrupts.resume_hint("run it") == "to continue from checkpoint 4: run it"
+    watched(interrupts).directory = str(tmp_path / "other")
+    assert interrupts.resume_hint("run it") is None
 
 
 def test_the_savepoints_that_jobs_have_ended_with(interrupts: Interrupts) -> None:

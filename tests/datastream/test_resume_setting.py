@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from millrace.common import Configuration
-from millrace.common.errors import JobCancelledError
+from millrace.common.errors import JobCancelledError, UserFunctionError
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.testing import run_local
+from millrace.testing import CollectingSink, run_local
 
 
 def printed(
@@ -70,6 +70,28 @@ def test_a_fresh_start_beside_a_checkpoint_is_no_secret(
     start = {"execution.state-recovery.path": str(max(job_dir.glob("chk-*")))}
     run(**start, **{"execution.state-recovery.allow-pickle": "true"})
     assert warnings_of(caplog) == []
+
+
+def fail_at_nine(number: int) -> int:
+    if number == 9:
+        raise ValueError("nine")
+    return number
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_job_that_ends_early_says_how_to_continue(
+    keeps: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Unless it has kept no checkpoint."""
+    with run_local(epoch_records=2, checkpoint_dir=tmp_path if keeps else None):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(1).enable_checkpointing(0)
+        env.from_collection(range(20)).map(fail_at_nine).sink_to(CollectingSink())
+        with pytest.raises(UserFunctionError, match="nine"):
+            env.execute("job")
+    told = [text for text in warnings_of(caplog) if "to continue" in text]
+    sentence = "to continue from checkpoint 4: set millrace.resume to true (job 'job' in "
+    assert told == ([f"{sentence}{next(tmp_path.iterdir())})"] if keeps else [])
 
 
 def test_a_query_is_meant_to_start_afresh(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

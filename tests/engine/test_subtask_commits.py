@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from random import Random
 from time import process_time
 from typing import Any, ClassVar
 
@@ -89,6 +90,28 @@ def test_too_many_retries_fail_the_job() -> None:
     made.plan(0, 0)
     with pytest.raises(JobExecutionError, match="be committed in 1 tries: OSError: not now"):
         made.accept("s", answer(0, entry(0, "a")), 0)
+
+
+def test_newer_checkpoints_wait_for_a_retry_of_their_subtask() -> None:
+    made = commits()
+    made.add([entry(0, "a"), entry(0, "b")], 1)
+    made.plan(0, 0)
+    made.accept("s", answer(0, entry(0, "a")), 0)
+    made.add([entry(0, "c"), entry(1, "d")], 2)
+    assert made.due() == 0, "another subtask's"
+    assert made.plan(0, 50) == ()
+    assert made.plan(1, 50) == (CommitPlan(entry(1, "d")),)
+    made.accept("s", answer(1), 50)
+    assert made.due() == 100
+    plan = (CommitPlan(entry(0, "a"), 1), CommitPlan(entry(0, "c"), 0, 1))
+    assert made.plan(0, 100) == plan
+    refused = Uncommitted([entry(0, "rest")], "", untried=1)
+    made.accept("s", Ack(0, 0, 0, committing=CommitReport(uncommitted={"s": refused})), 100)
+    assert made.committables() == [entry(0, "rest"), entry(0, "c")]
+    plan = (CommitPlan(entry(0, "rest"), 2), CommitPlan(entry(0, "c"), 0, 1))
+    assert made.plan(0, 300) == plan, "one that was not tried has not failed"
+    made.accept("s", answer(0), 300)
+    assert made.due() is None
 
 
 def test_with_fewer_subtasks_another_one_commits() -> None:
@@ -206,6 +229,47 @@ def test_all_is_committed_by_subtasks_before_the_job_ends() -> None:
 def test_refused_commits_are_tried_again() -> None:
     Server.refusals = 3
     assert run() == list(range(40))
+
+
+class Refusing(Transactional):
+    """Refuses each transaction up to three times, whatever the others are."""
+
+    def create_committer(self, context: CommitterContext) -> Committer:
+        return RefusingCommitter()
+
+
+class RefusingCommitter(Committer):
+    tries: ClassVar[dict[str, int]] = {}
+    refusals: ClassVar[Random]
+    order: ClassVar[list[int]]
+    counts: ClassVar[list[int]]
+
+    def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        for request in requests:
+            transaction, records = request.committable
+            left = self.tries.setdefault(transaction, self.refusals.randrange(4))
+            self.counts.append(left)
+            if left:
+                self.tries[transaction] = left - 1
+                request.retry_later()
+            else:
+                self.order += map(int, records)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_commits_keep_the_order_of_their_epochs_when_some_are_refused(seed: int) -> None:
+    """Each checkpoint is of one epoch here."""
+    committer = RefusingCommitter
+    committer.tries, committer.order, committer.counts = {}, [], []
+    committer.refusals = Random(seed)
+    with run_local(epoch_records=4, seed=seed, faults=Faults(lost_epochs=0.1)):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(1).enable_checkpointing(0)
+        env.from_collection(list(range(60))).map(str).sink_to(Refusing())
+        env.execute("transactions")
+    order = list(dict.fromkeys(committer.order))
+    assert order == list(range(60))
+    assert any(committer.counts), "none was refused"
 
 
 @pytest.mark.parametrize("seed", range(4))

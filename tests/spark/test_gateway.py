@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from threading import Thread
 
 import psutil
 import pytest
@@ -16,7 +15,6 @@ from millrace.spark.gateway import (
     EXECUTOR_OPTIONS,
     LEVEL_VARIABLE,
     LOG_VARIABLE,
-    copy_errors,
     require_no_remote,
     with_file_options,
     with_late_optimization,
@@ -114,42 +112,3 @@ def test_spark_connect_is_refused_by_the_name_of_its_variable() -> None:
     require_no_remote({})
     with pytest.raises(ConfigurationError, match=r"SPARK_REMOTE \('sc://host'\).*Unset it"):
         require_no_remote({"SPARK_REMOTE": "sc://host"})
-
-
-INCUBATOR = b"WARNING: Using incubator modules: jdk.incubator.vector\n"
-
-
-@pytest.mark.parametrize(
-    ("said", "shown"),
-    [
-        ([INCUBATOR], b""),
-        ([INCUBATOR, b"no memory\n", b"25 %\r"], b"no memory\n25 %\r"),
-        ([b"WARNING: slow\n", INCUBATOR], b"WARNING: slow\n" + INCUBATOR),
-        ([b"WARNING: "], b"WARNING: "),
-        ([b"no line"], b"no line"),
-        ([], b""),
-    ],
-)
-def test_javas_warning_of_sparks_own_choice_is_not_shown(said: list[bytes], shown: bytes) -> None:
-    (hears, says), (sees, shows) = os.pipe(), os.pipe()
-    for chunk in said:
-        os.write(says, chunk)
-    os.close(says)
-    copy_errors(hears, shows)
-    os.close(shows)
-    with open(sees, "rb") as terminal:
-        assert terminal.read() == shown
-
-
-def test_what_a_jvm_says_is_shown_before_it_ends() -> None:
-    (hears, says), (sees, shows) = os.pipe(), os.pipe()
-    thread = Thread(target=copy_errors, args=(hears, shows), daemon=True)
-    thread.start()
-    for chunk in (INCUBATOR[:9], INCUBATOR[9:20], INCUBATOR[20:] + b"x"):
-        os.write(says, chunk)
-    assert os.read(sees, 100) == b"x"
-    os.write(says, b"25 %\r")
-    assert os.read(sees, 100) == b"25 %\r"
-    os.close(says)
-    thread.join(30)
-    assert not thread.is_alive()

@@ -35,7 +35,7 @@ def test_an_unknown_option(t_env: TableEnvironment) -> None:
     assert refusal(t_env, ORDERS, "SELECT id FROM orders") == (
         "'connector' = 'datagen' has no option 'rows-per-secnd'; did you mean 'rows-per-second'?\n"
         "in line 3, column 5 of the declaration of table orders:\n"
-        "    'rows-per-secnd' = '*'\n"
+        "    'rows-per-secnd' = '5'\n"
         "    ^^^^^^^^^^^^^^^^"
     )
 
@@ -65,16 +65,30 @@ def test_secrets_beside_the_option_are_hidden(t_env: TableEnvironment) -> None:
     declared = f"CREATE TABLE t (id INT) WITH ({options}, 'tabel-name' = 't')"
     *_, line, carets = refusal(t_env, declared, "SELECT id FROM t").splitlines()
     hidden = declared.replace("pw1", "***").replace("pw2", "***")
-    assert line == hidden.replace("'tabel-name' = 't'", "'tabel-name' = '*'")
+    assert line == hidden
     assert line[carets.index("^") :].startswith("'tabel-name'")
 
 
-def test_the_value_of_an_unknown_option_is_hidden(t_env: TableEnvironment) -> None:
-    """Its key may be that of a secret, misspelt."""
-    declared = "CREATE TABLE t (id INT) WITH ('connector' = 'datagen', 'pasword' = 'pw')"
+@pytest.mark.parametrize(
+    ("key", "value", "is_hidden"),
+    [
+        ("pasword", "pw", True),
+        ("acces-key", "AKIA", True),
+        ("sasl.jass.config", "login username=a password=b;", True),
+        ("http-heders", "Cookie: x", True),
+        ("headers", "Authorization: Bearer x", True),
+        ("fields.id.kinds", "sequence", False),
+        ("key.feilds", "id", False),
+        ("csv.field-delimeter", ";", False),
+    ],
+)
+def test_the_value_of_an_unknown_option_is_hidden_if_it_may_be_a_secret(
+    t_env: TableEnvironment, key: str, value: str, is_hidden: bool
+) -> None:
+    declared = f"CREATE TABLE t (id INT) WITH ('connector' = 'datagen', '{key}' = '{value}')"
     *_, line, carets = refusal(t_env, declared, "SELECT id FROM t").splitlines()
-    assert line == declared.replace("'pw'", "'**'")
-    assert line[carets.index("^") :].startswith("'pasword'")
+    assert line == (declared.replace(value, "*" * len(value)) if is_hidden else declared)
+    assert line[carets.index("^") :].startswith(f"'{key}'")
 
 
 def test_a_sink(t_env: TableEnvironment) -> None:
@@ -101,7 +115,7 @@ def test_an_option_of_a_hint_is_shown_in_the_query(t_env: TableEnvironment) -> N
     query = "SELECT id FROM t /*+ OPTIONS('number-of-row' = '2') */"
     told = refusal(t_env, correct, query)
     assert told.startswith("line 1, column 16: ")
-    assert query.replace("'2'", "'*'") in told
+    assert query in told
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 from millrace.cli.signals import Terminated
 from millrace.cli.terminal import Terminal
 from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.resume_hint import resume_hint
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -39,9 +40,13 @@ class Interrupts:
         """The jobs that have not ended."""
         return [c for c in self._clients if not c.get_job_status().result().is_terminal_state()]
 
-    def newest_checkpoint(self) -> int | None:
-        """The newest checkpoint of the job that began last."""
-        return self._clients[-1].progress().checkpoint if self._clients else None
+    def resume_hint(self, command: str) -> str | None:
+        """Advice on how to continue the job that began last; None if it has no checkpoint.
+
+        Args:
+            command: command line that continues it.
+        """
+        return resume_hint(self._clients[-1], command) if self._clients else None
 
     def final_savepoints(self) -> list[str]:
         """The savepoints that jobs were asked to end with."""

@@ -112,6 +112,9 @@ class CommandLineLauncher(JobLauncher):
             if warning is not None:
                 self.terminal.say(warning)
 
+    def announce_end(self, client: EmbeddedJobClient) -> None:
+        """Say nothing yet: ``millrace run`` tells how to continue when the job file has ended."""
+
     def _look_for_former_layout(self, asked: str, directory: str, job_id: str) -> None:
         """Look for checkpoints in the former layout, in which all jobs of one name shared a
         directory in an object store, so that the owner of a checkpoint is unknown.

@@ -208,10 +208,11 @@ class _Outcome:
         return FAILED
 
     def _say_how_to_resume(self) -> None:
-        newest = self._interrupts.newest_checkpoint()
-        if newest is not None and not _is_supervised():
-            command = self._arguments.resume_command()
-            self._terminal.say(f"to continue from checkpoint {newest}: {command}")
+        if _is_supervised():
+            return
+        hint = self._interrupts.resume_hint(self._arguments.resume_command())
+        if hint is not None:
+            self._terminal.say(hint)
 
 
 def signal_behind(error: BaseException) -> tuple[str, int] | None:

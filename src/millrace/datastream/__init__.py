@@ -5,8 +5,6 @@ Names and module paths are PyFlink's: ``from pyflink.datastream import ...`` bec
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from millrace.common.config.checkpoint_config import (
     CheckpointConfig,
     CheckpointingMode,
@@ -85,7 +83,7 @@ from millrace.datastream.state_backend import (
 from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.datastream.windowed_stream import WindowedStream
-from millrace.missing_modules import missing_name
+from millrace.missing_modules import explain_missing_names
 
 __all__ = [
     "AggregateFunction",
@@ -158,7 +156,4 @@ __all__ = [
     "WindowedStream",
 ]
 
-
-def __getattr__(name: str) -> NoReturn:
-    """Error for a name that programs import from here and that Millrace does not have."""
-    raise missing_name(__name__, name)
+explain_missing_names(__name__)

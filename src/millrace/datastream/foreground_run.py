@@ -31,20 +31,22 @@ def run_here(client: EmbeddedJobClient) -> JobExecutionResult:
 def run_beside(client: EmbeddedJobClient) -> JobExecutionResult:
     """Run a job in a thread of its own, and wait for it; raises the job's error.
 
-    Ctrl-C ends the job at once, so that it can be resumed, and then the program, with
-    KeyboardInterrupt; pressed again, it does not wait for the job's end. In the thread that talks
-    to the JVM it would come in the middle of a call.
+    Ctrl-C, or another exception that a signal raises here, ends the job at once, so that it can be
+    resumed, and then the program; pressed again, it does not wait for the job's end. In the thread
+    that talks to the JVM it would come in the middle of a call.
     """
     show_user_errors_first()
     with _pythons_own_interrupt():
         try:
             client.start()
             return client.result()
-        except KeyboardInterrupt:
+        except Exception:
+            raise
+        except BaseException as signalled:
             client.interrupt()
-            with suppress(Exception):
+            with suppress(Exception, KeyboardInterrupt):
                 client.result()
-            raise KeyboardInterrupt from None
+            raise signalled from None
 
 
 def call_beside(function: Callable[[], T]) -> T:

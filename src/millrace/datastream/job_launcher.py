@@ -60,6 +60,7 @@ from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_record import RecordedRun
 from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
+from millrace.engine.resume_hint import resume_hint
 from millrace.filesystem.registry import resolved
 from millrace.filesystem.settings import FileSystemSettings, use_settings
 from millrace.job_graph.job_graph import JobGraph
@@ -128,10 +129,14 @@ class JobLauncher:
     def run_to_end(self, client: EmbeddedJobClient) -> JobExecutionResult:
         """Run a job and wait for its end; raises the job's error."""
         run = self.run or (run_beside if self.executor is None else run_here)
-        with ExitStack() as looking_on:
-            for onlooker in self.onlookers:
-                looking_on.enter_context(onlooker(client))
-            result = run(client)
+        try:
+            with ExitStack() as looking_on:
+                for onlooker in self.onlookers:
+                    looking_on.enter_context(onlooker(client))
+                result = run(client)
+        except BaseException:
+            self.announce_end(client)
+            raise
         if self.executor is None:
             adopt_spark_session()
         return result
@@ -254,6 +259,13 @@ class JobLauncher:
         warning = fresh_start_warning(job_dir, config, self.resume_advice)
         if warning is not None:
             log.warning("%s (job '%s' in %s)", warning, name, job_dir)
+
+    def announce_end(self, client: EmbeddedJobClient) -> None:
+        """Tell how to continue a job that was interrupted, cancelled or has failed."""
+        hint = resume_hint(client, self.resume_advice)
+        if hint is not None:
+            name, job_dir = client.progress().job_name, client.get_job_directory()
+            log.warning("%s (job '%s' in %s)", hint, name, job_dir)
 
     def _target(
         self, graph: JobGraph, configuration: Configuration, name: str, width: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millrace.missing_modules import explain_missing_names
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend, PredefinedOptions
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
@@ -11,3 +12,5 @@ __all__ = [
     "PredefinedOptions",
     "StateBackend",
 ]
+
+explain_missing_names(__name__)

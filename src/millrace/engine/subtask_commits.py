@@ -30,8 +30,10 @@ class _Outstanding:
 class SubtaskCommits:
     """Committables that the subtasks of one sink have yet to commit.
 
-    What was restored may have the keys of other subtasks, so all of it is committed before anything
-    else, by one subtask, in the order of its epochs.
+    A subtask commits in the order of its checkpoints: while one of its commits waits for the next
+    try, those of newer checkpoints wait, too. What was restored may have the keys of other
+    subtasks, so all of it is committed before anything else, by one subtask, in the order of its
+    epochs.
 
     Args:
         name: name of the sink, for messages.
@@ -69,23 +71,28 @@ class SubtaskCommits:
 
     def due(self) -> int | None:
         """Time of the next try of a commit (ms since the epoch); None if there are none to make."""
-        return min((item.due for item in self._first()), default=None)
+        return min((items[0].due for items in self._first()), default=None)
 
-    def _first(self) -> list[_Outstanding]:
-        """Committables that may be committed now."""
-        items = list(self._all())
-        return [item for item in items if item.is_restored] or items
+    def _first(self) -> list[list[_Outstanding]]:
+        """Committables of the subtasks that may commit now."""
+        present = [items for items in self._outstanding if items]
+        return [items for items in present if items[0].is_restored] or present
 
     def _all(self) -> Iterator[_Outstanding]:
         return chain.from_iterable(self._outstanding)
 
     def plan(self, subtask: int, now: int) -> tuple[CommitPlan, ...]:
-        """Committables for a subtask to commit in the next epoch."""
+        """Committables for a subtask to commit in the next epoch, those of older checkpoints first.
+        None comes before an older one that waits for its next try."""
         mine = self._outstanding[subtask]
         only_restored = any(item.is_restored for item in self._all())
+        held = False
         for item in mine:
-            item.sent = item.due <= now and item.is_restored >= only_restored
-        return tuple(CommitPlan(i.committable, i.retries) for i in mine if i.sent)
+            held = held or item.due > now or item.is_restored < only_restored
+            item.sent = not held
+        sent = [item for item in mine if item.sent]
+        turns = {checkpoint: n for n, checkpoint in enumerate(sorted({i.checkpoint for i in sent}))}
+        return tuple(CommitPlan(i.committable, i.retries, turns[i.checkpoint]) for i in sent)
 
     def accept(self, uid: str, ack: Ack, now: int) -> None:
         """Process the commits of a subtask in an accepted epoch.
@@ -97,17 +104,20 @@ class SubtaskCommits:
         sent = [item for item in mine if item.sent]
         if not sent:
             return
-        # updated ones are other bytes: they count as the oldest and most often tried of those sent
-        checkpoint = min(item.checkpoint for item in sent)
-        tries = 1 + max(item.retries for item in sent)
         left = ack.committing.uncommitted.get(uid)
-        if left is not None and tries > self._retries:
+        if left is None:
+            self._outstanding[ack.subtask] = mine[len(sent) :]
+            return
+        done = len(sent) - left.untried
+        # those of the last checkpoint that was tried: updated ones are other bytes, so they count
+        # as the most often tried of it
+        last = sent[done - 1]
+        tries = 1 + max(i.retries for i in sent[:done] if i.checkpoint == last.checkpoint)
+        if tries > self._retries:
             raise too_often(self._name, tries, left.reason)
         due = now + int(backoff(tries) * 1000)
-        is_restored = sent[0].is_restored
-        kept = [item for item in mine if not item.sent]
-        items = left.committables if left is not None else []
         again = [
-            _Outstanding(checkpoint, item, tries, due, is_restored=is_restored) for item in items
+            _Outstanding(last.checkpoint, item, tries, due, is_restored=last.is_restored)
+            for item in left.committables
         ]
-        self._outstanding[ack.subtask] = kept + again
+        self._outstanding[ack.subtask] = again + mine[done:]

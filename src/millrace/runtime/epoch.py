@@ -61,6 +61,8 @@ class CommitPlan:
 
     committable: bytes
     retries: int = 0
+    turn: int = 0
+    """Number of older checkpoints in the plan, whose committables must be committed before."""
 
 
 @dataclass(frozen=True)
@@ -316,6 +318,9 @@ class Uncommitted:
     committables: list[bytes]
     reason: str
     """Error that the committer raised. Empty if it only requested a retry."""
+    untried: int = 0
+    """Number of the last ones of the plan that were not tried, because they are of newer
+    checkpoints. They are not among ``committables``."""
 
 
 StateOrigin = Literal["current", "replayed", "restored", "new"]

@@ -17,9 +17,9 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
 from millrace.common.errors import ConfigurationError
-from millrace.filesystem.local_pending_file import write_all
 from millrace.spark.class_archive import OWN_OPTIONS, with_archive
 from millrace.spark.connect.remote import VARIABLE
+from millrace.spark.error_filter import filtered_errors
 from millrace.spark.java_version import find_java
 
 LOG_VARIABLE = "MILLRACE_SPARK_LOG"
@@ -31,8 +31,6 @@ on a terminal."""
 EXECUTOR_OPTIONS = "spark.executor.defaultJavaOptions"
 """Setting for Millrace's own options of the executors' JVMs, which come before those of the user.
 In local mode there are none, and the driver's JVM does their work."""
-_INCUBATOR = b"WARNING: Using incubator modules: jdk.incubator.vector"
-"""First line of a JVM that Spark's launcher starts. No option of Java suppresses it."""
 _USERS_OPTIONS = "spark.driver.extraJavaOptions"
 _SEPARATOR = re.compile(r"[\s=:]+")
 """Between a key and its value in a file of properties."""
@@ -177,40 +175,8 @@ def _output() -> Iterator[dict[str, Any]]:
         with open(path, "ab") as log:
             yield {"stdout": log, "stderr": log}
         return
-    readable, writable = os.pipe()
-    copying = Thread(
-        target=copy_errors, args=(readable, 2), name="millrace-jvm-errors", daemon=True
-    )
-    copying.start()
-    try:
-        yield {"stderr": writable}
-    except BaseException:
-        os.close(writable)
-        copying.join(5)  # what the JVM said stands above the error
-        raise
-    os.close(writable)
-
-
-def copy_errors(readable: int, writable: int) -> None:
-    """Copy the errors of a JVM to a terminal as they come, but not its first line if that is Java's
-    warning of a module which Spark's launcher has chosen.
-
-    Args:
-        readable: descriptor to read until its end. It is closed then.
-        writable: descriptor to write to.
-    """
-    with suppress(OSError), open(readable, "rb", buffering=0) as errors:
-        begun: bytes | None = b""
-        while chunk := os.read(errors.fileno(), 1 << 16):
-            if begun is not None:
-                begun += chunk
-                if _INCUBATOR.startswith(begun[: len(_INCUBATOR)]) and b"\n" not in begun:
-                    continue
-                chunk, begun = begun, None
-                if chunk.startswith(_INCUBATOR):
-                    chunk = chunk.partition(b"\n")[2]
-            write_all(writable, chunk)
-        write_all(writable, begun or b"")
+    with filtered_errors() as errors:
+        yield {"stderr": errors}
 
 
 def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:

@@ -73,7 +73,7 @@ class StatementPosition(NamedTuple):
     text: str
     position: TextPosition
     is_unknown_option: bool = False
-    """Whether it is the key of an option that does not exist, whose value may be a secret."""
+    """Whether it is the key of an option that does not exist, and may be misspelt."""
     unknown_in_hint: str | None = None
     """Key of an option in a hint that does not exist. None if there is none."""
 
@@ -99,7 +99,7 @@ class OptionPosition(NamedTuple):
     text: str
     position: TextPosition
     is_unknown: bool = False
-    """Whether the option does not exist. Its value may be a secret whose key is misspelt."""
+    """Whether the option does not exist, so that its key may be a misspelt one of a secret."""
 
     def shown(self, reason: str) -> str:
         """Error text about the option, with its position and its line."""
@@ -131,17 +131,17 @@ def source_text(node: exp.Expr, text: str) -> str:
     return "" if found is None else text[found.start : found.end]
 
 
-def excerpt(text: str, position: TextPosition, hides_value: bool = False) -> str:
+def excerpt(text: str, position: TextPosition, is_unknown_option: bool = False) -> str:
     """The line of a position, with carets under the piece. Secrets in options are hidden.
 
     Args:
-        hides_value: hide the value of the option at the position, whatever its key.
+        is_unknown_option: whether an option that does not exist is at the position.
 
     >>> print(excerpt("SELECT a\\nFORM t", TextPosition(2, 1, 9, 13)))
     FORM t
     ^^^^
     """
-    text = shown_statement(text, position.start if hides_value else None)
+    text = shown_statement(text, position.start if is_unknown_option else None)
     begin = position.start - (position.column - 1)
     stop = text.find("\n", position.start)
     line = text[begin : len(text) if stop < 0 else stop].rstrip("\r")

@@ -6,10 +6,8 @@ Names and module paths are PyFlink's: ``from pyflink.table import ...`` becomes
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from millrace.common.types.row import Row, RowKind
-from millrace.missing_modules import missing_name
+from millrace.missing_modules import explain_missing_names
 from millrace.table.catalog.resolved_schema import ResolvedSchema
 from millrace.table.changelog_mode import ChangelogMode
 from millrace.table.compiled_plan import CompiledPlan
@@ -103,7 +101,4 @@ __all__ = [
     "WindowGroupedTable",
 ]
 
-
-def __getattr__(name: str) -> NoReturn:
-    """Error for a name that programs import from here and that Millrace does not have."""
-    raise missing_name(__name__, name)
+explain_missing_names(__name__)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from millrace.missing_modules import explain_missing_names
+
 __all__ = ["ModuleEntry"]
+
+explain_missing_names(__name__)
 
 
 class ModuleEntry:

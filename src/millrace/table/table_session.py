@@ -172,10 +172,12 @@ class TableSession:
         self._add(sinks, planned)
         replacing = [_replacing(sink) for sink in sinks if sink.overwrite]
         name = self._job_name(f"insert-into_{','.join(names)}")
-        client = self.env.build_client(name, self._job_settings()).start()
+        client = self.env.build_client(name, self._job_settings())
         self.jobs.add(client)
         if not self.streaming or self.config.get_configuration().get(table_options.DML_SYNC):
-            client.result()
+            self.env.launcher.run_to_end(client)
+        else:
+            client.start()
         for finish in replacing:
             finish()
         return inserted(names, client)

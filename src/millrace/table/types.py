@@ -41,6 +41,7 @@ from millrace.common.types.logical.logical_type import (
 )
 from millrace.common.types.logical.logical_type import LogicalType as DataType
 from millrace.common.types.row import Row, RowKind
+from millrace.missing_modules import explain_missing_names
 from millrace.table.data_types import DataTypes
 from millrace.table.resolution import Resolution
 
@@ -93,6 +94,8 @@ __all__ = [
 
 ListViewType, MapViewType = ArrayType, MapType
 """Views in accumulators are kept as arrays and maps."""
+
+explain_missing_names(__name__)
 
 
 class AtomicType(DataType, ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -210,6 +211,41 @@ def test_a_file_that_runs_again_after_a_kill_says_that_it_starts_afresh(tmp_path
         f"in {job_dir})\n" in again
     )
     assert "afresh" not in resumed
+
+
+CONTINUE = r"to continue from checkpoint (\d+): SET 'millrace.resume' = 'true';"
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_a_cancelled_job_says_how_to_continue(
+    keeps: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless it has deleted its checkpoints at its end."""
+    kept = "RETAIN_ON_CANCELLATION" if keeps else "DELETE_ON_CANCELLATION"
+    retention = f"execution.checkpointing.externalized-checkpoint-retention' = '{kept}"
+    with run_local(checkpoint_dir=tmp_path):
+        client = SqlClient(TableEnvironment.create(EnvironmentSettings.in_streaming_mode()), "")
+        assert client.execute_all(f"SET '{retention}'; {ENDLESS}")
+        while newest_checkpoint(tmp_path) == 0 and client.running():
+            sleep(0.01)
+        client.close()
+    said = capsys.readouterr().out
+    assert JOB.findall(said)[-1][1] == "is CANCELED"
+    newest = newest_checkpoint(tmp_path)
+    assert re.findall(CONTINUE, said) == ([str(newest)] if keeps else [])
+
+
+def test_ctrl_c_ends_an_insert_that_is_waited_for(tmp_path: Path) -> None:
+    file, checkpoints = tmp_path / "job.sql", tmp_path / "checkpoints"
+    file.write_text("SET 'table.dml-sync' = 'true';" + ENDLESS)
+    words = [sys.executable, "-c", KILLED, str(checkpoints), str(file)]
+    process = subprocess.Popen(words, text=True, stderr=subprocess.PIPE, stdout=sys.stderr)
+    while newest_checkpoint(checkpoints) == 0 and process.poll() is None:
+        sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 130, said
+    assert re.findall(CONTINUE, said) == [str(newest_checkpoint(checkpoints))]
 
 
 def newest_checkpoint(checkpoints: Path) -> int:

@@ -1,4 +1,4 @@
-"""Jobs on resident tasks that share the two slots of one Spark application."""
+"""Jobs on resident tasks that share the slots of one Spark application."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_details import JobDetails
 from millrace.spark.connector import SparkCheckpoint, SparkSink
+from millrace.spark.resident.free_slots import all_slots
+from millrace.spark.session import create_context
 from millrace.testing import CollectingSink
 
 pytestmark = pytest.mark.spark
@@ -43,8 +45,17 @@ COUNTS = Counter((key, count) for key in range(3) for count in range(1, 21))
 
 
 @pytest.fixture
-def endless(spark: Any) -> Iterator[EmbeddedJobClient]:
-    """A job on resident tasks that runs, and holds one of the two slots."""
+def slots(spark: Any) -> int:
+    """All slots of the application: two, or as many as one has that another test made."""
+    context = create_context("jobs", parallelism=2, master="local[2,4]")
+    slots = all_slots(context)
+    assert slots >= 2, f"these tests need two slots, and {context.master} has {slots}"
+    return slots
+
+
+@pytest.fixture
+def endless(slots: int) -> Iterator[EmbeddedJobClient]:
+    """A job on resident tasks that runs, and holds one of the slots."""
     env, accepted = environment("resident", 1), Semaphore(0)
 
     def accept(details: JobDetails) -> None:
@@ -63,19 +74,23 @@ def endless(spark: Any) -> Iterator[EmbeddedJobClient]:
 
 
 @pytest.mark.turns(5)
-@pytest.mark.parametrize(("executor", "parallelism"), [("resident", 1), ("epochs", 2)])
+@pytest.mark.parametrize(("executor", "waiting"), [("resident", 0), ("epochs", 1)])
 def test_a_second_job_runs_beside_the_first(
-    executor: str, parallelism: int, endless: EmbeddedJobClient
+    executor: str, waiting: int, slots: int, endless: EmbeddedJobClient
 ) -> None:
+    """With epochs, one more subtask than there are free slots waits for its turn."""
     before = endless.progress().epochs
-    assert counts(environment(executor, parallelism)) == COUNTS
+    assert counts(environment(executor, slots - 1 + waiting)) == COUNTS
     assert endless.progress().epochs >= before
 
 
-def test_a_second_job_with_too_few_slots_is_refused_at_once(endless: EmbeddedJobClient) -> None:
-    with pytest.raises(JobExecutionError, match=r"needs 2 slots.*has 2, 1 of them busy: 1 free"):
-        counts(environment("resident", 2))
-    assert counts(environment("resident", 1)) == COUNTS
+def test_a_second_job_with_too_few_slots_is_refused_at_once(
+    slots: int, endless: EmbeddedJobClient
+) -> None:
+    told = rf"needs {slots} slots.*has {slots}, 1 of them busy: {slots - 1} free"
+    with pytest.raises(JobExecutionError, match=told):
+        counts(environment("resident", slots))
+    assert counts(environment("resident", slots - 1)) == COUNTS
 
 
 written: list[tuple[int, ...]] = []
@@ -85,10 +100,10 @@ def append(frame: Any, checkpoint: SparkCheckpoint) -> None:
     written.extend(tuple(row) for row in frame.collect())
 
 
-def test_a_sink_that_runs_spark_jobs_gets_a_slot_of_its_own(spark: Any) -> None:
+def test_a_sink_that_runs_spark_jobs_gets_a_slot_of_its_own(slots: int) -> None:
     """Although the parallelism is the number of all slots."""
     written.clear()
-    env = environment("resident", 2, **{"execution.checkpointing.interval": "100 ms"})
+    env = environment("resident", slots, **{"execution.checkpointing.interval": "100 ms"})
     pairs = env.from_collection(range(50)).map(
         lambda n: (n, n * n), Types.ROW_NAMED(["n", "square"], [Types.LONG(), Types.LONG()])
     )
@@ -97,8 +112,8 @@ def test_a_sink_that_runs_spark_jobs_gets_a_slot_of_its_own(spark: Any) -> None:
     assert sorted(written) == [(n, n * n) for n in range(50)]
 
 
-def test_without_such_a_slot_the_sink_is_refused_by_name(spark: Any) -> None:
-    env = environment("resident", 2, **{"millrace.spark.tasks": "2"})
+def test_without_such_a_slot_the_sink_is_refused_by_name(slots: int) -> None:
+    env = environment("resident", slots, **{"millrace.spark.tasks": str(slots)})
     env.from_collection([1]).sink_to(SparkSink(append)).name("lake")
     with pytest.raises(JobExecutionError, match=r"the sink 'lake' runs Spark jobs"):
         env.execute("lake")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from millrace.cli.commands.grammar import Commands
-from millrace.common.config import options
 from millrace.common.errors import MillraceError
 from millrace.common.installation import missing_package
 
@@ -59,14 +58,14 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 def _client(args: argparse.Namespace) -> SqlClient:
     try:
-        from millrace.cli.sql_client.client import SqlClient
+        from millrace.cli.sql_client.client import RESUME_ADVICE, SqlClient
         from millrace.datastream.job_launcher import JobLauncher
         from millrace.table import EnvironmentSettings, TableEnvironment
     except ModuleNotFoundError as error:
         raise _missing(error) from error
     if JobLauncher.current().executor is None:
         JobLauncher.install(JobLauncher(beside=True))
-    JobLauncher.current().resume_advice = f"SET '{options.RESUME.key}' = 'true';"
+    JobLauncher.current().resume_advice = RESUME_ADVICE
     settings = EnvironmentSettings.new_instance()
     t_env = TableEnvironment.create(
         (settings.in_batch_mode() if args.batch else settings.in_streaming_mode()).build()

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from millrace.cli.printing import printable
 from millrace.cli.sql_client.result_display import MAX_ROWS, RESULT_MODES, show_table
 from millrace.cli.sql_client.statement_texts import divided, heading
+from millrace.common.config import options
 from millrace.common.errors import JobCancelledError, MillraceError
+from millrace.common.job import JobStatus
 from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.sql.parser import parse_statement
 from millrace.sql.statements import Insert, InsertSet
@@ -24,12 +26,14 @@ from millrace.table.table_result import TableResult
 if TYPE_CHECKING:
     from millrace.engine.embedded_job_client import EmbeddedJobClient
 
-__all__ = ["RESULT_MODE", "SqlClient"]
+__all__ = ["RESULT_MODE", "RESUME_ADVICE", "SqlClient"]
 
 RESULT_MODE = "sql-client.execution.result-mode"
 DEFAULT_MAX_ROWS = 1_000_000
 """Default of Flink's client."""
 ALL_ROWS = -1
+RESUME_ADVICE = f"SET '{options.RESUME.key}' = 'true';"
+"""Statement after which jobs continue from their newest checkpoints."""
 HELP = """\
 Statements end with a semicolon; they may have several lines. Besides those of Flink SQL:
   HELP                            this text
@@ -143,6 +147,7 @@ class SqlClient:
                 waiting, done = False, self._failed(str(error))
             if waiting:
                 print(f"[INFO] {_told(client)}")
+            _say_how_to_resume(client)
         return done
 
     def running(self) -> list[EmbeddedJobClient]:
@@ -158,6 +163,7 @@ class SqlClient:
             with suppress(MillraceError):  # that it was cancelled
                 client.get_job_execution_result().result()
             print(f"[INFO] {_told(client)}")
+            _say_how_to_resume(client)
 
     def _command(self, command: re.Match[str]) -> bool:
         word = command[1].split()[0].upper()
@@ -248,6 +254,17 @@ class SqlClient:
 
 def _has_ended(client: EmbeddedJobClient) -> bool:
     return client.progress().status.is_terminal_state()
+
+
+def _say_how_to_resume(client: EmbeddedJobClient) -> None:
+    """Print how to continue a job that has ended before its input."""
+    from millrace.engine.resume_hint import resume_hint
+
+    if client.progress().status is JobStatus.FINISHED:
+        return
+    hint = resume_hint(client, RESUME_ADVICE)
+    if hint is not None:
+        print(f"[INFO] {hint}")
 
 
 def _told(client: EmbeddedJobClient) -> str:

@@ -42,6 +42,8 @@ _MISSPELT = (
     "credential",
     "credentials",
 )
+_IN_VALUES = frozenset({"authorization", "basic", "bearer"})
+"""Words of HTTP headers with secrets."""
 _LIKENESS = 0.8
 """More than this of the letters of a word are those of a secret."""
 _WORD = re.compile(r"[a-z]+")
@@ -95,12 +97,13 @@ def shown_word(word: str) -> str:
     return f"{key}={HIDDEN if _is_secret(key) else shown_word(value)}"
 
 
-def shown_statement(text: str, hidden: int | None = None, key: str | None = None) -> str:
+def shown_statement(text: str, unknown: int | None = None, key: str | None = None) -> str:
     """A statement of SQL with stars for secrets, one for each character, so that positions stay.
 
     Args:
-        hidden: offset of an option whose value is hidden, too, whatever its key.
-        key: key of options whose values are hidden, too.
+        unknown: offset of an option that does not exist. Its key may be misspelt, so its value is
+            also hidden if the key ends with "key", or the value names a secret.
+        key: key of such options, wherever they are.
 
     Example:
         >>> shown_statement("WITH ('url' = 'jdbc://ada:pw@host', 'password' = 'x''y')")
@@ -108,13 +111,13 @@ def shown_statement(text: str, hidden: int | None = None, key: str | None = None
     """
     quoted = None if key is None else key.replace("'", "''")
     return _OPTION.sub(
-        lambda option: _with_stars(option, option.start() == hidden or option[2] == quoted), text
+        lambda option: _with_stars(option, option.start() == unknown or option[2] == quoted), text
     )
 
 
-def _with_stars(option: re.Match[str], is_hidden: bool) -> str:
+def _with_stars(option: re.Match[str], is_unknown: bool) -> str:
     before, key, value = option.groups()
-    if is_hidden or _is_secret(key):
+    if _is_secret(key) or (is_unknown and _may_be_secret(key, value)):
         return f"{before}{'*' * len(value)}'"
     value = _PASSWORD.sub(lambda m: f"{m[1]}:{'*' * (len(m[0]) - len(m[1]) - 2)}@", value)
     value = _PARAMETER.sub(lambda m: m[1] + "*" * (len(m[0]) - len(m[1])), value)
@@ -124,6 +127,24 @@ def _with_stars(option: re.Match[str], is_hidden: bool) -> str:
 def _is_secret(key: str) -> bool:
     lower = key.lower()
     return any(word in lower for word in SECRET) or any(map(_is_like_secret, _WORD.findall(lower)))
+
+
+def _may_be_secret(key: str, value: str) -> bool:
+    """Whether the value of an unknown option may be a secret.
+
+    Example:
+        >>> _may_be_secret("fields.n.kinds", "random"), _may_be_secret("acces-key", "x")
+        (False, True)
+        >>> _may_be_secret("jass.config", "login password=x"), _may_be_secret("http-heders", "a:b")
+        (True, True)
+    """
+    *_, name = key.lower().split(".")
+    words = _WORD.findall(value.lower())
+    return (
+        name.endswith("key")
+        or any(likeness_of(secret, name) > _LIKENESS for secret in SECRET)
+        or any(word in _IN_VALUES or _is_like_secret(word) for word in words)
+    )
 
 
 @cache

@@ -106,6 +106,11 @@ class Committer(ABC):
         A request without a signal counts as committed. If the call raises, requests without a
         signal are retried; after ``sink.committer.retries`` attempts the job fails. An error of
         millrace's own fails the job at once.
+
+        The requests are of one checkpoint, in the order of their epochs. A newer checkpoint of the
+        same subtask (in the driver: of the sink) is committed only when none of them is left to
+        retry. Within a call, this order is the committer's own: if a commit must not come before
+        an older one, a committer that retries a request also retries those after it.
         """
 
     def begin_commit(self, requests: Sequence[CommitRequest[Any]]) -> None:

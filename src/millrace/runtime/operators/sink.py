@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from millrace.common.errors import JobExecutionError, SerializationError, StateError
@@ -86,16 +88,20 @@ class SinkOperator(Operator):
         self._completed = checkpoint_id
 
     def _commit(self, commits: Sequence[CommitPlan]) -> Uncommitted | None:
-        """Commit the committables of the plan, and return the ones to retry. None if there are
-        none."""
-        requests = [CommitRequest(decode(item.committable)[1], item.retries) for item in commits]
+        """Commit the committables of the plan, those of each checkpoint when all older ones are
+        committed, and return the ones to retry. None if there are none."""
         committing = self._committing or self._create_committing()
-        left = committing.attempt(requests)
-        if not left:
-            return None
-        error = next((request.error for request in left if request.error), None)
-        reason = "" if error is None else f"{type(error).__name__}: {error}"[:_REASON_LENGTH]
-        return Uncommitted([self._encoded(request.committable) for request in left], reason)
+        tried = 0
+        for _, of_turn in groupby(commits, attrgetter("turn")):
+            requests = [CommitRequest(decode(i.committable)[1], i.retries) for i in of_turn]
+            left = committing.attempt(requests)
+            tried += len(requests)
+            if left:
+                error = next((request.error for request in left if request.error), None)
+                reason = "" if error is None else f"{type(error).__name__}: {error}"
+                again = [self._encoded(request.committable) for request in left]
+                return Uncommitted(again, reason[:_REASON_LENGTH], len(commits) - tried)
+        return None
 
     def _create_committing(self) -> Committing:
         context = CommitterContext(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from millrace.common.time.amounts import Duration
 from millrace.connectors.cassandra import (
     CassandraError,
@@ -15,7 +13,7 @@ from millrace.connectors.cassandra import (
     ConsistencyLevel,
     MapperOptions,
 )
-from millrace.missing_modules import missing_name
+from millrace.missing_modules import explain_missing_names
 
 __all__ = [
     "CassandraError",
@@ -29,7 +27,4 @@ __all__ = [
     "MapperOptions",
 ]
 
-
-def __getattr__(name: str) -> NoReturn:
-    """Error for a name that programs import from here and that Millrace does not have."""
-    raise missing_name(__name__, name)
+explain_missing_names(__name__)

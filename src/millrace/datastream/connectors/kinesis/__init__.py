@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from millrace.common.functions.base import SourceFunction
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.sink.sink import Sink
@@ -19,7 +17,7 @@ from millrace.connectors.kinesis import (
     KinesisStreamsSinkBuilder,
     PartitionKeyGenerator,
 )
-from millrace.missing_modules import missing_name
+from millrace.missing_modules import explain_missing_names
 
 __all__ = [
     "DeserializationSchema",
@@ -38,7 +36,4 @@ __all__ = [
     "SourceFunction",
 ]
 
-
-def __getattr__(name: str) -> NoReturn:
-    """Error for a name that programs import from here and that Millrace does not have."""
-    raise missing_name(__name__, name)
+explain_missing_names(__name__)

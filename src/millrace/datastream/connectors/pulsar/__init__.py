@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
@@ -26,7 +24,7 @@ from millrace.connectors.pulsar import (
     StopCursor,
     TopicRoutingMode,
 )
-from millrace.missing_modules import missing_name
+from millrace.missing_modules import explain_missing_names
 
 __all__ = [
     "ConfigOption",
@@ -53,7 +51,4 @@ __all__ = [
     "TopicRoutingMode",
 ]
 
-
-def __getattr__(name: str) -> NoReturn:
-    """Error for a name that programs import from here and that Millrace does not have."""
-    raise missing_name(__name__, name)
+explain_missing_names(__name__)

@@ -1,0 +1,27 @@
+"""Advice on how to continue a job that has ended before its input."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from millrace.common.errors import MillraceError
+from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.state.checkpoint.directory import is_complete
+
+__all__ = ["resume_hint"]
+
+
+def resume_hint(client: EmbeddedJobClient, advice: str) -> str | None:
+    """Sentence that names the job's newest checkpoint and the way to continue from it; None if
+    there is no checkpoint, for example because the job kept none or has deleted it at its end.
+
+    Args:
+        advice: what to do so that the job continues.
+    """
+    newest = client.progress().checkpoint
+    if newest is None:
+        return None
+    with suppress(MillraceError, OSError):  # the place is gone: nobody can continue from it
+        if is_complete(client.get_job_directory(), newest):
+            return f"to continue from checkpoint {newest}: {advice}"
+    return None
