@@ -22,7 +22,7 @@ def checked(pattern: EventPattern) -> EventPattern:
 
 
 def check_neighbours(before: Part, part: Part) -> None:
-    """Raise MalformedPatternError if one part may not follow the other."""
+    """Raise MalformedPatternError if the second part may not follow the first."""
     if isinstance(part, Event) and part.negated and _can_be_empty(before):
         raise MalformedPatternError(
             f"{called(part)} must not occur, but {called(before)} before it "

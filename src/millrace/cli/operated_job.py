@@ -64,7 +64,7 @@ class DirectoryJob:
 
     @property
     def name(self) -> str:
-        """Name that the program gives."""
+        """Name that the program gave to the job."""
         return self.job.name
 
     @property

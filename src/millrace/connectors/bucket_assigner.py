@@ -232,7 +232,7 @@ class PartitionBucketAssigner(BucketAssigner[Any]):
         return groups
 
     def directory(self, fields: Mapping[str, Any]) -> str:
-        """Directory of records with these fields, relative to the base path.
+        """Directory of records with the given fields, relative to the base path.
 
         Raises:
             SerializationError: a partition column is missing.

@@ -47,7 +47,7 @@ class FileCompactStrategyBuilder:
         return self
 
     def build(self) -> FileCompactStrategy:
-        """The strategy.
+        """The strategy with all settings made so far.
 
         Raises:
             JobDefinitionError: neither checkpoints nor a size end the joining.
@@ -74,7 +74,7 @@ class FileCompactStrategy:
 
     @staticmethod
     def builder() -> FileCompactStrategyBuilder:
-        """Begin a strategy."""
+        """A builder of a strategy, without settings."""
         return FileCompactStrategyBuilder()
 
     Builder: ClassVar = FileCompactStrategyBuilder

@@ -213,7 +213,7 @@ class BulkFormatBuilder:
         return self
 
     def build(self) -> FileSink:
-        """The sink."""
+        """The sink with all settings made so far."""
         if self._compacting is None:
             return FileSink(self._settings)
         policy = CompactingRollingPolicy(self._compacting)

@@ -280,7 +280,7 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def build(self) -> FileSource[T]:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: the archive is among what is read, or the other way round.

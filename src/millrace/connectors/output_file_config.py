@@ -28,7 +28,7 @@ class OutputFileConfigBuilder:
         return self
 
     def build(self) -> OutputFileConfig:
-        """The configuration.
+        """The configuration with all settings made so far.
 
         Raises:
             JobDefinitionError: prefix or suffix cannot be part of a visible file's name.

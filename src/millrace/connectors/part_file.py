@@ -46,7 +46,7 @@ def is_work_file(name: str) -> bool:
 
 
 def is_made_by(name: str, run_ids: Collection[str]) -> bool:
-    """Whether one of these runs made the chunk with this name.
+    """Whether one of the given runs made the chunk with this name.
 
     >>> is_made_by(".part-0-7.inprogress.3f2-12-0-5-1-0", ["3f2"])
     True
@@ -59,7 +59,7 @@ def is_made_by(name: str, run_ids: Collection[str]) -> bool:
 
 
 def is_part_of(name: str, run_ids: Collection[str] | None) -> bool:
-    """Whether a part with this name was made by a file sink, in one of these runs if any are given.
+    """Whether a file sink made the part with this name, in one of the given runs if runs are given.
 
     >>> is_part_of("part-3f2-0-7.csv", ["3f2"]), is_part_of("part-3f2-0-7.csv", ["3f"])
     (True, False)

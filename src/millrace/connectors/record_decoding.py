@@ -51,7 +51,7 @@ def decode_around(
 
 
 def with_times(batch: Batch, times: list[int]) -> Batch:
-    """The batch with these timestamps, without the records that are None."""
+    """The batch with the given timestamps, without the records that are None."""
     if isinstance(batch, ColumnBatch):
         import pyarrow as pa
 

@@ -33,7 +33,7 @@ class CleanUp:
 
     @staticmethod
     def create(paths: Sequence[str], archive: str | None) -> CleanUp:
-        """Clean-up action of a source with these paths.
+        """Clean-up action of a source with the given paths.
 
         Raises:
             JobDefinitionError: what is archived would be read again.

@@ -43,7 +43,7 @@ class StagedEpoch(NamedTuple):
         return StagedEpoch(run_id, epoch, len(raw), compressed(raw))
 
     def content(self) -> Any:
-        """The unpacked content."""
+        """The content of the epoch, decompressed."""
         return msgspec.msgpack.decode(decompressed(self.packed, self.size))
 
 
@@ -71,7 +71,7 @@ class CommittedEpochs:
             raise ValueError("not a mark of committed epochs") from error
 
     def encode(self) -> bytes:
-        """The mark in bytes."""
+        """The mark of committed epochs, encoded as bytes."""
         return msgspec.json.encode(self._epochs)
 
     def cover(self, staged: StagedEpoch) -> bool:
@@ -79,7 +79,7 @@ class CommittedEpochs:
         return self._epochs.get(staged.run_id, -1) >= staged.epoch
 
     def with_epochs(self, staged: Sequence[StagedEpoch]) -> CommittedEpochs:
-        """The mark with these epochs added."""
+        """The mark with the given epochs added."""
         added = {one.run_id: one.epoch for one in staged}
         noted = [(run, epoch) for run, epoch in self._epochs.items() if run not in added]
         return CommittedEpochs(dict([*noted, *added.items()][-_RUNS:]))

@@ -56,7 +56,7 @@ class StagedFile:
 
 
 def delete_staged(directories: Iterable[str], run_ids: Collection[str], older_than: int) -> None:
-    """Delete files that these runs staged more than ``older_than`` ms ago: see
+    """Delete files that the given runs staged more than ``older_than`` ms ago: see
     `SupportsOrphanSweep.sweep`. The names of the files begin with the run's id."""
     latest = time.time() - older_than / 1000
     for directory in directories:

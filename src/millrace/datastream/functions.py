@@ -1,4 +1,4 @@
-"""The function interfaces."""
+"""The interfaces of functions that users implement."""
 
 from __future__ import annotations
 

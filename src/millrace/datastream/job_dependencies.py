@@ -73,7 +73,7 @@ class JobDependencies:
         self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        """Start Spark with these jars, for the driver and the executors.
+        """Start Spark with the given jars, for the driver and the executors.
 
         Spark takes none once it runs: a job that names a jar which Spark was started without is
         refused.
@@ -81,7 +81,7 @@ class JobDependencies:
         self._extend(options.JARS, "add_jars", jars_path)
 
     def add_classpaths(self, *classpaths: str) -> None:
-        """Start Spark with these jars on the class path; they must exist on every host. A
+        """Start Spark with the given jars on the class path; they must exist on every host. A
         running Spark application accepts none (see `add_jars`)."""
         self._extend(options.CLASSPATHS, "add_classpaths", classpaths)
 

@@ -108,7 +108,7 @@ class JobLauncher:
 
     @classmethod
     def current(cls) -> JobLauncher:
-        """The launcher in force."""
+        """The launcher that this process uses now."""
         if cls._current is None:
             cls._current = cls()
         return cls._current

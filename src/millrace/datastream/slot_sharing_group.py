@@ -116,7 +116,7 @@ class SlotSharingGroup:
             return self
 
         def build(self) -> SlotSharingGroup:
-            """The group.
+            """The group with all settings made so far.
 
             Raises:
                 JobDefinitionError: the group requests resources, but not both cores and heap

@@ -483,8 +483,8 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return f"{super().explain()}\nexecutor: {executor}"
 
     def explained_executor(self, sinks: Sequence[Transformation], settings: Configuration) -> str:
-        """The executor that a job with these sinks would get, and why. ``settings`` have precedence
-        over the environment's."""
+        """The executor that a job with the given sinks would get, and why. ``settings`` have
+        precedence over the environment's."""
         configuration = Configuration(self._configuration)
         configuration.add_all(settings)
         graph = self.launcher.graph(sinks, configuration, "explain", backend=self._state_backend)

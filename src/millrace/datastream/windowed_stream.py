@@ -260,7 +260,7 @@ def _check_merging(spec: WindowSpec) -> None:
 def window_operator(
     spec: WindowSpec, logic: WindowLogic, key_batch: Callable[[list[Any]], list[Any]]
 ) -> Callable[[], Operator]:
-    """Factory of the operator for these windows.
+    """Factory of the operator for the given windows.
 
     Windows with the event-time trigger, no evictor and no allowed lateness have faster operators,
     for most assigners; all others have `WindowOperator`.

@@ -144,7 +144,7 @@ class FunctionDefinition:
         raise FunctionResolutionError(self.refusal(types))
 
     def refusal(self, types: tuple[LogicalType, ...]) -> str:
-        """Error text for arguments of these types, with the function's signatures."""
+        """Error text for arguments of the given types, with the function's signatures."""
         given = ", ".join(map(str, types))
         return f"{self.name} does not take ({given}); its signatures are:\n" + "\n".join(
             f"    {line}" for line in self.signature_texts()

@@ -57,7 +57,7 @@ def _names_of(row_type: RowTypeInfo | RowType) -> tuple[str, ...]:
 
 
 def with_missing_columns(batch: Any, names: Sequence[str]) -> Any:
-    """A record batch with exactly these columns. Columns that an older file lacks are NULL.
+    """A record batch with exactly the given columns. Columns that an older file lacks are NULL.
     Flink: ``ParquetVectorizedInputFormat``, ``OrcColumnarRowInputFormat``."""
     import pyarrow as pa
 

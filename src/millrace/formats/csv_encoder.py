@@ -63,7 +63,7 @@ class CsvEncoder(Encoder[Any]):
 
     @staticmethod
     def for_columns(*names: str, header: bool = True) -> CsvEncoder:
-        """Encoder with columns of these names, comma separated.
+        """Encoder with columns of the given names, comma separated.
 
         Raises:
             JobDefinitionError: no names, or one of them twice.

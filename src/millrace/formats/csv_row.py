@@ -93,7 +93,7 @@ class CsvRowSerializationSchemaBuilder(_Builder):
     """Builds a `CsvRowSerializationSchema`."""
 
     def build(self) -> CsvRowSerializationSchema:
-        """The schema."""
+        """The schema with all settings made so far."""
         return CsvRowSerializationSchema(self._type_info, self._dialect)
 
     def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchemaBuilder:
@@ -109,7 +109,7 @@ class CsvRowDeserializationSchemaBuilder(_Builder):
     """Builds a `CsvRowDeserializationSchema`."""
 
     def build(self) -> CsvRowDeserializationSchema:
-        """The schema."""
+        """The schema with all settings made so far."""
         return CsvRowDeserializationSchema(self._type_info, self._dialect)
 
     def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchemaBuilder:

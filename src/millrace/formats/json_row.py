@@ -57,7 +57,7 @@ class JsonRowSerializationSchema(SerializationSchema[Row]):
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
-        """Begin a schema."""
+        """A builder of a schema, without settings."""
         return JsonRowSerializationSchema.Builder()
 
     def serialize(self, value: Row) -> bytes:
@@ -91,7 +91,7 @@ class JsonRowSerializationSchema(SerializationSchema[Row]):
             return self
 
         def build(self) -> JsonRowSerializationSchema:
-            """The schema.
+            """The schema with all settings made so far.
 
             Raises:
                 JobDefinitionError: the type is missing or not that of rows.
@@ -140,7 +140,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
-        """Begin a schema."""
+        """A builder of a schema, without settings."""
         return JsonRowDeserializationSchema.Builder()
 
     def deserialize(self, message: bytes) -> Row | None:
@@ -275,7 +275,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             return self
 
         def build(self) -> JsonRowDeserializationSchema:
-            """The schema.
+            """The schema with all settings made so far.
 
             Raises:
                 JobDefinitionError: the type is missing or not that of rows, or the options

@@ -86,7 +86,7 @@ class LineFormat(StreamFormat[T_co]):
 
     @abstractmethod
     def decode(self, lines: list[bytes]) -> list[T_co]:
-        """Records of these lines, which still have their line feeds."""
+        """Records of the given lines, which still have their line feeds."""
 
     def decode_block(self, block: bytes) -> list[T_co]:
         """Records of a block of whole lines, for formats where this is faster than line by line.

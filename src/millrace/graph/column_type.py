@@ -211,7 +211,8 @@ def _result_hint(function: Any) -> Any:
 
 
 def inferred_column_type(values: Sequence[Any]) -> ColumnType:
-    """Type of the column that holds these Python values. Values without a common type are pickled.
+    """Type of the column that holds the given Python values. Values without a common type are
+    pickled.
 
     Example:
         >>> [str(inferred_column_type(values)) for values in ([1, 2.5], ["a", None], [(1, "x")])]

@@ -30,7 +30,7 @@ def rows_of(
     what: str,
     declared: Sequence[Any] | None = None,
 ) -> DataSet[Any]:
-    """Rows with these columns.
+    """Rows with the given columns.
 
     Columns of a DataFrame or table are found by their names (``src`` and ``dst`` of GraphFrames
     among them). If one name is not there, the one column that is left has its values. If no name

@@ -67,7 +67,7 @@ class OperatorChain:
 
     def begin_epoch(self, epoch: int, attempt: int, hands_over: bool = False) -> None:
         """Start counting for a new epoch, run by this task attempt. With ``hands_over``, targets of
-        the same task are in this process, and get records at once."""
+        the same task run in this process, and get records at once."""
         for exchange in self.exchanges.values():
             exchange.begin_epoch(epoch, attempt)
             exchange.hands_over = hands_over

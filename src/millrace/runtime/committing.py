@@ -70,7 +70,8 @@ class Committing:
         return True
 
     def abandon(self) -> None:
-        """Let the committer undo what it has begun.
+        """Tell the committer that the checkpoint was not completed, so that it undoes
+        `begin_commit`.
 
         Raises:
             JobExecutionError: it could not.

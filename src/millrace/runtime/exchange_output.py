@@ -88,7 +88,7 @@ class ExchangeOutput:
 
     @property
     def has_emitted(self) -> bool:
-        """Whether records have come in this epoch."""
+        """Whether the operator has emitted records in this epoch."""
         return self.records > 0 or bool(self._columns) or any(self._values)
 
     def emit(self, batch: Batch) -> None:

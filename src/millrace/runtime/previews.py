@@ -124,7 +124,7 @@ class Preview:
         self.is_new = True
 
     def taken(self) -> tuple[PreviewedRecord, ...]:
-        """The newest records. The limit for a second starts anew."""
+        """The newest records. Begins the next second of the limit of records per second."""
         with self._lock:
             self._left, self.is_new = MOST_RECORDS, False
             return tuple(self._records)

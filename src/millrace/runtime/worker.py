@@ -109,7 +109,7 @@ class Worker:
 
     def change_width(self, program: Program, task: int) -> None:
         """Adapt the subtasks to a new number of tasks: drop subtasks that now belong to other
-        tasks, and give the new program to the others."""
+        tasks, and give the new program to the remaining subtasks."""
         width = program.max_width
         if self._widths.setdefault(program.run_id, width) == width:
             return

@@ -80,7 +80,7 @@ class LoggableWriter(SinkWriter[Any]):
 
 
 class LoggedEpoch(NamedTuple):
-    """Writes of one subtask in one epoch: a committable."""
+    """Committable of a write-ahead log: the writes of one subtask in one epoch."""
 
     size: int
     """Size before the compression, in bytes."""
@@ -93,7 +93,7 @@ class LoggedEpoch(NamedTuple):
         return LoggedEpoch(len(raw), compressed(raw))
 
     def write(self, writer: SinkWriter[Any]) -> None:
-        """Write what is logged."""
+        """Write the logged batches."""
         for kind, logged in self._logged():
             if kind == _ENTRIES:
                 assert isinstance(writer, LoggableWriter)

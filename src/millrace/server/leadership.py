@@ -19,7 +19,7 @@ __all__ = ["Leadership", "ServerIdentity", "monotonic_ms"]
 
 
 class ServerIdentity(msgspec.Struct, frozen=True):
-    """A server that leads or stands for election."""
+    """Identity of a server that leads, or that wants to lead."""
 
     id: str
     """Id of the server, different for each start."""

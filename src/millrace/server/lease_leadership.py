@@ -46,7 +46,7 @@ class LeaseStore(Protocol):
         """Extend the lease by a time from now; False if it has ended or another server has it."""
 
     def give_back(self, token: int) -> None:
-        """End the lease, if it is still held under this token."""
+        """End the lease, if its holder still has this token."""
 
     def close(self) -> None:
         """Release the connection."""

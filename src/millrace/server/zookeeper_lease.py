@@ -56,7 +56,7 @@ class ZooKeeperLease:
         self._client.start_async()
 
     def close(self) -> None:
-        """End the session, and with it the lease."""
+        """End the session, which also ends the lease."""
         self._client.stop()
         self._client.close()
 

@@ -36,7 +36,7 @@ class JmxGauges:
         self._reporter.start()
 
     def show(self, values: Mapping[str, float | str]) -> None:
-        """Show these values, and remove all others."""
+        """Show the given values as gauges, and remove all other gauges."""
         for name in self._gauges.keys() - values.keys():
             self._registry.remove(name)
             del self._gauges[name], self._shown[name]

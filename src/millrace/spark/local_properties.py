@@ -29,8 +29,8 @@ class LocalProperties:
         return group
 
     def apply(self, name: str | None = None) -> None:
-        """Replace all properties of the current thread by these. A ``name`` becomes the job
-        group of its Spark jobs, or a tag if the properties have a group."""
+        """Replace all properties of the current thread by the properties of this object. A ``name``
+        becomes the job group of its Spark jobs, or a tag if the properties have a group."""
         self._scala_context.setLocalProperties(self._properties.clone())
         if name is None:
             return

@@ -1,4 +1,4 @@
-"""Rows in the partition whose number is in a column, with every version of PySpark 4."""
+"""Moves each row to the partition whose number is in a column, with every version of PySpark 4."""
 
 from __future__ import annotations
 

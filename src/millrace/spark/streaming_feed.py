@@ -121,7 +121,7 @@ class StreamingFeed(BatchFeed):
         raise JobExecutionError(f"the query of a streaming DataFrame has ended: {why}")
 
     def end(self) -> int:
-        """Batch number that stands for the end of the input; no micro-batch has this number."""
+        """Batch number that marks the end of the input; no micro-batch has this number."""
         return self._released + 1
 
     def release(self, batch: int) -> None:

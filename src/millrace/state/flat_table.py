@@ -97,7 +97,7 @@ class FlatTable(MemoryTable):
         return self.data
 
     def remove(self, key: Any) -> None:
-        """Remove an entry if it is there."""
+        """Remove an entry if it exists."""
         if key in self.data:
             self.touch(key)
             del self.data[key]

@@ -59,7 +59,7 @@ class ListTable(MemoryTable):
         self.data[key] = values
 
     def remove(self, key: Any) -> None:
-        """Remove the list if it is there."""
+        """Remove a list if it exists."""
         if key in self.data:
             self.touch(key)
             del self.data[key]

@@ -134,7 +134,7 @@ class NestedTable(MemoryTable):
         return self.upsert_many(batch, _appended, _listed, admits)
 
     def remove(self, outer: Any, inner: Any) -> None:
-        """Remove an entry if it is there."""
+        """Remove an entry if it exists."""
         entries = self.data.get(outer)
         if entries is None or inner not in entries:
             return

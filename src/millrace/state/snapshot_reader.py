@@ -220,7 +220,7 @@ class OnlyTables:
         self._tables = tables
 
     def wants(self, name: TableId) -> bool:
-        """Whether the table is one of those to be read."""
+        """Whether to read this table."""
         return name in self._tables
 
     def replaying(self, table: StateTable, name: TableId, table_delta: TableDelta) -> None:

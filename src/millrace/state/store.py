@@ -60,7 +60,7 @@ class DeltaWatcher(Protocol):
     """Observes deltas while they are replayed into a copy of the state."""
 
     def wants(self, name: TableId) -> bool:
-        """Whether to replay the deltas of that table; the copy does not have the other tables."""
+        """Whether to replay the deltas of that table, because the copy has the table."""
 
     def replaying(self, table: StateTable, name: TableId, table_delta: TableDelta) -> None:
         """Called before ``table_delta`` is applied to the table called ``name``."""

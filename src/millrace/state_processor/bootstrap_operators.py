@@ -47,7 +47,7 @@ class _Keyed(Adapter):
 
 @dataclass(frozen=True, slots=True)
 class ListBootstrap:
-    """Factory of the operator of operator state."""
+    """Factory of the operator that writes operator state."""
 
     function: StateBootstrapFunction
 

@@ -56,7 +56,7 @@ class SqlView:
 
 
 def state_views(states: Iterable[StateInfo]) -> list[SqlView]:
-    """The views of these states, sorted by name."""
+    """The views of the given states, sorted by name."""
     groups: dict[tuple[str, str], list[StateInfo]] = {}
     for info in states:
         if info.shape is not StateShape.OPERATOR and info.name not in _HIDDEN:

@@ -56,7 +56,7 @@ class EnvironmentSettings:
             return self
 
         def build(self) -> EnvironmentSettings:
-            """The settings.
+            """The settings made so far.
 
             Raises:
                 ConfigurationError: an unknown key, or a value of the wrong type.

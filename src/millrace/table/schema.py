@@ -219,7 +219,7 @@ class Schema:
             return self
 
         def build(self) -> Schema:
-            """The schema.
+            """The schema with all settings made so far.
 
             Raises:
                 CatalogError: two columns have one name, or the key has a column that there

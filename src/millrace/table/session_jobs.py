@@ -28,7 +28,7 @@ class SessionJob:
 
 
 class SessionJobs:
-    """The running jobs of a session, and those that ended last."""
+    """The running jobs of a session, and the jobs that ended last."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -283,7 +283,7 @@ class Table(TablePicture):
         return self._combined(right, exp.Intersect, every=True)
 
     def minus(self, right: Table) -> Table:
-        """The distinct rows that the other table does not have."""
+        """The distinct rows of this table that the other table does not have."""
         return self._combined(right, exp.Except, every=False)
 
     def minus_all(self, right: Table) -> Table:

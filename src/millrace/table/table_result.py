@@ -271,7 +271,7 @@ class TableResult:
 
 
 def materialized(rows: Iterator[Row]) -> list[Row]:
-    """The final rows of a changelog: those added and not retracted."""
+    """The final rows of a changelog: added rows without retracted rows."""
     left = MaterializedRows()
     for row in rows:
         left.add(row)

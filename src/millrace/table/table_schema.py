@@ -97,7 +97,7 @@ class TableSchema:
         return by_name.get(field) if isinstance(field, str) else kinds.get(field)
 
     def to_row_data_type(self) -> RowType:
-        """The type of rows with these columns; a row itself is never NULL."""
+        """The type of rows with the given columns; a row itself is never NULL."""
         return self.row_type.not_null()
 
     @dataclass

@@ -65,7 +65,7 @@ class _Value:
 
 class StateListView:
     """A `ListView` of the state of the current partition. It adds elements without reading the
-    others."""
+    existing elements."""
 
     def __init__(self, state: ListState[Any]) -> None:
         self._state = state

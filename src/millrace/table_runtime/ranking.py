@@ -125,7 +125,7 @@ def equal_pairs(
     held: Sequence[pa.Array], held_slots: Numbers, gone: Sequence[pa.Array], gone_slots: Numbers
 ) -> Positions:
     """Positions of the ``held`` rows to retract: for each row of ``gone``, one row with equal
-    values and slot, if there is one left."""
+    values and slot, if such a row remains."""
     count = held_slots.size
     if not count or not gone_slots.size:
         return np.zeros(0, np.int64)

@@ -72,7 +72,7 @@ def after_last_addition(slots: Positions, signs: npt.NDArray[np.int8], unseen: P
 
 
 def divided(changes: Changes, later: Flags) -> tuple[Changes, Changes]:
-    """Changes before a flush, and those after it."""
+    """Changes before a flush, and changes after it."""
     data, slots, signs = changes
     before, after = (
         (data.filter(pa.array(rows)), slots[rows], signs[rows]) for rows in (~later, later)

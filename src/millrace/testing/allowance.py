@@ -61,7 +61,7 @@ class Allowance:
             os.truncate(self._path, self.count + records)
 
     def end(self) -> None:
-        """Make the number final, so that the source ends behind these records."""
+        """Make the number of allowed records final, so that the source ends after these records."""
         with open(self._end, "wb"):
             """Make the file."""
 

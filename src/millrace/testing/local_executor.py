@@ -31,7 +31,7 @@ TASKS = (1, 2, 3, None)
 
 
 class LocalExecutor:
-    """Runs every subtask of an epoch one after the other.
+    """Runs the subtasks of an epoch one after another in this process.
 
     Args:
         workers: number of workers that take turns (each has its own cache of state).

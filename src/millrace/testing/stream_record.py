@@ -1,4 +1,4 @@
-"""A record as tests see it."""
+"""`StreamRecord`: a record and its timestamp, as tests compare them."""
 
 from __future__ import annotations
 

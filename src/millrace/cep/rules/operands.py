@@ -37,7 +37,7 @@ class Constant:
     iterative = False
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """The constant itself."""
+        """The value of the constant."""
         return self.value
 
     def source(self, names: SourceNames) -> str:

@@ -10,7 +10,7 @@ from millrace.cli.commands.job_request import check_ended, report, send_command
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace cancel`` to the parser."""
     parser = add_command(
         commands,
         "cancel",

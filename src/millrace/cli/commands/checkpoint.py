@@ -10,7 +10,7 @@ from millrace.cli.commands.job_request import report, send_command
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace checkpoint`` to the parser."""
     parser = add_command(
         commands,
         "checkpoint",

@@ -20,7 +20,7 @@ DONE, FAILED = 0, 1
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace doctor`` to the parser."""
     parser = add_command(
         commands,
         "doctor",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace info`` to the parser."""
     parser = add_command(
         commands,
         "info",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace list`` to the parser."""
     parser = add_command(commands, "list", handle, "show the jobs, running or not")
     add_checkpoint_dir(parser)
     add_server(parser)

@@ -14,7 +14,7 @@ Read = Callable[[int], tuple[str, int]]
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace logs`` to the parser."""
     parser = add_command(
         commands,
         "logs",

@@ -11,7 +11,7 @@ from millrace.cli.commands.job_request import report, send_command
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace rescale`` to the parser."""
     parser = add_command(
         commands,
         "rescale",

@@ -23,7 +23,7 @@ exit codes: 0 the job finished or was stopped as requested, 1 it failed, 2 wrong
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace run`` to the parser."""
     parser = commands.add_parser(
         "run",
         help="run a job file",

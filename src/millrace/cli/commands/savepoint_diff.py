@@ -13,7 +13,7 @@ SAMPLES = 3
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace savepoint diff`` to the parser."""
     parser = add_command(
         commands,
         "diff",

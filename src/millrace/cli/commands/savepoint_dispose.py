@@ -11,7 +11,7 @@ from millrace.cli.savepoint_names import resolved
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace savepoint dispose`` to the parser."""
     parser = add_command(
         commands,
         "dispose",

@@ -10,7 +10,7 @@ from millrace.cli.commands.savepoint_paths import add_directory, found_below
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace savepoint list`` to the parser."""
     add_directory(add_command(commands, "list", handle, "show the savepoints below a directory"))
 
 

@@ -11,7 +11,7 @@ from millrace.cli.commands.savepoint_paths import add_allow_pickle, reader_of
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace savepoint show`` to the parser."""
     parser = add_command(
         commands,
         "show",

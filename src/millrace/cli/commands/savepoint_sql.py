@@ -18,7 +18,7 @@ FORMATS = ("table", "json", "csv")
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace savepoint sql`` to the parser."""
     parser = add_command(
         commands,
         "sql",

@@ -13,7 +13,7 @@ NAME = "take"
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace savepoint JOB`` to the parser."""
     parser = add_command(
         commands,
         NAME,
@@ -33,7 +33,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Take the savepoint."""
+    """Take a savepoint of the job, and print its path."""
     if args.job is not None and args.name is not None:
         if args.directory is not None:
             raise UsageError(f"two jobs are named: {args.name} and --job {args.job}")

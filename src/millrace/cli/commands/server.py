@@ -40,7 +40,7 @@ Jobs run in processes of their own and go on when the server ends; the next one 
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace server`` to the parser."""
     parser = commands.add_parser(
         "server",
         help="run the job server: REST API and web UI",

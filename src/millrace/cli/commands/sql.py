@@ -19,7 +19,7 @@ DONE, FAILED = 0, 1
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace sql`` to the parser."""
     parser = commands.add_parser(
         "sql",
         help="type SQL statements, or run a file of statements",

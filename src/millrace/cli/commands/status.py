@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace status`` to the parser."""
     add_job(add_command(commands, "status", handle, "show the progress of a job, or its outcome"))
 
 

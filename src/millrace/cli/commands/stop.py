@@ -11,7 +11,7 @@ from millrace.cli.commands.job_request import add_format, check_ended, report, s
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace stop`` to the parser."""
     parser = add_command(
         commands,
         "stop",

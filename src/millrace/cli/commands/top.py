@@ -29,7 +29,7 @@ BUSY = 0.8
 
 
 def register(commands: Commands) -> None:
-    """Add the command."""
+    """Add ``millrace top`` to the parser."""
     parser = add_command(
         commands,
         "top",

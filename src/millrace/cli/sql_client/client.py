@@ -56,7 +56,7 @@ _WHOLE = re.compile(r"-?[0-9]{1,9}")
 
 
 class SqlClient:
-    """A session of statements.
+    """Executes the statements of one session.
 
     Args:
         mode: display mode of query results, until the session sets another.

@@ -45,7 +45,7 @@ class TrialBroker:
 
     @property
     def address(self) -> str:
-        """The address for clients."""
+        """Address at which clients reach the broker."""
         return f"{HOST}:{self.port}"
 
     def __enter__(self) -> Self:

@@ -53,7 +53,7 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
-        """A configuration of these pairs."""
+        """A configuration of the given pairs."""
         return cls(map)
 
     def get(self, option: ConfigOption[T]) -> T:
@@ -120,7 +120,7 @@ class Configuration:
         return self.get(ConfigOption(named_here(key), "number", default_value))
 
     def set_integer(self, key: str, value: int) -> Configuration:
-        """Set a whole number."""
+        """Set a key to a whole number."""
         return self._put(key, value)
 
     def get_boolean(self, key: str, default_value: bool | None = None) -> bool | None:
@@ -128,7 +128,7 @@ class Configuration:
         return self.get(ConfigOption(named_here(key), "boolean", default_value))
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
-        """Set true or false."""
+        """Set a key to true or false."""
         return self._put(key, value)
 
     def get_float(self, key: str, default_value: float | None = None) -> float | None:
@@ -147,7 +147,7 @@ class Configuration:
         return bytearray(value.encode() if isinstance(value, str) else value)
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set bytes."""
+        """Set the bytes of a key."""
         return self._put(key, bytearray(value))
 
     def contains_key(self, key: str) -> bool:

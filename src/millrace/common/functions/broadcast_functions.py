@@ -40,7 +40,7 @@ class BaseBroadcastProcessFunction(Function):
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """The machine's time."""
+            """Current processing time: the clock of this machine."""
 
         @abstractmethod
         def current_watermark(self) -> int:
@@ -60,7 +60,8 @@ class BaseBroadcastProcessFunction(Function):
             """
 
     class ReadOnlyContext(BaseContext):
-        """Context of the other side, which may read broadcast state."""
+        """Context for records of the stream that is not broadcast: it can only read broadcast
+        state."""
 
         @abstractmethod
         def get_broadcast_state(

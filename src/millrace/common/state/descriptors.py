@@ -127,7 +127,7 @@ class MapState(State, Generic[K, V]):
         """Set the value under ``key``."""
 
     def put_all(self, dict_value: dict[K, V]) -> None:
-        """Set all these values."""
+        """Set all the given values."""
         for key, value in dict_value.items():
             self.put(key, value)
 

@@ -261,7 +261,7 @@ class StateTtlConfigBuilder:
         return self._with(cleanup=replace(self._config.cleanup, background=False))
 
     def build(self) -> StateTtlConfig:
-        """The configuration."""
+        """The configuration with all settings made so far."""
         return self._config
 
     def _with(self, **changes: object) -> StateTtlConfigBuilder:

@@ -55,7 +55,7 @@ class RowBatch(Generic[T]):
         return type(self)(self.values[start:end], None if times is None else times[start:end])
 
     def to_rows(self) -> RowBatch[T]:
-        """This batch."""
+        """The batch itself: it has this form already."""
         return self
 
     def to_columns(self, form: str = "dict") -> ColumnBatch:
@@ -109,7 +109,7 @@ class ColumnBatch:
         return RowBatch(to_records(self.data, self.form, self.row_kinds), times)
 
     def to_columns(self, form: str = "dict") -> ColumnBatch:
-        """This batch."""
+        """The batch itself: it has this form already."""
         return self
 
     def same_columns(self, other: ColumnBatch) -> bool:

@@ -111,7 +111,7 @@ def numpy_to_python(value: Any) -> Any:
 
 
 def inferred_common_type(values: Iterable[Any]) -> LogicalType:
-    """The type of a column that holds all these values."""
+    """The type of a column that holds all the given values."""
     return reduce(common_type, map(inferred_type, values), NULL)
 
 

@@ -97,7 +97,7 @@ class Row:
         self._fields = shared_names(names)
 
     def get_fields_by_names(self, names: Iterable[str]) -> list[Any]:
-        """The values of these fields; all values of a row without names.
+        """The values of the given fields; all values of a row without names.
 
         Raises:
             KeyError: there is no such field.

@@ -164,19 +164,19 @@ class Types:
 
     @staticmethod
     def TUPLE(field_types: Sequence[TypeInformation[Any]]) -> TupleTypeInfo:
-        """``tuple`` with these fields."""
+        """``tuple`` with the given fields."""
         return TupleTypeInfo(all_checked("TUPLE", field_types))
 
     @staticmethod
     def ROW(field_types: Sequence[TypeInformation[Any]]) -> RowTypeInfo:
-        """`Row` with these fields, without names."""
+        """`Row` with the given fields, without names."""
         return RowTypeInfo(all_checked("ROW", field_types))
 
     @staticmethod
     def ROW_NAMED(
         field_names: Sequence[str], field_types: Sequence[TypeInformation[Any]]
     ) -> RowTypeInfo:
-        """`Row` with these fields and names."""
+        """`Row` with the given fields and names."""
         return RowTypeInfo(all_checked("ROW_NAMED", field_types), tuple(field_names))
 
     @staticmethod

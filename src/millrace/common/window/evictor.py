@@ -33,7 +33,7 @@ class Evictor(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """The machine's time."""
+            """Current processing time: the clock of this machine."""
 
         @abstractmethod
         def get_current_watermark(self) -> int:

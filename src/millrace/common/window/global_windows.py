@@ -37,7 +37,7 @@ class GlobalWindow(Window):
 
 
 class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
-    """One byte, 0."""
+    """Serializer of the global window: a single zero byte."""
 
     def serialize(self, element: GlobalWindow, stream: BytesIO) -> None:
         stream.write(b"\x00")
@@ -54,7 +54,7 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
 
     @staticmethod
     def create() -> GlobalWindows:
-        """The assigner."""
+        """An assigner of all records to the global window."""
         return GlobalWindows()
 
     def assign_windows(

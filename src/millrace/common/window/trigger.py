@@ -42,7 +42,7 @@ class Trigger(ABC, Generic[T_contra, W_contra]):
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """The machine's time."""
+            """Current processing time: the clock of this machine."""
 
         @abstractmethod
         def get_current_watermark(self) -> int:

@@ -76,7 +76,7 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
 
     @staticmethod
     def create() -> EventTimeTrigger:
-        """The trigger."""
+        """A new trigger of this kind."""
         return EventTimeTrigger()
 
     def on_element(
@@ -117,7 +117,7 @@ class ProcessingTimeTrigger(QuietTrigger):
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
-        """The trigger."""
+        """A new trigger of this kind."""
         return ProcessingTimeTrigger()
 
     def on_element(

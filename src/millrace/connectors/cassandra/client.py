@@ -49,7 +49,7 @@ class CassandraConnection:
 
 
 def import_cassandra() -> Any:
-    """The module cassandra.
+    """Import the module cassandra.
 
     Raises:
         CassandraError: it is not installed.

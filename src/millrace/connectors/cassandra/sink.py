@@ -48,7 +48,7 @@ class CassandraSink(RepeatableSink):
 
     @staticmethod
     def builder() -> CassandraSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return CassandraSinkBuilder()
 
     @staticmethod
@@ -316,7 +316,7 @@ class CassandraSinkBuilder(CassandraSinkOptions):
     """Collects the options of a `CassandraSink`; names as in PyFlink where it has them."""
 
     def build(self) -> CassandraSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: something is missing or does not fit together.

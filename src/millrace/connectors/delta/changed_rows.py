@@ -26,7 +26,7 @@ def change_rows(
     deletes: bool,
     read: int | None = None,
 ) -> None:
-    """Change the rows with these keys; keys that the table does not have are not added.
+    """Change the rows with the given keys; keys that the table does not have are not added.
 
     Args:
         rows: rows to delete, by their keys, or to replace the rows of their keys; None to delete

@@ -44,8 +44,8 @@ class ElasticsearchAction:
     def update(
         index: str, document: Mapping[str, Any] | Row, document_id: str
     ) -> ElasticsearchAction:
-        """Change the given fields of a document and keep the others; add the document if it does
-        not exist."""
+        """Change the given fields of a document, and keep its other fields. Add the document if it
+        does not exist."""
         return ElasticsearchAction("update", index, document_id, document)
 
     @staticmethod

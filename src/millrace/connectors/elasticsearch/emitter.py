@@ -42,7 +42,7 @@ class ElasticsearchEmitter(ABC):
     def emit_changes(
         self, values: list[Any], replaced: ReplacedRows
     ) -> Iterable[ElasticsearchAction]:
-        """Actions of a batch, in its order. Here they are those of `emit_batch`.
+        """Actions for a batch of changes, in its order. By default, the actions of `emit_batch`.
 
         Args:
             replaced: rows of the epoch that an update has replaced.
@@ -75,8 +75,8 @@ class ElasticsearchEmitter(ABC):
     def dynamic_index(
         index_field: str, key_field: str | None = None, doc_type: str | None = None
     ) -> ElasticsearchEmitter:
-        """Emitter that reads the index of each document from a field; other arguments are those
-        of `static_index`."""
+        """Emitter that reads the index of each document from a field; the other arguments are as in
+        `static_index`."""
         field = _name(index_field, "index_field")
         return _FieldEmitter("", field, key_field, doc_type)
 

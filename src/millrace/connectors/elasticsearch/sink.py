@@ -198,7 +198,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._connect(socket_timeout_ms=_milliseconds(timeout, "set_socket_timeout"))
 
     def build(self) -> ElasticsearchSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: hosts or emitter are missing.

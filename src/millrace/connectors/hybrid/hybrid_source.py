@@ -160,7 +160,7 @@ class HybridSourceBuilder(Generic[T]):
         return SourceListEntry(index, boundedness, None, source, switch_position)
 
     def build(self) -> HybridSource[T]:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: the sources give records of different types.

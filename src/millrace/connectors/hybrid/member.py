@@ -35,7 +35,7 @@ class SourceListEntry:
         return None if self.switch_position is None else self.switch_position(previous)
 
     def source(self, position: Any) -> Source[Any]:
-        """The source.
+        """The source of this entry.
 
         Raises:
             JobDefinitionError: the factory gave something else.

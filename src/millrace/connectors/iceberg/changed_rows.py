@@ -27,8 +27,8 @@ def change_rows(
     deletes: bool,
     read: int | None = None,
 ) -> None:
-    """Change the rows with these keys. Keys that the table does not have are not added, and columns
-    that are not given keep their values.
+    """Change the rows with the given keys. Keys that the table does not have are not added, and
+    columns that are not given keep their values.
 
     Args:
         rows: rows to delete, by their keys, or to replace the rows of their keys; None to delete

@@ -93,7 +93,7 @@ def _arguments(url: URL) -> dict[str, Any]:
 
 
 def connect(engine: Engine) -> Connection:
-    """A connection.
+    """Open a connection to the database.
 
     Raises:
         ConnectionError: the server does not answer, or does not let the user in.

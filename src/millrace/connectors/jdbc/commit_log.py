@@ -86,7 +86,7 @@ class CommitLog:
         self._connection.execute(gone)
 
     def leftovers(self, run_ids: Collection[str], before: int) -> Sequence[int]:
-        """Batches of these runs that were staged before a time (ms since the epoch)."""
+        """Batches of the given runs that were staged before a time (ms since the epoch)."""
         from sqlalchemy import select
 
         batches = self._batches.c

@@ -93,7 +93,8 @@ class JdbcCommitter(Committer):
 
 
 def sweep(writing: BatchWriting, run_ids: Collection[str], older_than: int) -> None:
-    """Delete batches that failed attempts of these runs staged more than ``older_than`` ms ago."""
+    """Delete batches that failed attempts of the given runs staged more than ``older_than`` ms
+    ago."""
     sink_id = writing.sink_id or ""
 
     def work(connection: Connection) -> None:

@@ -50,7 +50,7 @@ class JdbcConnectionOptions:
             self._options = JdbcConnectionOptions("")
 
         def with_url(self, url: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """The database's URL."""
+            """Set the database's URL."""
             return self._with(url=url)
 
         def with_driver_name(
@@ -76,7 +76,7 @@ class JdbcConnectionOptions:
             return self
 
         def build(self) -> JdbcConnectionOptions:
-            """The options.
+            """The options as set so far.
 
             Raises:
                 JobDefinitionError: there is no URL, or it is of no database that is known.

@@ -44,7 +44,7 @@ class JdbcExecutionOptions:
 
     @staticmethod
     def builder() -> JdbcExecutionOptions.Builder:
-        """Begin options."""
+        """A builder of options, all at their defaults."""
         return JdbcExecutionOptions.Builder()
 
     class Builder:
@@ -70,7 +70,7 @@ class JdbcExecutionOptions:
             return self
 
         def build(self) -> JdbcExecutionOptions:
-            """The options.
+            """The options as set so far.
 
             Raises:
                 JobDefinitionError: one is no whole number, or too small.

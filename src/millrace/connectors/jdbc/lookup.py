@@ -84,7 +84,7 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
 
     @staticmethod
     def builder() -> JdbcLookupFunctionBuilder:
-        """Begin a function."""
+        """A builder of a function, without settings."""
         return JdbcLookupFunctionBuilder()
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -255,7 +255,7 @@ class JdbcLookupFunctionBuilder:
         self._settings = LookupSettings(JdbcConnectionOptions(""))
 
     def set_connection_options(self, options: JdbcConnectionOptions) -> JdbcLookupFunctionBuilder:
-        """The database."""
+        """Set the database."""
         return self._with(connection=options)
 
     def set_table(self, table: str) -> JdbcLookupFunctionBuilder:
@@ -311,7 +311,7 @@ class JdbcLookupFunctionBuilder:
         return self
 
     def build(self) -> JdbcLookupFunction:
-        """The function.
+        """The function with all settings made so far.
 
         Raises:
             JobDefinitionError: something is missing.

@@ -79,7 +79,7 @@ class JdbcSink(Sink[Any], SupportsOrphanSweep):
 
     @staticmethod
     def builder() -> JdbcSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return JdbcSinkBuilder()
 
     @property

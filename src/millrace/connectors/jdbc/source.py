@@ -46,7 +46,7 @@ class JdbcSource(SplitSource[Any]):
 
     @staticmethod
     def builder() -> JdbcSourceBuilder:
-        """Begin a source."""
+        """A builder of a source, without settings."""
         return JdbcSourceBuilder()
 
     def create_enumerator(self) -> SplitEnumerator:
@@ -71,7 +71,7 @@ class JdbcSourceBuilder:
         self._reading = JdbcReading(JdbcConnectionOptions(""))
 
     def set_connection_options(self, options: JdbcConnectionOptions) -> JdbcSourceBuilder:
-        """The database."""
+        """Set the database."""
         return self._with(connection=options)
 
     def set_table(self, table: str) -> JdbcSourceBuilder:
@@ -127,7 +127,7 @@ class JdbcSourceBuilder:
         return self
 
     def build(self) -> JdbcSource:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: something is missing or does not fit together.

@@ -82,7 +82,7 @@ class KafkaError(ConnectorError):
 
 
 def import_confluent_kafka() -> Any:
-    """The module confluent_kafka.
+    """Import the module confluent_kafka.
 
     Raises:
         KafkaError: it is not installed.
@@ -133,7 +133,7 @@ def create_admin(config: Mapping[str, Any]) -> Any:
 
 
 def create_consumer(config: Mapping[str, Any]) -> Any:
-    """A consumer.
+    """Create a consumer.
 
     Raises:
         KafkaError: a property is unknown, or its value cannot be.
@@ -142,7 +142,7 @@ def create_consumer(config: Mapping[str, Any]) -> Any:
 
 
 def create_producer(config: Mapping[str, Any]) -> Any:
-    """A producer.
+    """Create a producer.
 
     Raises:
         KafkaError: a property is unknown, or its value cannot be.

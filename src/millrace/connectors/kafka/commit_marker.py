@@ -163,5 +163,5 @@ class CommitMarker:
             ) from error
 
     def record(self, epochs: CommittedEpochs) -> Outgoing:
-        """Marker record for the transaction that commits these epochs."""
+        """Marker record for the transaction that commits the given epochs."""
         return {self._topic: [{"key": _KEY, "value": epochs.encode(), "partition": 0}]}

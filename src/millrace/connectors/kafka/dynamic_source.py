@@ -71,7 +71,7 @@ class DynamicKafkaSource(Source[T]):
 
     @staticmethod
     def builder() -> DynamicKafkaSourceBuilder[Any]:
-        """Begin a source."""
+        """A builder of a source, without settings."""
         return DynamicKafkaSourceBuilder()
 
     @property
@@ -144,7 +144,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         self._service: KafkaMetadataService | None = None
 
     def set_stream_ids(self, stream_ids: Collection[str]) -> Self:
-        """Read these streams.
+        """Read the given streams.
 
         Raises:
             JobDefinitionError: no stream is given.
@@ -196,7 +196,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         return super().set_properties(props)
 
     def build(self) -> DynamicKafkaSource[T]:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: streams, their service, or a schema is missing.

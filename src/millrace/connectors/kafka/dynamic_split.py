@@ -35,6 +35,6 @@ class ClusterEvent(SourceEvent):
 
 @dataclass(frozen=True)
 class RemoveSplits(SourceEvent):
-    """Tells readers to stop reading these splits."""
+    """Tells readers to stop reading the given splits."""
 
     split_ids: frozenset[str]

@@ -114,7 +114,7 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> Self:
         """Continue all partitions of a checkpoint, including partitions of topics that are no
-        longer subscribed; by default these are left out.
+        longer subscribed. By default, the source leaves out such partitions.
         """
         self._keeps_restored = True
         return self

@@ -113,7 +113,7 @@ class KafkaOffsetsInitializer:
     def resolve(
         self, places: Iterable[KafkaTopicPartition], consumer: Any
     ) -> dict[KafkaTopicPartition, int]:
-        """Offsets of these partitions, determined by requests to the brokers.
+        """Offsets of the given partitions, determined by requests to the brokers.
 
         Raises:
             KafkaError: there is none, and the strategy is NONE.

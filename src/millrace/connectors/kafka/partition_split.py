@@ -23,7 +23,7 @@ class KafkaPartitionSplit(SourceSplit):
 
     @property
     def place(self) -> KafkaTopicPartition:
-        """The partition."""
+        """Topic and number of the partition."""
         return KafkaTopicPartition(self.topic, self.partition)
 
     def continued_at(self, offset: int) -> ContinuedPartitionSplit:

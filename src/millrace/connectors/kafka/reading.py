@@ -63,13 +63,13 @@ class KafkaReadingBuilder(Generic[T]):
         return self
 
     def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> Self:
-        """End at these offsets, in a job that runs as a stream until then."""
+        """End at the given offsets, in a job that runs as a stream until then."""
         self._stopping_offsets = _initializer(stopping_offsets_initializer)
         self._bounded = False
         return self
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> Self:
-        """End at these offsets; the source is bounded."""
+        """End at the given offsets; the source is bounded."""
         self.set_unbounded(stopping_offsets_initializer)
         self._bounded = True
         return self
@@ -111,7 +111,7 @@ class KafkaReadingBuilder(Generic[T]):
         return self.set_properties({key: value})
 
     def set_properties(self, props: Mapping[str, str]) -> Self:
-        """Several properties.
+        """Set several properties.
 
         Raises:
             JobDefinitionError: they are not names and texts or numbers.

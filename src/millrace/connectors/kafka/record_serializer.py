@@ -78,7 +78,7 @@ class KafkaRecordSerializationSchema:
 
     @staticmethod
     def builder() -> KafkaRecordSerializationSchemaBuilder:
-        """Begin a schema."""
+        """A builder of a schema, without settings."""
         return KafkaRecordSerializationSchemaBuilder()
 
     def opened(self, subtask_index: int, parallelism: int) -> KafkaRecordSerializationSchema:
@@ -248,7 +248,7 @@ class KafkaRecordSerializationSchemaBuilder:
         return self
 
     def build(self) -> KafkaRecordSerializationSchema:
-        """The schema.
+        """The schema with all settings made so far.
 
         Raises:
             JobDefinitionError: the topic or the schema of the value is missing.

@@ -74,7 +74,7 @@ class KafkaSink(Sink[Any]):
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return KafkaSinkBuilder()
 
     @property
@@ -172,7 +172,7 @@ class KafkaSinkBuilder:
         return self
 
     def build(self) -> KafkaSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: brokers or record serializer are missing, or the transactional id

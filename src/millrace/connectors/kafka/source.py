@@ -78,7 +78,7 @@ class KafkaSource(Source[T]):
 
     @staticmethod
     def builder() -> KafkaSourceBuilder[Any]:
-        """Begin a source."""
+        """A builder of a source, without settings."""
         return KafkaSourceBuilder()
 
     @property
@@ -177,7 +177,7 @@ class KafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_topics(self, *topics: str) -> Self:
-        """Read these topics, which must exist.
+        """Read the given topics, which must exist.
 
         Raises:
             JobDefinitionError: no topic is given, or topics or partitions were chosen before.
@@ -201,7 +201,7 @@ class KafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self._subscribe(KafkaSubscription(pattern=topic_pattern))
 
     def set_partitions(self, partitions: Collection[KafkaTopicPartition]) -> Self:
-        """Read these partitions, which must exist.
+        """Read the given partitions, which must exist.
 
         Raises:
             JobDefinitionError: there is none, or what to read was said before.
@@ -222,7 +222,7 @@ class KafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self
 
     def build(self) -> KafkaSource[T]:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: brokers, what to read, or a schema is missing.

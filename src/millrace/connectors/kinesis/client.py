@@ -153,7 +153,7 @@ class KinesisProperties:
 
 
 def create_client(properties: KinesisProperties, service: AwsService = KINESIS) -> Any:
-    """A botocore client.
+    """Create a client of botocore.
 
     Raises:
         KinesisError: botocore is not installed, or region or credentials are missing.

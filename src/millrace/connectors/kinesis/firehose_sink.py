@@ -55,7 +55,7 @@ class KinesisFirehoseSink(Sink[Any]):
 
     @staticmethod
     def builder() -> KinesisFirehoseSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return KinesisFirehoseSinkBuilder()
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
@@ -124,7 +124,7 @@ class KinesisFirehoseSinkBuilder(KinesisSinkOptions):
         return self._client(firehose_client_properties)
 
     def build(self) -> KinesisFirehoseSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: delivery stream or schema are missing.

@@ -40,7 +40,7 @@ class KinesisStreamsSink(Sink[Any]):
 
     @staticmethod
     def builder() -> KinesisStreamsSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return KinesisStreamsSinkBuilder()
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
@@ -164,7 +164,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
         return self._client(kinesis_client_properties)
 
     def build(self) -> KinesisStreamsSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: stream, schema or partition keys are missing.

@@ -193,7 +193,7 @@ an acknowledgement that it has not yet written to its disk."""
 
 
 class ProcessedIds:
-    """Ids that a reader's position stores: of messages that the reader has processed, and of
+    """Ids in the position of a reader: ids of messages that the reader has processed, and of
     messages that the queue may deliver again for a while.
 
     Args:

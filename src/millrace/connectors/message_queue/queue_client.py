@@ -11,7 +11,7 @@ __all__ = ["Delivery", "QueueClient"]
 
 
 class Delivery(NamedTuple):
-    """A message as received."""
+    """A message as the client received it."""
 
     tag: Any
     """Tag by which this connection acknowledges the message."""

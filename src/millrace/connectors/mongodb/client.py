@@ -60,7 +60,7 @@ class MongoConnection:
 
 
 def import_pymongo() -> Any:
-    """The module pymongo.
+    """Import the module pymongo.
 
     Raises:
         MongoError: it is not installed.
@@ -102,7 +102,7 @@ def require_name(what: str, name: Any) -> str:
 
 
 def connected(connection: MongoConnection) -> Any:
-    """A client, which connects at its first use, and reconnects when necessary.
+    """A client that connects at its first use, and reconnects when necessary.
 
     Raises:
         MongoError: the connection string cannot be read.

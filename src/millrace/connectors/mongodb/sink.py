@@ -46,7 +46,7 @@ class MongoSink(RepeatableSink):
 
     @staticmethod
     def builder() -> MongoSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return MongoSinkBuilder()
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class MongoSinkBuilder:
         return self._connect(uri=require_uri(uri))
 
     def set_database(self, database: str) -> MongoSinkBuilder:
-        """The database.
+        """Set the database.
 
         Raises:
             JobDefinitionError: the argument is not a name.
@@ -169,7 +169,7 @@ class MongoSinkBuilder:
         return self._with(policy=require_sink_error_policy(policy))
 
     def build(self) -> MongoSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: connection string, database or collection are missing, or writes

@@ -44,7 +44,7 @@ class MongoSource(SplitSource[Any]):
 
     @staticmethod
     def builder() -> MongoSourceBuilder:
-        """Begin a source."""
+        """A builder of a source, without settings."""
         return MongoSourceBuilder()
 
     def __repr__(self) -> str:
@@ -80,7 +80,7 @@ class MongoSourceBuilder:
         return self._connect(uri=require_uri(uri))
 
     def set_database(self, database: str) -> MongoSourceBuilder:
-        """The database.
+        """Set the database.
 
         Raises:
             JobDefinitionError: the argument is not a name.
@@ -88,7 +88,7 @@ class MongoSourceBuilder:
         return self._connect(database=require_name("a database", database))
 
     def set_collection(self, collection: str) -> MongoSourceBuilder:
-        """The collection or view.
+        """Set the collection or view.
 
         Raises:
             JobDefinitionError: the argument is not a name.
@@ -201,7 +201,7 @@ class MongoSourceBuilder:
         return self._with(function=function)
 
     def build(self) -> MongoSource:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: something is missing or does not fit together.

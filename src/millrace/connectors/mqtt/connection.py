@@ -37,7 +37,7 @@ class MqttMessage(NamedTuple):
 
 
 def import_paho() -> Any:
-    """The module paho.mqtt.
+    """Import the module paho.mqtt.
 
     Raises:
         MqttError: it is not installed.

@@ -48,7 +48,7 @@ class MqttSink(Sink[Any]):
 
     @staticmethod
     def builder() -> MqttSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return MqttSinkBuilder()
 
     def __repr__(self) -> str:
@@ -177,7 +177,7 @@ class MqttSinkBuilder:
         return self._with(retain=bool(retain))
 
     def build(self) -> MqttSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: URL, topic or what makes payloads are missing.

@@ -56,7 +56,7 @@ class MqttSource(Source[Any]):
 
     @staticmethod
     def builder() -> MqttSourceBuilder:
-        """Begin a source."""
+        """A builder of a source, without settings."""
         return MqttSourceBuilder()
 
     def __repr__(self) -> str:
@@ -161,7 +161,7 @@ class MqttSourceBuilder:
         return self._with(policy=require_error_policy(policy))
 
     def build(self) -> MqttSource:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: URL, client id, topics or what reads messages are missing, or a

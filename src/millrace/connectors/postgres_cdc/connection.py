@@ -22,7 +22,7 @@ class PostgresCdcError(ConnectorError):
 
 
 def import_psycopg() -> Any:
-    """The module psycopg.
+    """Import the module psycopg.
 
     Raises:
         PostgresCdcError: it is not installed.

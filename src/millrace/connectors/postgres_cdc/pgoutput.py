@@ -85,7 +85,7 @@ class RowChange(NamedTuple):
 
 
 class Truncate(NamedTuple):
-    """Deletion of all rows of these tables."""
+    """Deletion of all rows of the given tables."""
 
     relations: tuple[int, ...]
 

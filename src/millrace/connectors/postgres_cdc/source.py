@@ -64,7 +64,7 @@ class PostgresCdcSource(Source[T]):
 
     @staticmethod
     def builder() -> PostgresCdcSourceBuilder[Any]:
-        """Begin a source."""
+        """A builder of a source, without settings."""
         return PostgresCdcSourceBuilder()
 
     @property
@@ -114,7 +114,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
         self._schema: CdcDeserializationSchema[Any] = RowDeserializationSchema()
 
     def hostname(self, hostname: str) -> PostgresCdcSourceBuilder[T]:
-        """The server's host name."""
+        """Set the server's host name."""
         self._connection = replace(self._connection, hostname=hostname)
         return self
 
@@ -145,7 +145,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def schema_list(self, *schemas: str) -> PostgresCdcSourceBuilder[T]:
-        """Capture tables in schemas that match one of these regular expressions; by default in
+        """Capture tables in schemas that match one of the given regular expressions; by default in
         all schemas."""
         self._selection = replace(self._selection, schemas=_patterns("schema_list", schemas))
         return self
@@ -236,7 +236,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def build(self) -> PostgresCdcSource[T]:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: server, database or slot is missing.

@@ -121,7 +121,7 @@ def _key(name: Any) -> Any:
 
 
 def import_pulsar() -> Any:
-    """The module pulsar.
+    """Import the module pulsar.
 
     Raises:
         PulsarError: it is not installed.

@@ -79,12 +79,12 @@ class StopCursor:
 
     @staticmethod
     def default_stop_cursor() -> StopCursor:
-        """No end."""
+        """Never stop."""
         return StopCursor()
 
     @staticmethod
     def never() -> StopCursor:
-        """No end."""
+        """Never stop."""
         return StopCursor()
 
     @staticmethod
@@ -128,7 +128,7 @@ class StopCursor:
         return min(self.publish_time, self.event_time) < math.inf
 
     def excludes(self, publish_time: int, event_time: int) -> bool:
-        """Whether the partition ends before a message with these times."""
+        """Whether the partition ends before a message with the given times."""
         return publish_time >= self.publish_time or event_time >= self.event_time
 
 

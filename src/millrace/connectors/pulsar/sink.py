@@ -41,7 +41,7 @@ class MessageDelayer:
 
     @staticmethod
     def never() -> MessageDelayer:
-        """No delay."""
+        """Deliver all messages without delay."""
         return MessageDelayer(None)
 
     @staticmethod
@@ -72,7 +72,7 @@ class PulsarSink(Sink[Any]):
 
     @staticmethod
     def builder() -> PulsarSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return PulsarSinkBuilder()
 
     @property
@@ -118,7 +118,7 @@ class PulsarSinkBuilder:
         return self.set_config(ADMIN_URL, admin_url)
 
     def set_topics(self, topics: str | list[str]) -> Self:
-        """Write to these topics or partitions, which must exist.
+        """Write to the given topics or partitions, which must exist.
 
         Raises:
             JobDefinitionError: no topic is given.
@@ -221,7 +221,7 @@ class PulsarSinkBuilder:
         return self.set_properties({key: value})
 
     def set_properties(self, config: Mapping[Any, Any]) -> Self:
-        """Several properties.
+        """Set several properties.
 
         Raises:
             JobDefinitionError: there is none of such a name.
@@ -230,7 +230,7 @@ class PulsarSinkBuilder:
         return self
 
     def build(self) -> PulsarSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: something is missing that it needs.

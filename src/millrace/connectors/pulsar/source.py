@@ -92,7 +92,7 @@ class PulsarSource(Source[T]):
 
     @staticmethod
     def builder() -> PulsarSourceBuilder[Any]:
-        """Begin a source."""
+        """A builder of a source, without settings."""
         return PulsarSourceBuilder()
 
     @property
@@ -169,7 +169,8 @@ class PulsarSourceBuilder(Generic[T]):
         return self.set_config(CONSUMER_NAME, consumer_name)
 
     def set_topics(self, topics: str | list[str]) -> PulsarSourceBuilder[T]:
-        """Read these topics or partitions; ``orders`` is ``persistent://public/default/orders``.
+        """Read the given topics or partitions; ``orders`` is
+        ``persistent://public/default/orders``.
 
         Raises:
             JobDefinitionError: no topic is given, or topics were chosen before.
@@ -274,7 +275,7 @@ class PulsarSourceBuilder(Generic[T]):
     set_property = set_config
 
     def set_properties(self, config: Mapping[Any, Any]) -> PulsarSourceBuilder[T]:
-        """Several properties.
+        """Set several properties.
 
         Raises:
             JobDefinitionError: there is none of such a name.
@@ -294,7 +295,7 @@ class PulsarSourceBuilder(Generic[T]):
         return self
 
     def build(self) -> PulsarSource[T]:
-        """The source.
+        """The source with all settings made so far.
 
         Raises:
             JobDefinitionError: the brokers, what to read, a subscription or a schema is missing.

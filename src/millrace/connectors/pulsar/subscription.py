@@ -103,7 +103,7 @@ class Subscription:
         return MessagePosition.of(found)
 
     def acknowledge(self, positions: Mapping[str, MessagePosition]) -> None:
-        """Acknowledge messages up to these positions; a failure is only logged."""
+        """Acknowledge messages up to the given positions; a failure is only logged."""
         for topic, position in positions.items():
             done = position.whole_entry()
             if topic not in self._consumers or done is None:

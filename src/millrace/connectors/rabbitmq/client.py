@@ -117,7 +117,7 @@ class RabbitMQClient(QueueClient):
 
 
 def connect(config: RMQConnectionConfig) -> Any:
-    """A pika connection.
+    """Open a connection of pika.
 
     Raises:
         RabbitMQError: the server cannot be reached, or refuses user or virtual host.

@@ -19,7 +19,7 @@ class RabbitMQError(ConnectorError):
 
 
 def import_pika() -> Any:
-    """The module pika.
+    """Import the module pika.
 
     Raises:
         RabbitMQError: it is not installed.
@@ -104,11 +104,11 @@ class RMQConnectionConfig:
         return self._settings.uri
 
     def get_host(self) -> str | None:
-        """The host."""
+        """The server's host."""
         return self._settings.host
 
     def get_port(self) -> int:
-        """The port."""
+        """The server's port."""
         return self._settings.port
 
     def get_virtual_host(self) -> str:
@@ -116,11 +116,11 @@ class RMQConnectionConfig:
         return self._settings.virtual_host
 
     def get_user_name(self) -> str:
-        """The user."""
+        """Name of the user."""
         return self._settings.user_name
 
     def get_password(self) -> str:
-        """The password."""
+        """The user's password."""
         return self._settings.password
 
     def get_connection_timeout(self) -> int | None:
@@ -234,7 +234,7 @@ class RMQConnectionConfig:
             return self._with(topology_recovery=topology_recovery_enabled)
 
         def build(self) -> RMQConnectionConfig:
-            """The configuration.
+            """The configuration with all settings made so far.
 
             Raises:
                 JobDefinitionError: there is neither URI nor host.

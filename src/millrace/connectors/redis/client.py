@@ -44,7 +44,7 @@ class RedisUnavailableError(RedisError):
 
 
 def import_redis() -> Any:
-    """The module redis.
+    """Import the module redis.
 
     Raises:
         RedisError: it is not installed.

@@ -61,7 +61,7 @@ class RedisSink(Sink[Any]):
 
     @staticmethod
     def builder() -> RedisSinkBuilder:
-        """Begin a sink."""
+        """A builder of a sink, without settings."""
         return RedisSinkBuilder()
 
     def __repr__(self) -> str:
@@ -171,7 +171,7 @@ class RedisSinkBuilder:
         return self._with(pipeline=commands)
 
     def build(self) -> RedisSink:
-        """The sink.
+        """The sink with all settings made so far.
 
         Raises:
             JobDefinitionError: URL or mapper are missing, or the sink id that exactly-once needs.

@@ -1,4 +1,4 @@
-"""A source of numbers."""
+"""A source of a sequence of numbers."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def accumulator(
     options: CallOptions | None = None,
     retracts: bool = False,
 ) -> ColumnAccumulator:
-    """The accumulator of an aggregate function for arguments of these types.
+    """The accumulator of an aggregate function for arguments of the given types.
 
     Args:
         definition: the function.

@@ -93,7 +93,7 @@ def cast_may_fail(source: LogicalType, target: LogicalType) -> bool:
 def caster(
     source: LogicalType, target: LogicalType, session: SessionSettings, safe: bool = False
 ) -> Caster:
-    """A kernel that casts.
+    """A kernel that casts a column to a type.
 
     Args:
         source: type of the values.

@@ -142,7 +142,7 @@ def script(name: str) -> CodePoints | None:
 
 
 def where_named(starts: tuple[str, ...]) -> CodePoints:
-    """Characters whose names begin with one of these words."""
+    """Characters whose names begin with one of the given words."""
     ends = (" ", "-")
     found: list[Range] = []
     for part in _ASSIGNED:

@@ -45,7 +45,7 @@ class Uploads(ABC):
 
     @abstractmethod
     def begin(self, key: str) -> Upload:
-        """Begin an upload."""
+        """Begin an upload in parts."""
 
     @abstractmethod
     def commit(self, upload: PendingUpload, key: str, id: str) -> None:

@@ -50,7 +50,7 @@ class AvroDecoder:
         self._columnar = columnar and reader.type.kind == "record" and self._columns.possible
 
     def read(self, messages: Sequence[bytes]) -> Batch:
-        """One record per message.
+        """Decode messages: one record per message.
 
         Raises:
             Exception: a message is no such record; `read_one` says what is wrong.

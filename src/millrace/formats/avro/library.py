@@ -11,7 +11,7 @@ __all__ = ["fastavro"]
 
 
 def fastavro() -> Any:
-    """The module fastavro.
+    """Import the module fastavro.
 
     Raises:
         JobDefinitionError: fastavro is not installed.

@@ -17,7 +17,7 @@ _NAME = "org.apache.flink.avro.generated.record"
 
 
 def table_schema(columns: RowType, legacy_timestamps: bool = True) -> AvroSchema:
-    """Schema for rows with these columns; nullable columns are unions with null.
+    """Schema for rows with the given columns; nullable columns are unions with null.
 
     Args:
         legacy_timestamps: whether ``TIMESTAMP`` is written as a point in time, as in Flink before

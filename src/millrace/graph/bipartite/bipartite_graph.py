@@ -105,8 +105,8 @@ class BipartiteGraph(Generic[KT, KB, VVT, VVB, EV]):
         return self._edges
 
     def projection_top_simple(self) -> Graph[KT, VVT, tuple[EV, EV]]:
-        """The top vertices, and an edge from one to another for each bottom vertex that both have
-        edges to. The value of an edge is the pair of the values of these two edges."""
+        """The graph of the top vertices. Two top vertices get an edge for each bottom vertex to
+        which both have an edge; its value is the pair of the values of these two edges."""
         return self._simple(self._top, "top_id", "bottom_id")
 
     def projection_bottom_simple(self) -> Graph[KB, VVB, tuple[EV, EV]]:

@@ -58,7 +58,7 @@ class OrderedLabels:
         """Place of each own vertex's label in the order of all distinct labels."""
 
     def decoded(self, ranks: Array) -> Any:
-        """Arrow array of the labels with these ranks. All tasks call this at the same time."""
+        """Arrow array of the labels with the given ranks. All tasks call this at the same time."""
         parallelism = self._exchange.parallelism
         tasks = np.searchsorted(self._bases, ranks, side="right") - 1
         numbers = (ranks - self._bases[tasks]) * parallelism + tasks

@@ -15,7 +15,7 @@ _REDUCE: dict[Reduction, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": n
 
 
 def offsets_of(counts: Array) -> npt.NDArray[np.int64]:
-    """Starts of segments with these lengths, and the end of the last one."""
+    """Starts of segments with the given lengths, and the end of the last one."""
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=offsets[1:])
     return offsets

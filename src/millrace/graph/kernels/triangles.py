@@ -45,7 +45,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Oriented:
-    """Rows of own vertices.
+    """Rows of the task's own vertices.
 
     Attributes:
         slots: the slot of each column.

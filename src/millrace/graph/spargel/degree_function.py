@@ -14,9 +14,10 @@ class DegreeFunction(IterationFunction):
     _out_degree = -1
 
     def get_in_degree(self) -> int:
-        """Number of edges that end at the vertex; -1 unless degrees are asked for."""
+        """Number of edges that end at the vertex; -1 if the iteration does not compute degrees."""
         return self._in_degree
 
     def get_out_degree(self) -> int:
-        """Number of edges that begin at the vertex; -1 unless degrees are asked for."""
+        """Number of edges that begin at the vertex; -1 if the iteration does not compute
+        degrees."""
         return self._out_degree

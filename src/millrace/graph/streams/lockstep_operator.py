@@ -131,7 +131,7 @@ class LockstepOperator(PacedOperator, IterationHeadOperator):
 
     @abstractmethod
     def has_input(self) -> bool:
-        """Whether there are changes that are in no round yet."""
+        """Whether changes have arrived that no round has processed yet."""
 
     @abstractmethod
     def begin_phase(self, phase: int, anew: bool) -> Messages | None:

@@ -42,12 +42,13 @@ class NodeNumbers:
         return self._table.slots_of(ids, create=False)
 
     def ids(self, numbers: Positions) -> pa.Array:
-        """Vertices with these numbers; if several columns identify a vertex, its last column."""
+        """Vertices with the given numbers; if several columns identify a vertex, its last
+        column."""
         return self._table.keys_at(numbers)[-1]
 
     def is_sparse(self, edges: int) -> bool:
-        """Whether so many vertices have left, compared with the number of edges, that numbering
-        should start anew.
+        """Whether so many vertices have left, compared with the number of edges, that vertices
+        should get new numbers.
         """
         return self.count > 4 * edges + _SPARE
 

@@ -72,8 +72,8 @@ class SolverEdges:
 
 
 class SolverOperator(LockstepOperator):
-    """Keeps the edges that begin at the subtask's vertices, told apart by source, target and value,
-    and a number for each of these vertices.
+    """Keeps the edges that begin at the subtask's vertices, identified by source, target and value,
+    and a number for each vertex.
 
     Args:
         vertex_type: type of the ids.

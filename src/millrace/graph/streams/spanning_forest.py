@@ -109,7 +109,7 @@ class SpanningForest:
         return self._in_tree.take(edges)
 
     def link(self, edges: Positions) -> Positions:
-        """Join trees by edges; returns the edges that are in the forest now."""
+        """Join trees by edges. Returns the edges that are part of the forest now."""
         x, y = self.label.take(self._x.take(edges)), self.label.take(self._y.take(edges))
         apart = np.flatnonzero(x != y)
         if not apart.size:
@@ -146,5 +146,5 @@ class SpanningForest:
         return self.link(edges), left
 
     def assume(self, edges: Positions) -> None:
-        """Use these edges as the forest until `repair`, although they may have cycles."""
+        """Use the given edges as the forest until `repair`, although they may have cycles."""
         self._in_tree[edges] = True

@@ -95,7 +95,7 @@ def _add_summary(family: Metric, name: str, labels: dict[str, str], seen: Histog
 
 
 def collector_of(measurements: Iterable[Measurement], settings: ReporterSettings) -> Collector:
-    """A collector that returns these measurements."""
+    """A collector that returns the given measurements."""
     from prometheus_client.registry import Collector
 
     found = list(families(measurements, settings))

@@ -37,7 +37,7 @@ class RowPattern:
         return (name,) if name in self.names else self.subsets.get(name)
 
     def occurs(self, names: tuple[str, ...]) -> bool:
-        """Whether every match has a row of one of these variables or, without names, of any
+        """Whether every match has a row of one of the given variables or, without names, of any
         variable."""
         return any(each.least for each in self.variables if not names or each.name in names)
 

@@ -104,7 +104,7 @@ class StateSignature:
 
     @staticmethod
     def of(*inputs: Provenance, **parts: object) -> StateSignature:
-        """The signature of an operator with these inputs and parts."""
+        """The signature of an operator with the given inputs and parts."""
         return StateSignature(inputs, tuple(sorted(parts.items())))
 
     @property

@@ -270,7 +270,7 @@ class TableFactory:
         keys: Rows | None,
         read: int | None = None,
     ) -> None:
-        """Delete the rows with these primary keys, all or none of them; with None, every row.
+        """Delete the rows with the given primary keys, all or none of them; with None, every row.
 
         Args:
             read: the `version` that the keys were found in, or one before it.

@@ -29,7 +29,7 @@ class Deadlines:
             heappush(self._heap, (time, next(self._ties), key))
 
     def fill(self, times: dict[Any, int]) -> None:
-        """Replace all deadlines with these."""
+        """Replace all deadlines with the given ones."""
         self._next = times
         self._heap = [(time, next(self._ties), key) for key, time in times.items()]
         heapify(self._heap)

@@ -103,7 +103,8 @@ class Matcher:
     def process(
         self, matches: Matches, event: BufferedEvent, may_start: Any = True
     ) -> list[FoundMatch]:
-        """Process one event. It is later than all events before, and time has been advanced to it.
+        """Process one event. Its time must be later than the times of all events before, and the
+        matcher must have advanced to its time.
 
         Args:
             may_start: false if it is known that no match begins with it.

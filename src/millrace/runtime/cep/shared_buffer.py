@@ -104,7 +104,7 @@ class SharedBuffer:
                 yield key, min(times)
 
     def hold(self, values: Iterable[Any]) -> None:
-        """Note if any of these events, which may become part of matches, can be changed in
+        """Note if any of the given events, which may become part of matches, can be changed in
         place."""
         self.mutable = self.mutable or not all(map(is_immutable, values))
 

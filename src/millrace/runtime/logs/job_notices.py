@@ -1,4 +1,4 @@
-"""Notices of workers: what people should hear of a running job although nothing has failed.
+"""Notices of workers: messages for people about a running job in which nothing has failed.
 
 They are the warnings and errors that a worker logs, and what its operators tell on purpose, such as
 the address at which one listens. They travel to the driver with the acknowledgements of subtasks.
@@ -120,7 +120,7 @@ class NoticeHandler(logging.Handler):
 
 
 def tell(logger: logging.Logger, text: str) -> None:
-    """Log a line of level INFO, and let the people who run the job hear of it.
+    """Log a line of level INFO, and show it to the people who run the job.
 
     Args:
         logger: logger of the caller.
@@ -130,7 +130,7 @@ def tell(logger: logging.Logger, text: str) -> None:
 
 
 def begin_notices(job: str) -> None:
-    """Begin a run of a job in this process: each notice is new to it."""
+    """Begin a run of a job in this process, in which no notice has been shown yet."""
     _kept.begin(job)
 
 

@@ -227,8 +227,8 @@ class WatermarkTracker:
             self._last_record = now
 
     def tick_at(self, interval: int) -> int | None:
-        """Time in ms since the epoch at which `tick` must be called although no record has come.
-        None if the generator needs no such call.
+        """Time in ms since the epoch at which the operator must call `tick` even without new
+        records. None if the generator needs no such call.
 
         Args:
             interval: milliseconds between two calls; 0 if there are none.
@@ -247,7 +247,7 @@ class WatermarkTracker:
         return self._emitted.watermark
 
     def idle(self, now: int) -> bool:
-        """Whether no record has come for the strategy's idle timeout, or the generator has
+        """Whether no record has arrived for the strategy's idle timeout, or the generator has
         declared itself idle."""
         if self._emitted.idle:
             return True

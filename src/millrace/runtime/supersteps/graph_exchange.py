@@ -22,7 +22,7 @@ __all__ = ["GraphExchange", "TaskExchange"]
 
 
 class TaskExchange:
-    """The methods that need no graph.
+    """Methods of an exchange between tasks that need no graph.
 
     Args:
         transport: connections to the other tasks.

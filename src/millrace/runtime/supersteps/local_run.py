@@ -156,7 +156,7 @@ _Message = tuple[str, bytes] | None
 
 
 class LocalTransport:
-    """Messages between threads. They are copied, because the sender goes on with its arrays.
+    """Messages between threads. Messages are copied, because the sender reuses its arrays.
 
     Args:
         index: number of the task.
@@ -201,7 +201,7 @@ class LocalTransport:
         return received
 
     def abort(self) -> None:
-        """Tell the other tasks that this one has ended."""
+        """Tell the other tasks that this task has ended."""
         for other in range(self.parallelism):
             self._queues[self.index][other].put(None)
 

@@ -17,7 +17,7 @@ _ALIGNMENT = 8
 
 
 def array_bytes(array: npt.NDArray[Any]) -> memoryview:
-    """The bytes of an array, copied only if they are not one after the other."""
+    """The bytes of an array. They are copied only if the array is not contiguous in memory."""
     content: Any = np.ascontiguousarray(array).reshape(-1).view("B")
     return memoryview(content)
 

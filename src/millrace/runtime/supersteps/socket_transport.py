@@ -129,7 +129,7 @@ class SocketTransport:
         return received.body
 
     def abort(self) -> None:
-        """Tell the other tasks that this one has ended."""
+        """Tell the other tasks that this task has ended."""
         for link in self._links.values():
             with suppress(OSError):
                 link.settimeout(_ABORT_PATIENCE)
@@ -236,8 +236,8 @@ class _Receiving:
 def connected_transport(
     index: int, listener: Listener, places: Sequence[WorkerAddress], token: bytes, attempt: int
 ) -> SocketTransport:
-    """The transport of a task: it connects to the tasks before it, and those after it connect to
-    it.
+    """The transport of a task. The task connects to the tasks with lower numbers; tasks with higher
+    numbers connect to it.
 
     Args:
         index: number of the task.

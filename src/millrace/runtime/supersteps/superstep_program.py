@@ -75,8 +75,8 @@ class SuperstepProgram(ABC):
 
     @abstractmethod
     def superstep(self, number: int) -> bool:
-        """Compute a superstep. Returns whether this task wants a further one; if one task does,
-        all go on.
+        """Compute a superstep. Returns whether this task wants another one; if one task does, all
+        tasks compute it.
 
         Args:
             number: number of the superstep, from 1.

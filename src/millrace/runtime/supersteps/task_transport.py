@@ -52,7 +52,8 @@ class TaskTransport(Protocol):
         """
 
     def abort(self) -> None:
-        """Tell the other tasks that this one has ended. Those that wait for it fail."""
+        """Tell the other tasks that this task has ended. Tasks that wait for messages of this task
+        fail."""
 
     def close(self) -> None:
         """Close the connections."""

@@ -100,8 +100,8 @@ class Alerts:
             self._rules, self._firing = {}, {}
 
     def look(self) -> None:
-        """Send the alerts about jobs that have ended. Then apply the rules to the other jobs, and
-        send changed alerts.
+        """Send the alerts about jobs that have ended. Then apply the rules to the jobs that run,
+        and send changed alerts.
         """
         jobs = self._jobs() if self._leads else []
         ended = self._tell_ends()  # also those that have ended since the jobs were read

@@ -91,7 +91,8 @@ def without_vertices(frame: DataFrame, removed: DataFrame) -> DataFrame:
 
 
 def without_edges(edges: DataFrame, removed: DataFrame) -> DataFrame:
-    """Edges whose source and target are not those of a removed edge, whatever their values are."""
+    """Edges without those that have the source and target of a removed edge; values are not
+    compared."""
     gone = removed.select(F.col("source").alias("gone_s"), F.col("target").alias("gone_t"))
     same = (edges["source"] == gone["gone_s"]) & (edges["target"] == gone["gone_t"])
     return edges.join(gone, same, "left_anti")
@@ -194,7 +195,8 @@ def joined(frame: DataFrame, keys: Sequence[str], inputs: DataFrame) -> DataFram
 
 
 def in_groups(frame: DataFrame, order: Sequence[str] = ()) -> DataFrame:
-    """The rows of each ``id`` one after the other, in one partition, in this order."""
+    """The rows in groups of equal ``id``: the rows of a group are adjacent, in this order and in
+    one partition."""
     return frame.repartition("id").sortWithinPartitions("id", *order)
 
 

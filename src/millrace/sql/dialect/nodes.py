@@ -113,7 +113,7 @@ class TypeName(exp.Expression):
 
     @property
     def logical_type(self) -> LogicalType:
-        """The type."""
+        """The logical type that the name stands for."""
         found: LogicalType = self.args["this"]
         return found
 

@@ -74,14 +74,14 @@ class TokenStream:
         return self._tokens[mark]
 
     def at(self, *keys: str) -> bool:
-        """Whether the next token is one of these words or signs."""
+        """Whether the next token is one of the given words or signs."""
         if self.token.key in keys:
             return True
         self._asked.append(keys)
         return False
 
     def at_all(self, *keys: str) -> bool:
-        """Whether the next tokens are these words or signs, in order."""
+        """Whether the next tokens are the given words or signs, in order."""
         if not self.at(keys[0]):
             return False
         return len(keys) == 1 or all(
@@ -98,7 +98,7 @@ class TokenStream:
         return self._tokens[0].position
 
     def take(self, *keys: str) -> bool:
-        """Consume these words or signs if all of them come next, in order; return whether they
+        """Consume the given words or signs if all of them come next, in order; return whether they
         did."""
         if self.token.key != keys[0]:
             self._asked.append(keys[:1])
@@ -110,11 +110,12 @@ class TokenStream:
         return True
 
     def take_one(self, *keys: str) -> str | None:
-        """Consume the next token if it is one of these, and return its key; None otherwise."""
+        """Consume the next token if it is one of the given words or signs, and return its key;
+        otherwise return None."""
         return self.advance().key if self.at(*keys) else None
 
     def need(self, *keys: str) -> None:
-        """Consume these words or signs, in order; raise if they do not come next.
+        """Consume the given words or signs, in order; raise if they do not come next.
 
         Raises:
             SqlParserError: something else is next.
@@ -125,7 +126,8 @@ class TokenStream:
             self.advance()
 
     def need_one(self, *keys: str) -> str:
-        """Consume the next token, which must be one of these, and return its key."""
+        """Consume the next token, which must be one of the given words or signs, and return its
+        key."""
         key = self.take_one(*keys)
         if key is None:
             raise self.unexpected()

@@ -39,7 +39,7 @@ class Statement:
         return at if is_object else self.name_positions.get(name)
 
     def option_places(self, keys: Iterable[str], table: str) -> dict[str, OptionPosition]:
-        """Places of those options of a table that the statement sets, by their keys."""
+        """Places of the table options that the statement sets, by their keys."""
         positions = self.name_positions.options
         return {
             key: OptionPosition(table, self.text, positions[key])

@@ -290,8 +290,8 @@ class _WithUntyped(StateColumn):
 
 
 def split_by_fit(column: StateColumn, values: list[Any]) -> list[Any]:
-    """Write values as two arrays: one with the values that fit the column, and one with the
-    other values, untyped."""
+    """Write values as two arrays: the values that fit the column, and the remaining values,
+    untyped."""
     if column.fit_all(values):
         return [column.write(values), pa.nulls(len(values), _UNTYPED_COLUMN.arrow)]
     fits = [value is not None and column.fits(value) for value in values]

@@ -133,8 +133,8 @@ def _newer(tips: Mapping[SubtaskKey, Tip], entries: Iterable[DeltaEntry]) -> dic
 
 
 def check_segments(job_dir: StrPath, entries: Iterable[DeltaEntry]) -> None:
-    """Raises CheckpointCorruptError unless each file of these deltas has at least the length that
-    they need.
+    """Raise CheckpointCorruptError unless each file of the given deltas has at least the length
+    that the deltas need.
 
     Their content is checked when it is loaded.
     """

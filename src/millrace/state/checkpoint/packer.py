@@ -1,4 +1,4 @@
-"""Thread that packs delta files while the job goes on."""
+"""Thread that packs delta files while the job runs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Packer:
         return [p.packed for p in self._packings.values() if p.packed is not None]
 
     def taken(self, packed: list[PackedFile]) -> None:
-        """Record that the files ``packed`` are part of a checkpoint now, and go on with the next
+        """Record that the files ``packed`` are part of a checkpoint now, and continue with the next
         files.
         """
         for tier, packing in list(self._packings.items()):

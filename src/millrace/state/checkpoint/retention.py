@@ -1,4 +1,4 @@
-"""Retention: decides which checkpoints stay, and deletes the other checkpoints with their files.
+"""Retention: decides which checkpoints to keep, and deletes all other checkpoints with their files.
 
 Files are deleted after the manifests that name them, so a crash in between leaves garbage, never
 a checkpoint with holes. Garbage is found again as an orphan: a file that nothing refers to. Those

@@ -38,7 +38,7 @@ class GrowableColumn(ABC):
         """Values at positions that have been set."""
 
     def free(self, positions: Positions) -> None:
-        """Discard the values at these positions."""
+        """Discard the values at the given positions."""
 
 
 def column_of(kind: pa.DataType) -> GrowableColumn:

@@ -114,7 +114,7 @@ class HashIndex:
         self._count += positions.size
 
     def delete(self, positions: Positions) -> None:
-        """Remove the keys at these positions."""
+        """Remove the keys at the given positions."""
         if not positions.size:
             return
         wanted = positions.astype(np.int32)

@@ -62,14 +62,14 @@ class KeyColumns:
             column.set(positions, values)
 
     def delete(self, positions: Positions) -> None:
-        """Remove the keys at these positions."""
+        """Remove the keys at the given positions."""
         if positions.size:
             self._index.delete(positions)
             for column in self._columns:
                 column.free(positions)
 
     def at(self, positions: Positions) -> list[pa.Array]:
-        """Keys at these positions, as one array per column."""
+        """Keys at the given positions, as one array per column."""
         return [column.take(positions) for column in self._columns]
 
 

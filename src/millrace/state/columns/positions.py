@@ -271,7 +271,8 @@ class PositionSpace:
         return kept
 
     def is_settled(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Mask of the positions that are in use and that neither epoch touched."""
+        """Mask of the positions that are in use, and that neither the open nor the waiting epoch
+        touched."""
         touched = self._dirty.take(positions) | self._held.take(positions)
         if self._before_mark:
             touched |= self._noted.take(positions)

@@ -146,7 +146,8 @@ class RowLog(ColumnarTable):
         return self.space.values[number]
 
     def touch(self, rows: Positions) -> None:
-        """Record that the values of these rows are about to change; a row may occur repeatedly."""
+        """Record that the values of the given rows are about to change; a row may occur
+        repeatedly."""
         self.space.touch(rows)
 
     def live_rows(self) -> Positions:

@@ -71,7 +71,8 @@ class SlotTable(ColumnarTable):
         return self.space.values[number]
 
     def touch(self, slots: Positions) -> None:
-        """Note that the values at these slots are about to change; a slot may occur repeatedly."""
+        """Record that the values at the given slots are about to change; a slot may occur
+        repeatedly."""
         self.space.touch(slots)
 
     def mark(self) -> None:

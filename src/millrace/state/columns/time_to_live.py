@@ -48,7 +48,7 @@ class TimeToLive:
         self._now = now
 
     def renew(self, positions: Positions) -> None:
-        """Set the time of last use of these entries to now. They must have been touched."""
+        """Set the time of last use of the given entries to now. They must have been touched."""
         self._table.space.values[self._column][positions] = self._now
 
     def alive(self, positions: Positions) -> npt.NDArray[np.bool_]:

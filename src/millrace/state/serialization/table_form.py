@@ -191,7 +191,7 @@ class TableForm:
             ) from error
 
     def forget(self) -> None:
-        """Forget the forms of earlier deltas, because the table was emptied."""
+        """Forget the encodings of earlier deltas, because the table was emptied."""
         self._written = None
         self._written_key = ANY
         self.stale = False

@@ -54,7 +54,7 @@ class DelayedMessages:
             self._tokens.setdefault((sender, delayed.token), []).append(number)
 
     def due(self, now: int) -> list[PlainMessage]:
-        """Take the messages whose time has come, in the order of their times."""
+        """Remove and return the messages that are due, in the order of their times."""
         messages = []
         while self._heap and self._heap[0][0] <= now:
             _, number, sender = heappop(self._heap)

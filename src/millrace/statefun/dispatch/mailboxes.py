@@ -32,7 +32,7 @@ class _Mailbox:
 
 
 class Mailboxes:
-    """Waiting messages of a subtask, those in flight included.
+    """Waiting messages of a subtask, including messages whose function is being invoked.
 
     A message stays here until its effects are known. The table has what waits when an epoch ends,
     so after a restore batches in flight are handled again.
@@ -100,7 +100,7 @@ class Mailboxes:
         return self._boxes[target].messages[0][2]
 
     def batch(self, target: Address, most: int, most_bytes: int | None = None) -> list[Message]:
-        """The first messages of an address, which are in flight from now on.
+        """The first messages of an address. From now on they are in flight.
 
         Args:
             most_bytes: bytes of all their arguments; one message may have more. None if there is no

@@ -191,7 +191,7 @@ class _Server(NamedTuple):
 
 
 class _RequestTarget(NamedTuple):
-    """Server of a URL, and the first lines of a request to it."""
+    """Server of a URL, and the first lines of a request for this URL."""
 
     server: _Server
     head: str

@@ -78,7 +78,7 @@ CATALOGS: Plugins[CatalogFactory] = Plugins(
 
 
 def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
-    """The catalog that these options of CREATE CATALOG describe.
+    """The catalog that the given options of CREATE CATALOG describe.
 
     Raises:
         JobDefinitionError: the option ``type`` is missing, or names none.

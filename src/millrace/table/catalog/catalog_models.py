@@ -40,7 +40,7 @@ class CatalogModel:
         options: Mapping[str, str] | None = None,
         comment: str | None = None,
     ) -> CatalogModel:
-        """A model with these columns and options."""
+        """A model with the given columns and options."""
         return CatalogModel(input_schema, output_schema, dict(options or {}), comment)
 
     def copy(self, options: Mapping[str, str] | None = None) -> CatalogModel:

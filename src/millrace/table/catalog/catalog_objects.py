@@ -63,7 +63,7 @@ class CatalogDatabase(_Described):
     def create_instance(
         properties: Mapping[str, str], comment: str | None = None
     ) -> CatalogDatabase:
-        """A database with these properties."""
+        """A database with the given properties."""
         return CatalogDatabase(dict(properties), comment)
 
     def get_properties(self) -> dict[str, str]:
@@ -117,7 +117,7 @@ class CatalogColumnStatistics:
         return dict(self.column_statistics_data)
 
     def get_properties(self) -> dict[str, str]:
-        """Further properties."""
+        """Set further properties."""
         return dict(self.properties)
 
     def copy(self) -> CatalogColumnStatistics:
@@ -153,7 +153,7 @@ class CatalogTableStatistics:
         return self.raw_data_size
 
     def get_properties(self) -> dict[str, str]:
-        """Further properties."""
+        """Set further properties."""
         return dict(self.properties)
 
     def copy(self) -> CatalogTableStatistics:
@@ -199,7 +199,7 @@ class CatalogPartition(_Described):
     def create_instance(
         properties: Mapping[str, str], comment: str | None = None
     ) -> CatalogPartition:
-        """A partition with these properties."""
+        """A partition with the given properties."""
         return CatalogPartition(dict(properties), comment)
 
     def get_properties(self) -> dict[str, str]:
@@ -217,7 +217,7 @@ class CatalogBaseTable(_Described):
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
     ) -> CatalogTable:
-        """A table with these columns and options."""
+        """A table with the given columns and options."""
         return CatalogTable(
             _unresolved(schema), dict(properties or {}), tuple(partition_keys), comment
         )

@@ -258,7 +258,7 @@ class UniqueConstraint(Constraint):
 
     @staticmethod
     def primary_key(name: str, columns: Sequence[str]) -> UniqueConstraint:
-        """The primary key of these columns."""
+        """The primary key of the given columns."""
         return UniqueConstraint(name, tuple(columns))
 
     def get_name(self) -> str:

@@ -40,7 +40,7 @@ class SessionModels:
         return found or self._catalog(name.catalog).model(name.path)
 
     def resolved(self, path: ObjectIdentifier, model: CatalogModel) -> ResolvedModel:
-        """A model ready to be called. Its provider is asked once.
+        """A model ready to be called. The first call resolves it with its provider.
 
         Raises:
             JobDefinitionError: the provider does not know the model, or its columns are wrong.

@@ -93,7 +93,7 @@ def require_physical(table: ResolvedTable, identifier: str) -> None:
 
 
 def stored_type(columns: RowType) -> RowType:
-    """The columns as stored: times are in microseconds.
+    """Row type of the columns as they are stored: times are in microseconds.
 
     >>> str(stored_type(RowType.of(("t", TimestampType(3)))))
     'ROW<`t` TIMESTAMP(6)>'

@@ -36,11 +36,11 @@ class BulkTableFormat(ABC):
 
     @abstractmethod
     def reader(self, names: Sequence[str]) -> FileFormat[Any]:
-        """Reader of these columns, in the types of the files."""
+        """Reader of the given columns, in the types of the files."""
 
     @abstractmethod
     def writers(self, columns: RowType, read: Read) -> BulkWriterFactory[Any]:
-        """Factory of writers of these columns.
+        """Factory of writers of the given columns.
 
         Raises:
             JobDefinitionError: the format does not hold a column's type.

@@ -115,5 +115,5 @@ class FormatChoice:
         return self.format.has_empty_messages(physical)
 
     def serializer(self, columns: RowType) -> SerializationSchema[Any]:
-        """Serializer of rows of these columns."""
+        """Serializer of rows of the given columns."""
         return self.format.serializer(columns, self._read)

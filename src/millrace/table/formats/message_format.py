@@ -82,7 +82,7 @@ class MessageFormat(ABC):
 
     @abstractmethod
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        """Serializer of rows of these columns."""
+        """Serializer of rows of the given columns."""
 
 
 FIELD_DELIMITER = ConfigOptions.key("csv.field-delimiter").string_type().default_value(",")

@@ -37,7 +37,7 @@ def row_type_info(
     nested: bool = False,
     rows: bool = False,
 ) -> RowTypeInfo:
-    """The type of rows of these columns.
+    """The type of rows of the given columns.
 
     Args:
         holder: the place that stores the values, for errors.

@@ -39,7 +39,7 @@ def arrow_type(logical_type: LogicalType) -> pyarrow.DataType:
 
 
 def arrow_schema(row_type: logical.RowType) -> pyarrow.Schema:
-    """The schema of a table with these columns."""
+    """The schema of a table with the given columns."""
     import pyarrow as pa
 
     return pa.schema(_fields(row_type))

@@ -27,8 +27,8 @@ _DIGITS = Context(prec=80)
 
 
 def decimal_fitter(kind: DecimalType) -> Callable[[Any], Any]:
-    """A function that rounds decimals half up to the scale of a type; decimals too great for the
-    type become None. Other values, and those that are not finite, stay unchanged.
+    """A function that rounds decimals half up to the scale of a type. Decimals too great for the
+    type become None. Decimals that are not finite, and values of other types, stay unchanged.
 
     Example:
         >>> fitted = decimal_fitter(DecimalType(5, 2))
