@@ -290,6 +290,34 @@ def test_values_of_other_kinds_are_read_as_flink_does(
     assert repr(found["v"]) == repr(value)
 
 
+@pytest.mark.parametrize("text", ["x", "", " 1", "1 ", "1_000", "1,5", "--1", "NaN", "1e", "0x1"])
+def test_a_decimal_is_what_bigdecimal_takes(text: str) -> None:
+    """Python's own Decimal takes blanks and underscores, and its errors name classes."""
+    schema = Types.ROW_NAMED(["price"], [Types.BIG_DEC()])
+    message = json.dumps({"price": text}).encode()
+    reader = JsonRowDeserializationSchema.builder().type_info(schema).build()
+    with pytest.raises(MalformedRecordError, match="is no number") as refused:
+        reader.deserialize(message)
+    assert "field 'price': " in str(refused.value)
+    assert "<class" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("+1.", "1"), (".5", "0.5"), ("-1E-2", "-0.01"), ("\u0663", "3")]
+)
+def test_texts_that_bigdecimal_takes(text: str, value: str) -> None:
+    schema = Types.ROW_NAMED(["price"], [Types.BIG_DEC()])
+    reader = JsonRowDeserializationSchema.builder().type_info(schema).build()
+    assert reader.deserialize(json.dumps({"price": text}).encode()) == Row(price=Decimal(value))
+
+
+def test_an_exponent_beyond_all_decimals_is_told() -> None:
+    schema = Types.ROW_NAMED(["price"], [Types.BIG_DEC()])
+    reader = JsonRowDeserializationSchema.builder().type_info(schema).build()
+    with pytest.raises(MalformedRecordError, match="has too large an exponent"):
+        reader.deserialize(b'{"price": "1e9999999999999999999"}')
+
+
 def test_trees_beside_decimals_have_decimals() -> None:
     """As Jackson has them in a row type with a decimal."""
     row_type = Types.ROW_NAMED(["s", "d"], [Types.STRING(), Types.BIG_DEC()])

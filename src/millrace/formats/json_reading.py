@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from millrace.common.types.composite_types import (
@@ -43,6 +43,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(
     r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?)"
 )
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+"""Texts that Java's ``BigDecimal`` takes: without blanks and underscores."""
 _BLANKS = "".join(map(chr, range(33)))
 """Characters that Java's ``trim`` removes."""
 
@@ -240,10 +242,12 @@ def _float(value: Any) -> float:
 def _decimal(value: Any) -> Decimal:
     if not isinstance(value, str):
         raise TypeError(f"{_named(value)} is no number")
-    found = Decimal(value)
-    if not found.is_finite():
+    if not _DECIMAL.fullmatch(value):
         raise ValueError(f"{value[:100]!r} is no number")
-    return found
+    try:
+        return Decimal(value)
+    except InvalidOperation:
+        raise ValueError(f"{value[:100]!r} has too large an exponent") from None
 
 
 _READERS: dict[str, Read] = {

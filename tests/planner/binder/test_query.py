@@ -82,6 +82,10 @@ def test_the_names_of_columns(query: str, names: tuple[str, ...]) -> None:
         ("SELECT a, COUNT(*) FROM t GROUP BY b", "expression 'a' is not being grouped"),
         ("SELECT a FROM t WHERE SUM(a) > 1", "the aggregate function SUM cannot stand in WHERE"),
         ("SELECT a FROM t WHERE a", "WHERE needs a condition of type BOOLEAN, this is INT"),
+        (
+            "SELECT COUNT(*) FILTER (WHERE a) FROM t",
+            "FILTER needs a condition of type BOOLEAN, this is INT",
+        ),
         ("SELECT r.q FROM t", "has no field 'q'"),
         ("SELECT a FROM t UNION ALL SELECT a, b FROM t", "the queries have 1 and 2 columns"),
         ("SELECT a FROM t UNION ALL SELECT r FROM t", "has no common type of INT and ROW"),

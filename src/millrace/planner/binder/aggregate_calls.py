@@ -87,14 +87,18 @@ class Clause:
     windows: Mapping[str, nodes.WindowSpecification] | None = None
     in_aggregate: bool = False
 
-    def condition(self, node: exp.Expr) -> ResolvedExpression:
-        """The resolved condition, whose type must be BOOLEAN."""
+    def condition(self, node: exp.Expr, clause: str | None = None) -> ResolvedExpression:
+        """The resolved condition, whose type must be BOOLEAN.
+
+        Args:
+            clause: clause of the condition, for messages; None: this clause.
+        """
         bound = self.bind(node)
         kind = bound.output_type
         if isinstance(kind, NullType):
             return ValueLiteral(None, BooleanType())
         if not isinstance(kind, BooleanType):
-            reason = f"{self.name} needs a condition of type BOOLEAN, this is {kind}"
+            reason = f"{clause or self.name} needs a condition of type BOOLEAN, this is {kind}"
             raise self.context.refusal(node, reason)
         return bound
 
@@ -140,7 +144,7 @@ def bind_aggregate(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpressi
             arguments,
             kind,
             bool(node.args.get("distinct")),
-            None if condition is None else clause.condition(condition),
+            None if condition is None else clause.condition(condition, "FILTER"),
             options,
             clause.context.place(node),
         )
@@ -258,7 +262,7 @@ def bind_over(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpression:
         preceding,
         following,
         bool(node.args.get("distinct")),
-        None if condition is None else clause.condition(condition),
+        None if condition is None else clause.condition(condition, "FILTER"),
         options,
         clause.context.place(node),
     )
