@@ -100,9 +100,9 @@ pyflink-examples: setup
 	$(BIN)/python -m conformance.pyflink_examples $(ARGS)
 
 torture: setup
-	env -u CI $(BIN)/python -m pytest -m "torture or (turns and not connectors)"
-	env -u CI MILLRACE_GRAPHS=200 $(BIN)/python -m pytest tests/graph/library/test_against_networkx.py
-	env -u CI MILLRACE_EXAMPLES=10 $(BIN)/python -m pytest $$(grep -rl --include='test_*.py' job_examples tests)
+	env -u CI -u MILLRACE_TURN $(BIN)/python -m pytest -m "torture or (turns and not connectors)"
+	env -u CI -u MILLRACE_TURN MILLRACE_GRAPHS=200 $(BIN)/python -m pytest tests/graph/library/test_against_networkx.py
+	env -u CI -u MILLRACE_TURN MILLRACE_EXAMPLES=10 $(BIN)/python -m pytest $$(grep -rl --include='test_*.py' job_examples tests)
 
 # -k matches directories and marks: what stands in these rooms, and every test marked connectors.
 test-connectors: setup

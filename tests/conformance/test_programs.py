@@ -31,6 +31,7 @@ def test_a_program_gives_what_was_recorded(name) -> None:
     assert difference(wanted, run_in_process(name)) == ""
 
 
+@pytest.mark.all_examples
 @settings(max_examples=len(names()) // 10, deadline=None)
 @given(st.sampled_from(names()))
 def test_a_drawn_tenth_agrees_on_resident_tasks(name) -> None:

@@ -37,6 +37,7 @@ def test_a_program_gives_what_was_recorded(program: RelationalProgram) -> None:
     assert same(found, wanted) or found == wanted, error
 
 
+@pytest.mark.all_examples
 @settings(max_examples=len(STREAMING) // 10, deadline=None)
 @given(st.sampled_from(STREAMING))
 def test_a_drawn_tenth_agrees_on_resident_tasks(program: RelationalProgram) -> None:

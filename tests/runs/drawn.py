@@ -2,7 +2,8 @@
 
 ``make test`` draws a few examples, which finds what is wrong at large: of each property a third of
 those that the test asks for, but at least fifteen of them. Whoever runs a file by hand draws all.
-If examples are whole jobs, ``make torture`` sets ``MILLRACE_EXAMPLES`` and draws that many times as
+A property with the mark
+``all_examples`` draws all in ``make test``, too. If examples are whole jobs, ``make torture`` sets ``MILLRACE_EXAMPLES`` and draws that many times as
 many.
 """
 
@@ -35,6 +36,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not os.environ.get("MILLRACE_TURN"):
         return
     for item in items:
+        if item.get_closest_marker("all_examples") is not None:
+            continue
         method = getattr(item, "obj", None)
         function = getattr(method, "__func__", method)
         asked = getattr(function, _OF_THE_TEST, None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from collections.abc import Generator
 from weakref import WeakSet
 
@@ -24,13 +25,15 @@ _stuck: WeakSet[threading.Thread] = WeakSet()
 
 
 def await_task_threads(longest_wait_s: float = LONGEST_WAIT_S) -> None:
-    """Wait for the end of resident tasks that run as threads of this process."""
+    """Wait for the end of resident tasks that run as threads of this process, and warn of one that
+    does not end in time."""
     until = time.monotonic() + longest_wait_s
     for thread in threading.enumerate():
         if thread.name.startswith(TASK_THREADS) and thread not in _stuck:
             thread.join(max(0.0, until - time.monotonic()))
             if thread.is_alive():
                 _stuck.add(thread)
+                warnings.warn(f"{thread.name} goes on beside the next tests", stacklevel=2)
 
 
 @pytest.hookimpl(wrapper=True)

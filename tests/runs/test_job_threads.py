@@ -27,7 +27,8 @@ def test_threads_of_tasks_end_first() -> None:
 def test_a_thread_that_never_ends_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     never = threading.Event()
     stuck = task_thread(never)
-    await_task_threads(0.01)
+    with pytest.warns(UserWarning, match="goes on beside the next tests"):
+        await_task_threads(0.01)
     assert stuck.is_alive()
     with monkeypatch.context() as patched:
         patched.setattr(stuck, "join", lambda *_: pytest.fail("it is waited for again"))

@@ -32,14 +32,20 @@ def test_shared(n):
 @pytest.mark.torture
 def test_torture():
     pass
+
+@pytest.mark.turns(3)
+@pytest.mark.parametrize("server", [1, 2, pytest.param(3, marks=pytest.mark.connectors)])
+@pytest.mark.parametrize("n", range(4))
+def test_servers(n, server):
+    pass
 """
-MARKS = "[pytest]\nmarkers =\n  turns: some\n  torture: all\n"
+MARKS = "[pytest]\nmarkers =\n  turns: some\n  torture: all\n  connectors: other servers\n"
 
 
 def run_on(turn: str, directory: Path) -> set[str]:
     (directory / "test_of_days.py").write_text(TESTS)
     (directory / "pytest.ini").write_text(MARKS)
-    words = ["-p", "turns", "-m", "not torture", "-v", "-p", "no:cacheprovider"]
+    words = ["-p", "turns", "-m", "not torture and not connectors", "-v", "-p", "no:cacheprovider"]
     environment = {"PYTHONPATH": str(RUNS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words],
@@ -61,10 +67,20 @@ def test_a_day_has_some_and_all_have_their_day(tmp_path: Path) -> None:
     assert sorted(len(day & some) for day in days[:3]) == [2, 2, 3]
     assert set.union(*days[:3]) & some == some
     assert [day & shared for day in days if day & shared] == [shared]
+    servers = [{test for test in day if "test_servers" in test} for day in days[:3]]
+    assert sorted(map(len, servers)) == [2, 3, 3]
+    assert len(set.union(*servers)) == 8
 
 
 def test_a_run_by_hand_leaves_nothing_out(tmp_path: Path) -> None:
-    assert len(run_on("", tmp_path)) == 13
+    assert len(run_on("", tmp_path)) == 21
+
+
+def test_what_is_tried_again_is_not_counted_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MILLRACE_ALL_TURNS", "1")
+    assert len(run_on("20000", tmp_path)) == 21
 
 
 @pytest.mark.parametrize("every", [2, 5])

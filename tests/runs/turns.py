@@ -3,9 +3,11 @@
 A test with ``pytest.mark.turns(n)`` runs on every n-th day. The day is that of the commit: all runs
 of a commit run the same tests, so a run judges the change and not the calendar.
 `scripts/run_tests.sh` sets the environment variable ``MILLRACE_TURN``. Without it all tests run, as
-when a file is named on the command line, and in ``make torture``. Choose an odd ``n`` if a test has
-two parameters: every second test of the file is then one of the other parameter. With
+when a file is named on the command line, and in ``make torture``. Choose an ``n`` that shares no factor
+with the number of parameters: a day would otherwise have the same one in each test. With
 ``together=True`` the tests of a file have the same day, if what they share is slow to start.
+
+With ``MILLRACE_ALL_TURNS`` no test is left out: those that failed are tried again by themselves.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ import pytest
 __all__ = ["has_its_turn", "pytest_collection_modifyitems", "some_of"]
 
 Item = TypeVar("Item")
+_ELSEWHERE = "torture", "connectors"
+"""Marks of tests that ``make test`` leaves out: counted, they would take the turns of others."""
 
 
 def has_its_turn(turn: int, every: int, file: str, index: int) -> bool:
@@ -39,7 +43,7 @@ def some_of(items: Iterable[Item], every: int) -> list[Item]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests of a file that do not have their turn."""
     turn = os.environ.get("MILLRACE_TURN")
-    if not turn:
+    if not turn or os.environ.get("MILLRACE_ALL_TURNS"):
         return
     seen: dict[tuple[str, int], int] = defaultdict(int)
     left_out: list[pytest.Item] = []
@@ -61,6 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _mark(item: pytest.Item) -> pytest.Mark | None:
-    """The mark of a test that takes turns; None if it always runs, or only in torture."""
-    mark = item.get_closest_marker("turns")
-    return None if item.get_closest_marker("torture") is not None else mark
+    """The mark of a test that takes turns; None if it always runs, or never in ``make test``."""
+    if any(item.get_closest_marker(name) for name in _ELSEWHERE):
+        return None
+    return item.get_closest_marker("turns")

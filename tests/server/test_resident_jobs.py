@@ -132,8 +132,8 @@ def test_it_is_operated(server: RunningServer, job: str, directory: Path) -> Non
     answer = server.http.patch(f"{path}?parallelism=3").json()
     completed(path, answer["request-id"])
     await_that(lambda: vertex(server, job, "Count")["parallelism"] == 3, "the new parallelism")
+    await_that(lambda: sightings(server, job) > 0, "the state after the rescaling")
     counted = sightings(server, job)
-    assert counted
     path = f"/jobs/{job}/savepoints"
     target = {"target-directory": str(directory / "savepoints"), "cancel-job": True}
     savepoint = completed(path, server.post(path, json=target)["request-id"])["location"]

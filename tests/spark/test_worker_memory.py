@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -60,8 +61,9 @@ def test_a_task_loads_the_libraries_with_its_program_only() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("executor", ["epochs", "resident"])
-def test_workers_of_spark_have_them(spark: object, executor: str) -> None:
+def test_workers_of_spark_have_them(spark: object, executor: str, tmp_path: Path) -> None:
     from millrace.common import Configuration
     from millrace.datastream import StreamExecutionEnvironment
 
@@ -69,6 +71,10 @@ def test_workers_of_spark_have_them(spark: object, executor: str) -> None:
     config.set_string("millrace.executor", executor)
     env = StreamExecutionEnvironment.get_execution_environment(config)
     env.set_parallelism(1)
+    # another job's workers may have loaded the libraries before
+    own = tmp_path / f"own_workers_{executor}.py"
+    own.touch()
+    env.add_python_file(str(own))
 
     def settings(_: int) -> list[str | None]:
         import os

@@ -103,8 +103,8 @@ class Matcher:
     def process(
         self, matches: Matches, event: BufferedEvent, may_start: Any = True
     ) -> list[FoundMatch]:
-        """Process one event. Its time must be later than the times of all events before, and the
-        matcher must have advanced to its time.
+        """Process one event. It must come after all earlier events in their order, and the matcher
+        must have advanced to its time.
 
         Args:
             may_start: false if it is known that no match begins with it.
