@@ -455,9 +455,12 @@ class JobManager:
         if ends_in_checkpoint and not self._checkpoints.is_failing:
             deployment.sinks.begin_commit()
         # the next epoch runs while the checkpoint of this one is written, unless it has to begin
-        # with commits of that checkpoint
-        begins_with_commits = ends_in_checkpoint and deployment.sinks.is_pending_in_subtasks
-        if self._may_overlap and not begins_with_commits:
+        # with commits of that checkpoint, or with readers that discard what the checkpoint covers:
+        # if they had read on, they would discard records that are in no checkpoint
+        begins_with_checkpoint = ends_in_checkpoint and (
+            deployment.sinks.is_pending_in_subtasks or deployment.discards_covered_input
+        )
+        if self._may_overlap and not begins_with_checkpoint:
             self._begun = self._next_plan()
             self._executor.begin_epoch(self._begun)
         self._announce_commits()

@@ -135,7 +135,9 @@ class SourceReader(ABC, Generic[T]):
         """Handle the end of split assignment. Called at most once."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Handle the completion of a checkpoint, whose positions are the reader's current ones.
+        """Handle the completion of a checkpoint. Its positions are the reader's current ones if
+        the source has `Source.requires_checkpoints`. Those of other sources on resident tasks may
+        have been read on for an epoch since.
 
         For information that systems outside keep, such as the committed offsets of Kafka: a reader
         is not called for every checkpoint.
