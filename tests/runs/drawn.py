@@ -2,9 +2,8 @@
 
 ``make test`` draws a few examples, which finds what is wrong at large: of each property a third of
 those that the test asks for, but at least fifteen of them. Whoever runs a file by hand draws all.
-A property with the mark
-``all_examples`` draws all in ``make test``, too. If examples are whole jobs, ``make torture`` sets ``MILLRACE_EXAMPLES`` and draws that many times as
-many.
+A property with the mark ``all_examples`` draws all in ``make test``, too. If examples are whole
+jobs, ``make torture`` sets ``MILLRACE_EXAMPLES`` and draws that many times as many.
 """
 
 from __future__ import annotations

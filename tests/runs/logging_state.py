@@ -1,7 +1,8 @@
 """What a test changes of Python's logging is undone after it.
 
 A command that runs in the process of the tests routes the loggers of Millrace to its own log, as in
-a process of its own; `caplog` would see nothing of them in the tests that follow.
+a process of its own; `caplog` would see nothing of them in the tests that follow. A test that calls
+parts of a worker leaves its thread with the origin of that worker's records.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 import pytest
+
+from millrace.runtime.logs.log_origin import current_log_origin, enter_log_origin
 
 _NEW = (logging.NOTSET, True, False)
 _OF_THE_SESSION = ("py4j",)
@@ -54,7 +57,8 @@ class LoggingState:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    before = LoggingState.now()
+    before, origin = LoggingState.now(), current_log_origin()
     result = yield
     before.restore()
+    enter_log_origin(origin)
     return result

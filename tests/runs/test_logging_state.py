@@ -6,6 +6,8 @@ import logging
 
 from logging_state import LoggingState
 
+from millrace.runtime.logs.log_origin import LogOrigin, current_log_origin, enter_log_origin
+
 
 def test_everything_is_restored() -> None:
     logger, quiet = logging.getLogger("tests.runs.loud"), logging.getLogger("tests.runs.quiet")
@@ -34,3 +36,13 @@ def test_a_server_that_logged_everything_is_forgotten() -> None:
 def test_a_server_that_logged_everything_is_forgotten_again() -> None:
     assert logging.root.level == logging.WARNING
     logging.root.setLevel(logging.INFO)
+
+
+def test_the_origin_of_a_worker_is_forgotten() -> None:
+    assert current_log_origin().operator is None
+    enter_log_origin(LogOrigin("job", "Map", 0))
+
+
+def test_the_origin_of_a_worker_is_forgotten_again() -> None:
+    assert current_log_origin().operator is None
+    enter_log_origin(LogOrigin("job", "Map", 0))

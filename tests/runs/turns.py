@@ -3,8 +3,8 @@
 A test with ``pytest.mark.turns(n)`` runs on every n-th day. The day is that of the commit: all runs
 of a commit run the same tests, so a run judges the change and not the calendar.
 `scripts/run_tests.sh` sets the environment variable ``MILLRACE_TURN``. Without it all tests run, as
-when a file is named on the command line, and in ``make torture``. Choose an ``n`` that shares no factor
-with the number of parameters: a day would otherwise have the same one in each test. With
+when a file is named on the command line, and in ``make torture``. Choose an ``n`` that shares no
+factor with the number of parameters: a day would otherwise have the same one in each test. With
 ``together=True`` the tests of a file have the same day, if what they share is slow to start.
 
 With ``MILLRACE_ALL_TURNS`` no test is left out: those that failed are tried again by themselves.

@@ -82,7 +82,8 @@ def test_workers_of_spark_have_them(spark: object, executor: str, tmp_path: Path
         import numpy as np
 
         # the setting that NumPy has taken: the function returns the former one
-        taken = np._core.multiarray._set_madvise_hugepage(False)
+        core = getattr(np, "_core", None) or np.core  # the name of NumPy 2, and of NumPy 1
+        taken = core.multiarray._set_madvise_hugepage(False)
         return [str(taken), os.environ.get("MIMALLOC_PURGE_DELAY")]
 
     with env.from_collection([1]).map(settings).execute_and_collect() as results:

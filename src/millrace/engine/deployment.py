@@ -174,10 +174,9 @@ class Deployment:
         return {source.node.uid: source.snapshot() for source in self.sources}
 
     @property
-    def discards_covered_input(self) -> bool:
-        """Whether a source discards records that a complete checkpoint covers. Its readers must
-        hear of a checkpoint before they read beyond it."""
-        return any(source.node.source.requires_checkpoints for source in self.sources)
+    def acknowledges_records(self) -> bool:
+        """Whether a source does (`Source.acknowledges_records`)."""
+        return any(source.node.source.acknowledges_records for source in self.sources)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Record that a checkpoint with the result of `source_snapshots` is complete."""

@@ -455,10 +455,9 @@ class JobManager:
         if ends_in_checkpoint and not self._checkpoints.is_failing:
             deployment.sinks.begin_commit()
         # the next epoch runs while the checkpoint of this one is written, unless it has to begin
-        # with commits of that checkpoint, or with readers that discard what the checkpoint covers:
-        # if they had read on, they would discard records that are in no checkpoint
+        # with commits of that checkpoint, or with readers that acknowledge what it covers
         begins_with_checkpoint = ends_in_checkpoint and (
-            deployment.sinks.is_pending_in_subtasks or deployment.discards_covered_input
+            deployment.sinks.is_pending_in_subtasks or deployment.acknowledges_records
         )
         if self._may_overlap and not begins_with_checkpoint:
             self._begun = self._next_plan()

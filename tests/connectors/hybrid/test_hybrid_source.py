@@ -173,6 +173,7 @@ def test_files_are_archived_although_another_source_follows(tmp_path: Path) -> N
     files.archive_after_reading(str(tmp_path / "archive"))
     source = HybridSource.builder(files.build()).add_source(CollectionSource(list("123"))).build()
     assert source.requires_checkpoints
+    assert source.acknowledges_records
     found = run(source, CollectingSink(), checkpoint_dir=str(tmp_path / "checkpoints"))
     assert sorted(found) == ["1", "2", "3", "a1", "a2", "b1", "b2"]
     assert {path.name for path in (tmp_path / "archive").iterdir()} == {"a", "b"}

@@ -60,6 +60,25 @@ def test_bytes_that_the_kernel_does_not_take_wait(
     assert here.bytes_out == there.bytes_in == sum(map(len, bodies)) + 100 * PREFIX.size
 
 
+def test_a_long_frame_gives_way_to_other_connections() -> None:
+    here, there = socket.socketpair()
+    sender, receiver = FrameConnection(here, 0), FrameConnection(there, 1)
+    body = bytes(range(256)) * 40_000
+    sender.send(FrameKind.BUFFER, body[:1000], body[1000:])
+    received_at_once: list[int] = []
+    frames: list[Frame] = []
+    while not frames:
+        assert sender.push()
+        before = receiver.bytes_in
+        frames += receiver.receive()
+        received_at_once.append(receiver.bytes_in - before)
+    assert frames == [(FrameKind.BUFFER, body)]
+    assert len(received_at_once) >= 3
+    assert max(received_at_once) <= 1 << 22
+    sender.close()
+    receiver.close()
+
+
 def test_many_small_frames_keep_their_order(ends: tuple[FrameConnection, FrameConnection]) -> None:
     here, there = ends
     for number in range(200):

@@ -55,6 +55,13 @@ class Source(ABC, Generic[T_co]):
         whose checkpoints end with its process would lose records. False by default."""
         return False
 
+    @property
+    def acknowledges_records(self) -> bool:
+        """Whether readers tell another system that it may delete the records that a complete
+        checkpoint covers. They hear of a checkpoint before they read beyond it: otherwise they
+        would acknowledge records of no checkpoint. By default, as `requires_checkpoints`."""
+        return self.requires_checkpoints
+
     @abstractmethod
     def create_enumerator(self) -> SplitEnumerator:
         """The enumerator, in the driver."""

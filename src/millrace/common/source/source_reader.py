@@ -136,8 +136,8 @@ class SourceReader(ABC, Generic[T]):
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Handle the completion of a checkpoint. Its positions are the reader's current ones if
-        the source has `Source.requires_checkpoints`. Those of other sources on resident tasks may
-        have been read on for an epoch since.
+        the source has `Source.acknowledges_records`. A reader of another source, on resident
+        tasks, may have read on for an epoch since.
 
         For information that systems outside keep, such as the committed offsets of Kafka: a reader
         is not called for every checkpoint.

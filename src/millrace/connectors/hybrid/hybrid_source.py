@@ -58,6 +58,12 @@ class HybridSource(Source[T]):
         declared = [m.declared for m in self._members if m.declared is not None]
         return any(source.requires_checkpoints for source in declared)
 
+    @property
+    def acknowledges_records(self) -> bool:
+        """Whether one of the sources does. A source that a function makes may."""
+        declared = [member.declared for member in self._members]
+        return any(source is None or source.acknowledges_records for source in declared)
+
     def create_enumerator(self) -> SplitEnumerator:
         return HybridEnumerator(self._members)
 

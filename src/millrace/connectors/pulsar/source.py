@@ -102,6 +102,11 @@ class PulsarSource(Source[T]):
         return Boundedness.CONTINUOUS_UNBOUNDED
 
     @property
+    def acknowledges_records(self) -> bool:
+        """Always true: brokers delete acknowledged messages, unless they are retained."""
+        return True
+
+    @property
     def supports_available_now(self) -> bool:
         """Always true: an available-now run reads each partition up to its end at the start of
         the run."""

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 _MOST_READ = 1 << 22
-"""Bytes that are read at once, so that one connection does not hold up the others."""
+"""Bytes after which a connection gives way to the others."""
 _SENT_AHEAD = 1 << 22
 """Bytes that the kernel should keep for a process of this host: it takes them after its turn, which
 may be long, and this process sends further ones after its own. The kernel may grant less."""
@@ -48,7 +48,7 @@ MOST_STRANGERS = 64
 """Connections without a greeting that are kept open."""
 DRIVER = -1
 UNKNOWN = -2
-_PIECES = 64
+_PIECES = 192
 """Number of pieces that are handed to the kernel at once."""
 _HERE_PATIENCE = 1.0
 """Seconds to wait for a process of this host that has 512 connections to accept."""
@@ -76,7 +76,8 @@ class FrameConnection:
     ) -> None:
         link.setblocking(False)
         if link.family == socket.AF_UNIX:
-            link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT_AHEAD)
+            with suppress(OSError):  # more than the system allows
+                link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENT_AHEAD)
         else:
             link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -156,15 +157,15 @@ class FrameConnection:
         return True
 
     def receive(self) -> Iterator[Frame]:
-        """Frames that have arrived. `is_open` is False after the last frame of a peer that has
-        closed the connection.
+        """Frames that have arrived, up to some megabytes. `is_open` is False after the last frame
+        of a peer that has closed the connection.
 
         Raises:
             TransportError: the peer sent something that is no frame.
         """
         left, reader = _MOST_READ, self._reader
         while left > 0 and self.is_open:
-            space = reader.space()
+            space = reader.space()[:left]
             try:
                 count = self.socket.recv_into(space)
             except (BlockingIOError, InterruptedError):

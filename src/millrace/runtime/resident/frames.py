@@ -101,8 +101,11 @@ class FrameReader:
     Example:
         >>> reader = FrameReader()
         >>> data = b"".join(framed(FrameKind.WIRED, b"3"))
-        >>> list(reader.feed(data[:4])), list(reader.feed(data[4:]))
-        ([], [(4, b'3')])
+        >>> for part in data[:4], data[4:]:
+        ...     reader.space()[: len(part)] = part
+        ...     print(list(reader.received(len(part))))
+        []
+        [(4, b'3')]
     """
 
     def __init__(self, limit: int = MOST_BYTES) -> None:
@@ -140,21 +143,6 @@ class FrameReader:
         if self._received == len(self._body):
             frame, self._body = (self._kind, self._body), None
             yield frame
-
-    def feed(self, data: bytes | memoryview) -> Iterator[Frame]:
-        """Complete frames, after ``data`` has been received.
-
-        Raises:
-            TransportError: a frame is longer than the limit.
-        """
-        rest = memoryview(data)
-        yield from self.received(0)
-        while rest:
-            space = self.space()
-            count = min(len(space), len(rest))
-            space[:count] = rest[:count]
-            rest = rest[count:]
-            yield from self.received(count)
 
     def _frames(self) -> Iterator[Frame]:
         waiting, size = self._waiting, PREFIX.size
