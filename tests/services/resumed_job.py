@@ -16,8 +16,9 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.executor import Executor
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.resident import resident_worker
-from millrace.runtime.resident.resident_subtask import ResidentSubtask
+from millrace.runtime.resident.resident_subtask import ResidentSubtask, Storage
 from millrace.testing import run_local
 from millrace.testing.resident_tasks import local_resident_executor
 
@@ -32,16 +33,30 @@ BARRIERS_MS = 10
 PAUSE_S = 0.002
 BATCH = 20
 """Records that a source reads on resident tasks between two pauses."""
+EPOCH = 5 * BATCH
+"""Records after which a source on resident tasks waits for the end of the epoch."""
 
 
 class PacedSubtask(ResidentSubtask):
-    """Reads one batch, and pauses: epochs of resident tasks end by the clock, and without pauses a
-    job would be over after a few."""
+    """Reads one batch, and pauses, and reads no more than some batches in an epoch. Epochs of
+    resident tasks end by the clock: a job would be over after a few, the more so if a checkpoint
+    or a transaction takes long."""
+
+    def begin(self, plan: EpochPlan, storage: Storage) -> None:
+        self._read_before = self._records_read
+        super().begin(plan, storage)
 
     def turn(self, until: float) -> None:
-        super().turn(0.0 if self.is_source else until)
+        if not self._has_read_enough:
+            super().turn(0.0 if self.is_source else until)
         if self.is_source:
             time.sleep(PAUSE_S)
+
+    @property
+    def _has_read_enough(self) -> bool:
+        reading = self._reading
+        has_to_end = reading is None or reading.is_end_wanted
+        return not has_to_end and self._records_read - self._read_before >= EPOCH
 
 
 def resident_tasks() -> Executor:
