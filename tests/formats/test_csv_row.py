@@ -177,6 +177,7 @@ def test_an_error_of_a_table_names_types_and_options_of_sql() -> None:
         (Types.DOUBLE(), "NaN", math.nan),
         (Types.DOUBLE(), "-Infinity", -math.inf),
         (Types.BIG_DEC(), "1e3", Decimal("1E+3")),
+        (Types.BIG_DEC(), " 1\t", Decimal(1)),
     ],
     ids=repr,
 )
@@ -196,6 +197,8 @@ def test_values_are_read_as_flink_does(kind: Any, text: str, value: Any) -> None
         (Types.INT(), "1_0"),
         (Types.DOUBLE(), "nan"),
         (Types.BIG_DEC(), "NaN"),
+        (Types.BIG_DEC(), "1_0"),
+        (Types.BIG_DEC(), "1 0"),
         (Types.ROW([Types.INT(), Types.INT()]), "1"),
     ],
     ids=repr,

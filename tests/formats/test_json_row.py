@@ -290,32 +290,83 @@ def test_values_of_other_kinds_are_read_as_flink_does(
     assert repr(found["v"]) == repr(value)
 
 
-@pytest.mark.parametrize("text", ["x", "", " 1", "1 ", "1_000", "1,5", "--1", "NaN", "1e", "0x1"])
+def read_alone(reader: JsonRowDeserializationSchema, message: bytes) -> list[Any]:
+    return [reader.deserialize(message)]
+
+
+def read_beside(reader: JsonRowDeserializationSchema, message: bytes) -> list[Any]:
+    """The row beside another, as a source reads them."""
+    batch = reader.deserialize_batch([b'{"price": 7}', message])
+    assert batch is not None
+    first, *others = batch.to_rows().values
+    assert first == Row(price=Decimal(7))
+    return others
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x", "", " 1", "1 ", "1_000", "1,5", "--1", "NaN", "1e", "0x1", "null", "1\n2", "\t1", '1"'],
+)
 def test_a_decimal_is_what_bigdecimal_takes(text: str) -> None:
     """Python's own Decimal takes blanks and underscores, and its errors name classes."""
     schema = Types.ROW_NAMED(["price"], [Types.BIG_DEC()])
     message = json.dumps({"price": text}).encode()
     reader = JsonRowDeserializationSchema.builder().type_info(schema).build()
-    with pytest.raises(MalformedRecordError, match="is no number") as refused:
-        reader.deserialize(message)
-    assert "field 'price': " in str(refused.value)
-    assert "<class" not in str(refused.value)
+    for read in read_alone, read_beside:
+        with pytest.raises(MalformedRecordError, match="is no number") as refused:
+            read(reader, message)
+        assert "field 'price': " in str(refused.value)
+        assert "<class" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "value"), [("+1.", "1"), (".5", "0.5"), ("-1E-2", "-0.01"), ("\u0663", "3")]
+    ("text", "value"),
+    [("+1.", "1"), (".5", "0.5"), ("-1E-2", "-0.01"), ("\u0663", "3"), (None, None)],
 )
-def test_texts_that_bigdecimal_takes(text: str, value: str) -> None:
+def test_texts_that_bigdecimal_takes(text: str | None, value: str | None) -> None:
     schema = Types.ROW_NAMED(["price"], [Types.BIG_DEC()])
     reader = JsonRowDeserializationSchema.builder().type_info(schema).build()
-    assert reader.deserialize(json.dumps({"price": text}).encode()) == Row(price=Decimal(value))
+    message = json.dumps({"price": text}).encode()
+    expected = Row(price=None if value is None else Decimal(value))
+    assert read_alone(reader, message) == read_beside(reader, message) == [expected]
 
 
-def test_an_exponent_beyond_all_decimals_is_told() -> None:
+@pytest.mark.parametrize("text", [" 1", "1_000", "1\n2"])
+@pytest.mark.parametrize("shape", ['{"a": [1, %s]}', '{"m": {"x": %s}}', '{"r": {"d": %s}}'])
+def test_decimals_inside_values_are_those_of_bigdecimal(text: str, shape: str) -> None:
+    inner = Types.BIG_DEC()
+    row_type = Types.ROW_NAMED(
+        ["a", "m", "r"],
+        [Types.LIST(inner), Types.MAP(Types.STRING(), inner), Types.ROW_NAMED(["d"], [inner])],
+    )
+    reader = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+    good, bad = ((shape % each).encode() for each in ("null", json.dumps(text)))
+    expected = reader.deserialize(good)
+    batch = reader.deserialize_batch([good])
+    assert batch is not None
+    assert batch.to_rows().values == [expected]
+    with pytest.raises(MalformedRecordError):
+        reader.deserialize_batch([good, bad])
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_an_exponent_beyond_all_decimals_is_told(sign: str) -> None:
     schema = Types.ROW_NAMED(["price"], [Types.BIG_DEC()])
     reader = JsonRowDeserializationSchema.builder().type_info(schema).build()
-    with pytest.raises(MalformedRecordError, match="has too large an exponent"):
-        reader.deserialize(b'{"price": "1e9999999999999999999"}')
+    message = f'{{"price": "1e{sign}9999999999999999999"}}'.encode()
+    for read in read_alone, read_beside:
+        with pytest.raises(MalformedRecordError, match="has an exponent out of range"):
+            read(reader, message)
+
+
+@pytest.mark.parametrize("kind", [Types.BIG_DEC(), Types.DOUBLE(), Types.FLOAT()], ids=str)
+def test_a_long_text_that_is_no_number_is_refused_at_once(kind: TypeInformation[Any]) -> None:
+    """An expression that tries all ways to divide the digits would take minutes."""
+    reader = (
+        JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["n"], [kind])).build()
+    )
+    with pytest.raises(MalformedRecordError, match="is no number"):
+        reader.deserialize(b'{"n": "%sx"}' % (b"1" * 100_000))
 
 
 def test_trees_beside_decimals_have_decimals() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from millrace.common.time.nanosecond_datetime import in_utc, text_of_datetime
 from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
-from millrace.formats.json_reading import number_reader
+from millrace.common.types.value_types import BigDecTypeInfo
+from millrace.formats.json_reading import BLANKS, number_reader
 
 __all__ = ["clock_text", "java_text", "text_reader"]
 
@@ -17,13 +18,19 @@ Read = Callable[[str], Any]
 
 
 def text_reader(kind: TypeInformation[Any]) -> Read | None:
-    """Reader of numbers and booleans like `number_reader`, but faster for ordinary fractions;
-    None for other types."""
+    """Reader of numbers and booleans like `number_reader`, but faster for ordinary fractions, and
+    with blanks around decimals (Flink trims them in CSV, not in JSON); None for other types."""
     careful = number_reader(kind)
+    if careful is not None and isinstance(kind, BigDecTypeInfo):
+        return _trimmed(careful)
     label = kind.label if isinstance(kind, BasicTypeInfo) else ""
     if careful is None or label not in ("FLOAT", "DOUBLE"):
         return careful
     return _float_reader(careful)
+
+
+def _trimmed(read: Read) -> Read:
+    return lambda text: read(text.strip(BLANKS))
 
 
 def _float_reader(careful: Read) -> Read:

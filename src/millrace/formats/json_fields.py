@@ -115,7 +115,7 @@ def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool
     """Struct type for an object, with the attributes f0, f1 and so on. The garbage collector
     does not track its instances, because they are in no cycle."""
     attributes = [f"f{index}" for index in range(len(names))]
-    optional = [field.decoded | None for field in fields]
+    optional = [_optional(field.decoded) for field in fields]
     members: list[Any] = (
         list(zip(attributes, optional, strict=True))
         if strict
@@ -144,7 +144,7 @@ def _reading(kind: TypeInformation[Any], strict: bool) -> FieldReading | None:
         is_exact = _always if kind.label in _EXACT else _never
         return FieldReading(_BASIC[kind.label], None, is_exact)
     if isinstance(kind, BigDecTypeInfo):
-        return FieldReading(Decimal, _finite, convert_column=_all_finite)
+        return FieldReading(msgspec.Raw, _decimal, convert_column=_decimals)
     if isinstance(kind, TIMES):
         return _time_reading(kind)
     if is_bytes(kind):
@@ -156,18 +156,37 @@ def _reading(kind: TypeInformation[Any], strict: bool) -> FieldReading | None:
     return _row_reading(kind, strict) if isinstance(kind, RowTypeInfo) else None
 
 
-def _finite(value: Decimal) -> Decimal:
-    """The decimal itself; NaN and infinities, which msgspec takes from texts, are refused."""
-    if not value.is_finite():
-        raise ValueError(f"{value} is no number")
-    return value
+_IN_DECIMALS = b'+-.0123456789Ee"\n'
+"""Characters of decimals, with or without quotes, that Python and Java read alike, and the ends of
+lines between them."""
+_NULL = msgspec.Raw(b"null")
 
 
-def _all_finite(values: list[Any]) -> list[Any]:
-    """The decimals of a column, which has no Python frame for each of them."""
-    if not all(map(Decimal.is_finite, filter(None, values))):
-        raise ValueError("NaN or an infinity is no number")
-    return values
+def _decimal(value: msgspec.Raw) -> Decimal | None:
+    """The decimal of a raw number, text or null."""
+    found: Decimal | None = _decimals([value])[0]
+    return found
+
+
+def _decimals(values: list[Any]) -> list[Any]:
+    """The decimals of a column of raw values, which has no Python frame for each of them.
+
+    Raises:
+        ValueError: there are other characters, such as the blanks and underscores that Python's
+            decimals may have and Java's may not: the messages are read one by one.
+    """
+    raw = b"\n".join([_NULL if value is None else value for value in values])
+    if raw.replace(b"null", b"").translate(None, _IN_DECIMALS):
+        raise ValueError("a text may not be a number")
+    lines = raw.decode()
+    if "n" not in lines:
+        lines = lines.replace('"', "")
+    texts = lines.split("\n") if values else []
+    if len(texts) != len(values):
+        raise ValueError("a text has more than one line")
+    if "n" not in lines:
+        return list(map(Decimal, texts))
+    return [None if text == "null" else Decimal(text.replace('"', "")) for text in texts]
 
 
 def _time_reading(kind: TypeInformation[Any]) -> FieldReading:
@@ -180,11 +199,16 @@ def _time_reading(kind: TypeInformation[Any]) -> FieldReading:
     return FieldReading(str, lambda text: read(without_utc(text)), exact.get(type(kind), _never))
 
 
+def _optional(decoded: Any) -> Any:
+    """Msgspec type of a value or null; a raw value may be null anyway."""
+    return decoded if decoded is msgspec.Raw else decoded | None
+
+
 def _list_reading(kind: ListTypeInfo, strict: bool) -> FieldReading | None:
     element = _reading(kind.element_type, strict)
     if element is None:
         return None
-    decoded = list[element.decoded | None]  # type: ignore[name-defined]
+    decoded = list[_optional(element.decoded)]  # type: ignore[misc]
     convert = element.convert
     if convert is None:
         return FieldReading(decoded, None, element.is_exact)
@@ -201,7 +225,7 @@ def _map_reading(kind: MapTypeInfo, strict: bool) -> FieldReading | None:
     key = kind.key_type
     if value is None or not (isinstance(key, BasicTypeInfo) and key.label == "STRING"):
         return None
-    decoded = dict[str, value.decoded | None]  # type: ignore[name-defined]
+    decoded = dict[str, _optional(value.decoded)]  # type: ignore[misc]
     convert = value.convert
     if convert is None:
         return FieldReading(decoded)

@@ -26,6 +26,7 @@ from millrace.formats.json_tokens import FractionNumber, tree_text
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
 __all__ = [
+    "BLANKS",
     "READING_ERRORS",
     "Read",
     "field_reader",
@@ -41,11 +42,11 @@ READING_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, Recursion
 _BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(
-    r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?)"
+    r"[+-]?(?:NaN|Infinity|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?)"
 )
-_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 """Texts that Java's ``BigDecimal`` takes: without blanks and underscores."""
-_BLANKS = "".join(map(chr, range(33)))
+BLANKS = "".join(map(chr, range(33)))
 """Characters that Java's ``trim`` removes."""
 
 
@@ -190,7 +191,7 @@ def _text(value: Any, has_decimals: bool) -> str:
 
 
 def _boolean(value: Any) -> bool:
-    return value if isinstance(value, bool) else _token(value).strip(_BLANKS).lower() == "true"
+    return value if isinstance(value, bool) else _token(value).strip(BLANKS).lower() == "true"
 
 
 def _whole_reader(bits: int) -> Read:
@@ -226,14 +227,14 @@ def _whole_reader(bits: int) -> Read:
 
 
 def _integer(value: Any) -> int:
-    text = _token(value).strip(_BLANKS)
+    text = _token(value).strip(BLANKS)
     if not _WHOLE.fullmatch(text):
         raise ValueError(f"{text[:100]!r} is no whole number")
     return int(text)
 
 
 def _float(value: Any) -> float:
-    text = _token(value).strip(_BLANKS)
+    text = _token(value).strip(BLANKS)
     if not _FLOAT.fullmatch(text):
         raise ValueError(f"{text[:100]!r} is no number")
     return float(text if text.endswith("y") else text.rstrip("dDfF"))
@@ -247,7 +248,7 @@ def _decimal(value: Any) -> Decimal:
     try:
         return Decimal(value)
     except InvalidOperation:
-        raise ValueError(f"{value[:100]!r} has too large an exponent") from None
+        raise ValueError(f"{value[:100]!r} has an exponent out of range") from None
 
 
 _READERS: dict[str, Read] = {
