@@ -69,11 +69,53 @@ def test_what_a_jvm_said_stands_above_the_error_of_its_start(tmp_path: Path) -> 
     assert said.read_bytes() == b"no memory\n"
 
 
+def printed_by(program: str) -> str:
+    ran = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
+    return ran.stdout.decode()
+
+
+WITHOUT_TERMINAL = """
+import os
+from millrace.spark.error_filter import filtered_errors
+os.close(2)
+with filtered_errors() as says:
+    os.write(says, b"first\\nlast\\n")
+print(os.waitstatus_to_exitcode(os.waitpid(-1, 0)[1]))
+"""
+
+
 def test_a_process_without_a_terminal_has_none() -> None:
-    free = os.dup(2)
-    os.close(free)
-    with filtered_errors(free) as says:
-        os.write(says, INCUBATOR)
+    """The pipe may have the terminal's number, but is none."""
+    assert printed_by(WITHOUT_TERMINAL) == "0\n"
+
+
+def test_whoever_writes_does_not_feel_that_the_terminal_has_gone() -> None:
+    sees, shows = os.pipe()
+    with filtered_errors(shows) as says:
+        os.close(shows)
+        os.write(says, b"first\n")
+        assert os.read(sees, 100) == b"first\n"
+        os.close(sees)
+        for _ in range(20):  # more than a pipe holds
+            os.write(says, b"x" * 70_000)
+
+
+TWO_FILTERS = """
+import os
+from millrace.spark.error_filter import filtered_errors
+with filtered_errors():
+    pass
+first = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT).si_pid
+with filtered_errors():
+    try:
+        os.waitpid(first, os.WNOHANG)
+    except ChildProcessError:
+        print("reaped")
+"""
+
+
+def test_a_filter_that_has_ended_is_no_zombie_once_another_one_starts() -> None:
+    assert printed_by(TWO_FILTERS) == "reaped\n"
 
 
 DRIVER = """

@@ -16,7 +16,7 @@ __all__ = ["filtered_errors"]
 _INCUBATOR = "WARNING: Using incubator modules: jdk.incubator.vector"
 """First line of a JVM that Spark's launcher starts. No option of Java suppresses it."""
 _FILTER = f"""
-trap '' INT TERM HUP
+trap '' INT TERM HUP PIPE
 while IFS= read -r line; do
   case $line in
     '{_INCUBATOR}') line=; break ;;
@@ -26,14 +26,16 @@ while IFS= read -r line; do
   line=
 done
 printf '%s' "$line"
-exec cat
+cat
+exec cat >/dev/null
 """
 """Program of the shell: it looks at the first line that is not about Java's environment variables,
-and ``cat`` copies the rest as it comes. A shell reads no more of a pipe than its line."""
+and ``cat`` copies the rest as it comes. A shell reads no more of a pipe than its line. If the
+terminal goes, the rest is read all the same: workers whose pipe has no reader would fail."""
 _PATIENCE = 5
 """Seconds for the last words of a JVM that did not start."""
 _filters: list[subprocess.Popen[bytes]] = []
-"""Filters of this process, which are not waited for."""
+"""Filters of this process that have not ended, as far as is known: the next one looks for it."""
 
 
 @contextmanager
@@ -42,17 +44,21 @@ def filtered_errors(terminal: int = 2) -> Iterator[int]:
 
     All that the JVM and its children write there goes to the terminal, until the last of them
     ends, even if this process ends before. Only Java's warning of a module that Spark's launcher
-    has chosen is left out. If the JVM fails to start, its words stand before the exception's.
+    has chosen is left out. If the JVM fails to start, its words stand before the exception's. The
+    first line is shown once it has ended, since only then is it known whether it is that warning.
 
     Args:
         terminal: descriptor that the errors go to.
     """
+    # before the pipe, whose end may get the number of a terminal that is closed
+    shown = terminal if _is_open(terminal) else subprocess.DEVNULL
     readable, writable = os.pipe()
     try:
         errors = subprocess.Popen(
             ["/bin/sh", "-c", _FILTER],
             stdin=readable,
-            stdout=terminal if _is_open(terminal) else subprocess.DEVNULL,
+            stdout=shown,
+            stderr=subprocess.DEVNULL,  # cat's word of a terminal that is gone
             cwd="/",
             start_new_session=True,  # no signal of a terminal or a process group ends it
         )
@@ -61,6 +67,7 @@ def filtered_errors(terminal: int = 2) -> Iterator[int]:
         raise
     finally:
         os.close(readable)
+    _filters[:] = [each for each in _filters if each.poll() is None]
     _filters.append(errors)
     try:
         yield writable
