@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
@@ -200,6 +201,7 @@ def check_undo(root: Path) -> Iterator[Finding]:
 
 def check_targets(root: Path) -> Iterator[Finding]:
     modules = modules_of(root)
+    explained = missing_names(modules.get("millrace.missing_modules"))
     for path in python_files(root, [each for each in PYTHON_FOLDERS if each != "src"]):
         for module, name, line in outline_of(path).imports:
             if module.split(".")[0] != "millrace" or f"{module}.{name}" in modules:
@@ -207,8 +209,19 @@ def check_targets(root: Path) -> Iterator[Finding]:
             target = modules.get(module)
             if target is None:
                 yield Finding(path, line, f"there is no module {module}")
-            elif not {name, "*", "__getattr__", "explain_missing_names"} & outline_of(target).names:
+            elif not {name, "*", "__getattr__"} & outline_of(target).names and (
+                module not in explained or name not in explained[module]
+            ):
                 yield Finding(path, line, f"{module} has no {name}")
+
+
+def missing_names(path: Path | None) -> dict[str, frozenset[str]]:
+    """The names that modules explain and do not have: `MISSING_NAMES` of the module that says so,
+    which imports nothing of ours."""
+    if path is None:
+        return {}
+    found: dict[str, dict[str, str]] = runpy.run_path(str(path))["MISSING_NAMES"]
+    return {module: frozenset(names) for module, names in found.items()}
 
 
 def modules_of(root: Path) -> dict[str, Path]:

@@ -79,11 +79,20 @@ def test_tests_import_what_there_is(house: dict[str, Any], tmp_path: Path) -> No
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     (package / "open.py").write_text("def __getattr__(name): return name")
+    (package.parent / "missing_modules.py").write_text(
+        "MISSING_NAMES = {'millrace.a.explained': {'Pulsar': 'there is none yet'}}\n"
+    )
+    (package / "explained.py").write_text("explain_missing_names(__name__)\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_explained.py").write_text(
+        "from millrace.a.explained import Pulsar, Misspelt\n"
+    )
     (package / "one.py").write_text("if True:\n    class Same: pass\n    held, other = 1, 2\n")
     tests = tmp_path / "tests" / "a"
     tests.mkdir(parents=True)
     (tests / "test_one.py").write_text(IMPORTS)
     assert found(house, tmp_path) == {
+        "tests/test_explained.py:1: millrace.a.explained has no Misspelt",
         "tests/a/test_one.py:1: millrace.a.one has no gone",
         "tests/a/test_one.py:3: there is no module millrace.a.three",
     }

@@ -173,8 +173,6 @@ def _placed(configuration: Configuration, default: str | None) -> Configuration:
     return placed
 
 
-__all__ = ["NoticeLines"]
-
 MOST_LINES = 20
 """Maximum number of lines for a job; the log has all."""
 _OURS = "millrace."

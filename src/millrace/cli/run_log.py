@@ -127,8 +127,6 @@ class TerminalHandler(logging.Handler):
             self._terminal.say(record.getMessage().partition("\n")[0])
 
 
-__all__ = ["KEPT_LOGS", "delete_old_logs", "mark_in_use"]
-
 KEPT_LOGS = 50
 """Logs that stay in a directory; a run has one, and perhaps its former part beside it."""
 _NAME = re.compile(r".+-\d{8}-\d{6}-\d+\.log")

@@ -109,8 +109,8 @@ class SubtaskCommits:
             self._outstanding[ack.subtask] = mine[len(sent) :]
             return
         done = len(sent) - left.untried
-        # those of the last checkpoint that was tried: updated ones are other bytes, so they count
-        # as the most often tried of it
+        # The committables that are left may be changed ones, so they cannot be matched: each counts
+        # as tried as often as the most often tried one of its checkpoint.
         last = sent[done - 1]
         tries = 1 + max(i.retries for i in sent[:done] if i.checkpoint == last.checkpoint)
         if tries > self._retries:

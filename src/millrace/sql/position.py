@@ -73,7 +73,8 @@ class StatementPosition(NamedTuple):
     text: str
     position: TextPosition
     is_unknown_option: bool = False
-    """Whether it is the key of an option that does not exist, and may be misspelt."""
+    """Whether it is the key of an option that does not exist, so its key may be a misspelt one of a
+    secret."""
     unknown_in_hint: str | None = None
     """Key of an option in a hint that does not exist. None if there is none."""
 

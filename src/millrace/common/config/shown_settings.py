@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import pairwise
 
 from millrace.common.similar_names import likeness_of
 
@@ -44,6 +45,16 @@ _MISSPELT = (
 )
 _IN_VALUES = frozenset({"authorization", "basic", "bearer"})
 """Words of HTTP headers with secrets."""
+_PARTS_OF_VALUES = (
+    *("secret", "password", "apikey", "api-key", "api_key", "cookie", "webhook", "hooks."),
+    *("key=", "sig=", "signature="),
+)
+"""Parts of values with secrets, such as parameters, and headers without a standard."""
+_AUTHORIZING = ("authorization", "authentication", "webhook", "cookie")
+"""Words of keys whose values let somebody in."""
+_RANDOM = re.compile(r"(?=.{20})(?![a-z/+_-]+$)[\w/+-]+={0,2}", re.A)
+"""At least 20 base64 or hexadecimal digits, such as a token has; words and paths in lower case
+are none."""
 _LIKENESS = 0.8
 """More than this of the letters of a word are those of a secret."""
 _WORD = re.compile(r"[a-z]+")
@@ -102,7 +113,8 @@ def shown_statement(text: str, unknown: int | None = None, key: str | None = Non
 
     Args:
         unknown: offset of an option that does not exist. Its key may be misspelt, so its value is
-            also hidden if the key ends with "key", or the value names a secret.
+            also hidden if a part of the key is that of a secret, or almost, and if the value names
+            a secret or looks random.
         key: key of such options, wherever they are.
 
     Example:
@@ -138,12 +150,42 @@ def _may_be_secret(key: str, value: str) -> bool:
         >>> _may_be_secret("jass.config", "login password=x"), _may_be_secret("http-heders", "a:b")
         (True, True)
     """
-    *_, name = key.lower().split(".")
-    words = _WORD.findall(value.lower())
     return (
-        name.endswith("key")
-        or any(likeness_of(secret, name) > _LIKENESS for secret in SECRET)
-        or any(word in _IN_VALUES or _is_like_secret(word) for word in words)
+        _has_part_of_secret(key.lower()) or _names_secret(value) or bool(_RANDOM.fullmatch(value))
+    )
+
+
+def _has_part_of_secret(key: str) -> bool:
+    """Whether one or two neighbouring segments of a key in lower case are almost a secret's.
+
+    Example:
+        >>> _has_part_of_secret("fs.azure.acount.key.me.net"), _has_part_of_secret("key.formt")
+        (True, False)
+    """
+    segments = key.split(".")
+    if len(segments) > 1 and segments[0] == "key":
+        del segments[0]  # the key of a record: 'key.format', 'key.fields'
+    if any(segment.endswith("key") for segment in segments):
+        return True
+    windows = [*segments, *map(".".join, pairwise(segments))]
+    return any(
+        likeness_of(secret, each) > _LIKENESS for secret in SECRET for each in windows
+    ) or any(
+        word.endswith("auth") or any(likeness_of(each, word) > _LIKENESS for each in _AUTHORIZING)
+        for word in _WORD.findall(key)
+    )
+
+
+def _names_secret(value: str) -> bool:
+    """Whether a part of a value is the name of a secret.
+
+    Example:
+        >>> [_names_secret(each) for each in ("X-Api-Key: abc", "clientSecret='x'", "keys")]
+        [True, True, False]
+    """
+    lower = value.lower()
+    return any(part in lower for part in _PARTS_OF_VALUES) or any(
+        word in _IN_VALUES or _is_like_secret(word) for word in _WORD.findall(lower)
     )
 
 
