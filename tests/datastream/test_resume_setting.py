@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 from millrace.common import Configuration
 from millrace.common.errors import JobCancelledError, UserFunctionError
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.testing import CollectingSink, run_local
 
 
@@ -78,9 +81,24 @@ def fail_at_nine(number: int) -> int:
     return number
 
 
+def run_in_foreground(env: StreamExecutionEnvironment) -> None:
+    env.execute("job")
+
+
+def run_in_background(env: StreamExecutionEnvironment) -> None:
+    env.execute_async("job").get_job_execution_result().result()
+
+
+RUNS = [run_in_foreground, run_in_background]
+
+
+@pytest.mark.parametrize("run_job", RUNS)
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_job_that_ends_early_says_how_to_continue(
-    keeps: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    keeps: bool,
+    run_job: Callable[[StreamExecutionEnvironment], None],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Unless it has kept no checkpoint."""
     with run_local(epoch_records=2, checkpoint_dir=tmp_path if keeps else None):
@@ -88,10 +106,43 @@ def test_a_job_that_ends_early_says_how_to_continue(
         env.set_parallelism(1).enable_checkpointing(0)
         env.from_collection(range(20)).map(fail_at_nine).sink_to(CollectingSink())
         with pytest.raises(UserFunctionError, match="nine"):
-            env.execute("job")
+            run_job(env)
     told = [text for text in warnings_of(caplog) if "to continue" in text]
     sentence = "to continue from checkpoint 4: set millrace.resume to true (job 'job' in "
     assert told == ([f"{sentence}{next(tmp_path.iterdir())})"] if keeps else [])
+
+
+@pytest.mark.parametrize("run_job", RUNS)
+def test_a_resumed_job_that_fails_before_its_first_checkpoint_says_how_to_continue(
+    run_job: Callable[[StreamExecutionEnvironment], None],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for resumes in False, True:
+        caplog.clear()
+        with run_local(epoch_records=2, checkpoint_dir=tmp_path):
+            env = StreamExecutionEnvironment.get_execution_environment(
+                Configuration({"millrace.resume": str(resumes).lower()})
+            )
+            env.set_parallelism(1).enable_checkpointing(0)
+            env.from_collection(range(20)).map(fail_at_nine).sink_to(CollectingSink())
+            with pytest.raises(UserFunctionError, match="nine"):
+                run_job(env)
+        [told] = [text for text in warnings_of(caplog) if "to continue from" in text]
+        assert told.startswith("to continue from checkpoint 4: ")
+
+
+def test_a_failed_advice_does_not_replace_the_jobs_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(launcher: JobLauncher, client: EmbeddedJobClient) -> None:
+        raise LookupError("no advice")
+
+    monkeypatch.setattr(JobLauncher, "announce_end", fail)
+    for run_job in RUNS:
+        with run_local(epoch_records=2):
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.from_collection(range(20)).map(fail_at_nine).sink_to(CollectingSink())
+            with pytest.raises(UserFunctionError, match="nine"):
+                run_job(env)
 
 
 def test_a_query_is_meant_to_start_afresh(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -102,6 +102,9 @@ class JobLauncher:
     resume_advice: str = f"set {options.RESUME.key} to true"
     """Instruction that makes a job continue from its newest checkpoint, for warnings."""
 
+    tells_failures: bool = True
+    """Whether jobs in the background tell how to continue after a failure."""
+
     onlookers: ClassVar[list[Onlooker]] = []
     """Observers while a program waits for its job, such as a progress line in a notebook."""
     _current: ClassVar[JobLauncher | None] = None
@@ -135,11 +138,18 @@ class JobLauncher:
                     looking_on.enter_context(onlooker(client))
                 result = run(client)
         except BaseException:
-            self.announce_end(client)
+            self._try_to_announce_end(client)
             raise
         if self.executor is None:
             adopt_spark_session()
         return result
+
+    def start(self, client: EmbeddedJobClient) -> EmbeddedJobClient:
+        """Start a job in the background. If it fails, its thread tells how to continue, unless
+        somebody else does."""
+        if self.tells_failures:
+            client.when_failed(lambda: self._try_to_announce_end(client))
+        return client.start()
 
     def graph(
         self,
@@ -266,6 +276,10 @@ class JobLauncher:
         if hint is not None:
             name, job_dir = client.progress().job_name, client.get_job_directory()
             log.warning("%s (job '%s' in %s)", hint, name, job_dir)
+
+    def _try_to_announce_end(self, client: EmbeddedJobClient) -> None:
+        with suppress(Exception):  # the job's own error goes before any of the advice
+            self.announce_end(client)
 
     def _target(
         self, graph: JobGraph, configuration: Configuration, name: str, width: int

@@ -467,7 +467,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
 
     def execute_async(self, job_name: str | None = None) -> EmbeddedJobClient:
         """Start the job in the background."""
-        return self.build_client(job_name).start()
+        return self.launcher.start(self.build_client(job_name))
 
     def get_execution_plan(self) -> str:
         """The plan of the job so far, as JSON in the form of Flink's plans."""

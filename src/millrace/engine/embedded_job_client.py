@@ -56,6 +56,11 @@ class EmbeddedJobClient(JobClient):
         """Call ``callback`` in the job's thread at the end of the job, successful or not."""
         self._manager.result.add_done_callback(lambda _: callback())
 
+    def when_failed(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` in the job's thread if the job fails, before `result` raises its
+        error. Must be called before the job starts."""
+        self._manager.on_failure += (callback,)
+
     def get_job_id(self) -> JobID:
         """The job's id."""
         return self._manager.job_id

@@ -88,6 +88,9 @@ class _OpenEpochHooks:
 class JobManager:
     """One run of one job."""
 
+    on_failure: tuple[Callable[[], None], ...] = ()
+    """Functions that are called if the job fails, before `result` has its error."""
+
     def __init__(
         self,
         graph: JobGraph,
@@ -201,7 +204,11 @@ class JobManager:
                 self._run_and_close()
         except BaseException as error:
             self._end(outcome(self.states.status, error))
-            self.result.set_exception(error)
+            try:
+                for tell in self.on_failure if self.states.status is JobStatus.FAILED else ():
+                    tell()
+            finally:
+                self.result.set_exception(error)
         else:
             self._end(JobStatus.FINISHED)
             runtime = int((time.monotonic() - started) * 1000)

@@ -13,15 +13,20 @@ __all__ = ["resume_hint"]
 
 def resume_hint(client: EmbeddedJobClient, advice: str) -> str | None:
     """Sentence that names the job's newest checkpoint and the way to continue from it; None if
-    there is no checkpoint, for example because the job kept none or has deleted it at its end.
+    there is no checkpoint, for example because the job kept none or has deleted it at its end. A
+    resumed job that has made none has the one from which it has continued.
 
     Args:
         advice: what to do so that the job continues.
     """
-    newest = client.progress().checkpoint
+    details = client.progress()
+    newest, restored = details.checkpoint, details.checkpoints.restored
+    if newest is None and restored is not None:
+        newest = restored.number
     if newest is None:
         return None
-    with suppress(MillraceError, OSError):  # the place is gone: nobody can continue from it
+    # the place is gone, or cannot be read at present: nobody can continue from it
+    with suppress(MillraceError, OSError):
         if is_complete(client.get_job_directory(), newest):
             return f"to continue from checkpoint {newest}: {advice}"
     return None

@@ -208,7 +208,7 @@ def _list_reading(kind: ListTypeInfo, strict: bool) -> FieldReading | None:
     element = _reading(kind.element_type, strict)
     if element is None:
         return None
-    decoded = list[_optional(element.decoded)]  # type: ignore[misc]
+    decoded = list[_optional(element.decoded)]  # type: ignore[misc, valid-type]
     convert = element.convert
     if convert is None:
         return FieldReading(decoded, None, element.is_exact)
@@ -225,7 +225,7 @@ def _map_reading(kind: MapTypeInfo, strict: bool) -> FieldReading | None:
     key = kind.key_type
     if value is None or not (isinstance(key, BasicTypeInfo) and key.label == "STRING"):
         return None
-    decoded = dict[str, _optional(value.decoded)]  # type: ignore[misc]
+    decoded = dict[str, _optional(value.decoded)]  # type: ignore[misc, valid-type]
     convert = value.convert
     if convert is None:
         return FieldReading(decoded)

@@ -177,7 +177,7 @@ class TableSession:
         if not self.streaming or self.config.get_configuration().get(table_options.DML_SYNC):
             self.env.launcher.run_to_end(client)
         else:
-            client.start()
+            self.env.launcher.start(client)
         for finish in replacing:
             finish()
         return inserted(names, client)

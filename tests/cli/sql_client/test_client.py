@@ -235,6 +235,26 @@ def test_a_cancelled_job_says_how_to_continue(
     assert re.findall(CONTINUE, said) == ([str(newest)] if keeps else [])
 
 
+def test_an_insert_that_failed_in_the_background_is_told_of_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with run_local(checkpoint_dir=tmp_path, epoch_records=1):
+        client = SqlClient(TableEnvironment.create(EnvironmentSettings.in_streaming_mode()), "")
+        assert client.execute_all(
+            f"SET 'execution.checkpointing.interval' = '1 ms'; {NUMBERS}"
+            "CREATE TABLE out_ (n BIGINT) WITH ('connector' = 'blackhole');"
+            "INSERT INTO out_ SELECT 1 / (n - 3) FROM numbers;"
+        )
+        while client.running():
+            sleep(0.01)
+        client.close()
+        client.close()
+    said = capsys.readouterr().out
+    assert [state for _, state in JOB.findall(said)].count("is FAILED") == 1
+    newest = newest_checkpoint(tmp_path)
+    assert re.findall(CONTINUE, said) == ([str(newest)] if newest else [])
+
+
 def test_ctrl_c_ends_an_insert_that_is_waited_for(tmp_path: Path) -> None:
     file, checkpoints = tmp_path / "job.sql", tmp_path / "checkpoints"
     file.write_text("SET 'table.dml-sync' = 'true';" + ENDLESS)

@@ -66,6 +66,7 @@ def _client(args: argparse.Namespace) -> SqlClient:
     if JobLauncher.current().executor is None:
         JobLauncher.install(JobLauncher(beside=True))
     JobLauncher.current().resume_advice = RESUME_ADVICE
+    JobLauncher.current().tells_failures = False  # the client tells of its jobs itself
     settings = EnvironmentSettings.new_instance()
     t_env = TableEnvironment.create(
         (settings.in_batch_mode() if args.batch else settings.in_streaming_mode()).build()

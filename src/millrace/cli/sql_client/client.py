@@ -70,6 +70,8 @@ class SqlClient:
         self.ended = False
         """The session was told to QUIT."""
         self._jobs: list[EmbeddedJobClient] = []
+        self._told: list[EmbeddedJobClient] = []
+        """Jobs whose end the session has told of."""
         self._sources: list[Path] = []
 
     def execute_file(self, path: Path) -> bool:
@@ -147,6 +149,7 @@ class SqlClient:
                 waiting, done = False, self._failed(str(error))
             if waiting:
                 print(f"[INFO] {_told(client)}")
+            self._told.append(client)
             _say_how_to_resume(client)
         return done
 
@@ -155,13 +158,18 @@ class SqlClient:
         return [client for client in self._jobs if not _has_ended(client)]
 
     def close(self) -> None:
-        """Cancel the running jobs, and wait for their end."""
+        """Cancel the running jobs, wait for their end, and tell of it, also of jobs that have
+        failed in the background."""
         running = self.running()
         for client in running:
             client.cancel()
-        for client in running:
-            with suppress(MillraceError):  # that it was cancelled
+        for client in self._jobs:
+            failed = client.progress().status is JobStatus.FAILED
+            if client in self._told or not (failed or client in running):
+                continue
+            with suppress(MillraceError):  # that it was cancelled, or why it has failed
                 client.get_job_execution_result().result()
+            self._told.append(client)
             print(f"[INFO] {_told(client)}")
             _say_how_to_resume(client)
 
