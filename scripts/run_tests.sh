@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs all tests but torture, bench, connectors and matrix: those marked alone (`run_tests.sh alone`),
 # and the others divided among processes (`run_tests.sh divided`); without an argument, both. Slow
-# tests take turns: see MILLRACE_TURN below. A few that fail beside others are tried once more with the machine to themselves: one that fails again fails the
-# run, one that passes then is named as unsteady.
+# tests take turns: see MILLRACE_TURN below. A few that fail beside others are tried once more with the
+# machine to themselves: one that fails again fails the run, one that passes then is named as unsteady.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

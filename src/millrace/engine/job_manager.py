@@ -89,7 +89,8 @@ class JobManager:
     """One run of one job."""
 
     on_failure: tuple[Callable[[], None], ...] = ()
-    """Functions that are called if the job fails, before `result` has its error."""
+    """Functions that are called if the job fails, before `result` has its error. Unlike observers,
+    they are called when everything is closed, and checkpoints that end with the job are deleted."""
 
     def __init__(
         self,
