@@ -19,6 +19,7 @@ import by_file
 import drawn
 import frozen_objects
 import hang_dump
+import imported_once
 import job_threads
 import logging_state
 import same_draws  # noqa: F401
@@ -63,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     hang_dump.pytest_configure(config)
     config.pluginmanager.register(by_file)
     config.pluginmanager.register(frozen_objects)
+    config.pluginmanager.register(imported_once)
     config.pluginmanager.register(logging_state)
     config.pluginmanager.register(job_threads)
     config.pluginmanager.register(turns)
