@@ -1,4 +1,4 @@
-"""The vocabulary: types, rows, time, state, functions, configuration and errors.
+"""Basic concepts that all rooms use: types, rows, time, state, functions, configuration and errors.
 
 Imports nothing else of millrace, so every room may import it. Names are those of PyFlink."""
 

@@ -1,4 +1,4 @@
-"""Every error that millrace raises on purpose; ``except MillraceError`` catches all of them.
+"""All errors that millrace raises on purpose; ``except MillraceError`` catches all of them.
 
 The tree::
 

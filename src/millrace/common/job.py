@@ -68,7 +68,7 @@ class JobStatus(Enum):
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
     def is_terminal_state(self) -> bool:
-        """Whether the job has ended here, though it may be resumed."""
+        """Whether the job has ended in this process; it may still be resumed."""
         return self is JobStatus.SUSPENDED or self.is_globally_terminal_state()
 
 

@@ -13,7 +13,7 @@ __all__ = ["JobClient"]
 
 
 class JobClient(ABC):
-    """Returned by `StreamExecutionEnvironment.execute_async`."""
+    """Handle on a running job, returned by `StreamExecutionEnvironment.execute_async`."""
 
     @abstractmethod
     def get_job_id(self) -> JobID:

@@ -1,4 +1,6 @@
-"""`Plugins`: objects by name, from this package and from the entry points of installed packages."""
+"""`Plugins`: objects by name, which this package defines, or the entry points of other installed
+packages.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,7 @@ class Plugins(Mapping[str, T], Generic[T]):
         self._registered[name] = plugin
 
     def own(self) -> dict[str, T]:
-        """Plug-ins of this package and process, by name."""
+        """Plug-ins that this package and this process have defined, by name."""
         return {name: self[name] for name in {**self._own, **self._registered}}
 
     def __iter__(self) -> Iterator[str]:

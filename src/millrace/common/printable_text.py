@@ -1,4 +1,4 @@
-"""Text that any file and any JSON can hold."""
+"""Text that can be written to any file and to JSON."""
 
 from __future__ import annotations
 
@@ -6,5 +6,7 @@ __all__ = ["printable"]
 
 
 def printable(text: str) -> str:
-    """The text with lone surrogates escaped, which names of files and data may contain."""
+    """The text with its lone surrogates escaped. Names of files, and data, may contain such
+    surrogates.
+    """
     return text.encode("utf-8", "backslashreplace").decode()

@@ -111,7 +111,7 @@ class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
 
 
 class RowFieldExtractorSchema(SerializationSchema[Row]):
-    """Bytes in one field of a row: the key or the value of a message that the program has
+    """Takes bytes from one field of a row: the key or the value of a message that the program has
     serialized itself.
 
     Args:
@@ -166,7 +166,7 @@ class Encoder(ABC, Generic[T_contra]):
 
     @abstractmethod
     def encode(self, element: T_contra) -> bytes:
-        """The bytes of one record, with its separator from the next."""
+        """The bytes of one record, including its separator from the next record."""
 
     def encode_all(self, elements: Sequence[T_contra]) -> bytes:
         """The bytes of several records."""
@@ -178,12 +178,12 @@ class Encoder(ABC, Generic[T_contra]):
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> SimpleStringEncoder:
-        """One line per record: its ``str``."""
+        """Encoder that writes one line per record: its ``str``."""
         return SimpleStringEncoder(charset_name)
 
 
 class SimpleStringEncoder(Encoder[Any]):
-    """One line per record: its ``str``."""
+    """Writes one line per record: its ``str``."""
 
     def __init__(self, charset_name: str = "UTF-8") -> None:
         self.charset_name = charset_name
@@ -203,7 +203,7 @@ class BulkWriter(ABC, Generic[T_contra]):
         """Write records."""
 
     def add_columns(self, batch: ColumnBatch) -> None:
-        """Write records in columns, if the factory accepts columns."""
+        """Write records that are in columns, if the factory accepts columns."""
         raise NotImplementedError
 
     @abstractmethod

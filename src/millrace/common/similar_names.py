@@ -23,7 +23,8 @@ _UNFINISHED = 4
 
 
 def nearest_name(name: str, known: Iterable[str], likeness: float = LIKENESS) -> str | None:
-    """The known name that is most like a name, in any case of letters; None if none is similar.
+    """The known name that is most like a name, whether in upper or lower case; None if no name is
+    similar.
 
     Args:
         likeness: least likeness. A higher one than `LIKENESS` is for names that are refused only

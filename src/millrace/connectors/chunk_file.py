@@ -1,4 +1,4 @@
-"""Files for the chunks of a part, and their concatenation."""
+"""Files for the chunks of a part, and functions that concatenate them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _BUFFER_BYTES = 1 << 20
 
 
 class ChunkFile(io.RawIOBase):
-    """A new file: `seal` makes it a chunk, and `persist` a file that a commit makes visible. It is
-    not flushed to the disk: all files of an epoch are flushed together.
+    """A new file that becomes a chunk with `seal`, or with `persist` a file that a commit makes
+    visible. It is not flushed to the disk, because all files of an epoch are flushed together.
     """
 
     def __init__(self, path: str) -> None:
@@ -53,7 +53,7 @@ class ChunkFile(io.RawIOBase):
         return Chunk(self.path, self.length, self._crc)
 
     def persist(self) -> PendingUpload:
-        """Close the file, which readers see after its commit."""
+        """Close the file. Readers see it after its commit."""
         with _refusals(self.path):
             return self._pending.persist()
 
@@ -99,7 +99,7 @@ def opened_chunks(chunks: Sequence[Chunk]) -> Iterator[BinaryIO]:
 
 
 def adopt_chunk(chunk: Chunk, final: str) -> PendingUpload:
-    """Upload of a part that consists of one chunk.
+    """Make an upload of a part that consists of one chunk.
 
     Raises:
         PartFileError: the chunk is gone or not as long as it was.

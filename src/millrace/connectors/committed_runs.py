@@ -16,7 +16,8 @@ __all__ = ["CommittedRun", "by_run", "origin", "require_files"]
 
 @dataclass(frozen=True)
 class CommittedRun:
-    """Requests that are committed in one transaction, under a name that repeated attempts share.
+    """Requests that are committed in one transaction. The transaction has a name that repeated
+    attempts share.
 
     The next epoch does not end before such a commit. So what checkpoints name of a run is committed
     as a whole or not at all, and is the same whenever it is repeated. The name has the run in it
@@ -41,8 +42,9 @@ class CommittedRun:
 
 
 def origin(context: WriterContext, epoch: int) -> dict[str, Any]:
-    """Fields of a committable that `by_run` reads. They differ between operators, even if these
-    share one sink object."""
+    """Fields of a committable that `by_run` reads. They differ between operators, even if several
+    operators share one sink object.
+    """
     sink = hashlib.sha256(context.uid.encode()).hexdigest()[:12]
     return {"run": context.run_id, "sink": sink, "epoch": epoch}
 

@@ -16,8 +16,8 @@ _Call = tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]
 
 
 class DaemonPool:
-    """Runs calls in daemon threads. Python waits for the threads of a ``ThreadPoolExecutor`` before
-    a process ends, even if nobody wants the results any more.
+    """Runs calls in daemon threads. Python would wait for the threads of a ``ThreadPoolExecutor``
+    before a process ends, even if their results are no longer needed.
 
     Args:
         threads: most calls that run at a time.

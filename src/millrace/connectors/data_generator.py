@@ -30,7 +30,8 @@ _UNLIMITED = 1 << 62
 
 @dataclass(frozen=True)
 class GeneratorSplit(SourceSplit):
-    """Stripes of ``width`` indices, ``stride`` apart, beginning at ``start``.
+    """The indices of a split: stripes of ``width`` consecutive indices, ``stride`` apart, beginning
+    at ``start``.
 
     A bounded source has one stripe per split; an unbounded one deals its stripes round robin, and
     one of columns its indices.
@@ -62,8 +63,9 @@ class GeneratorSplit(SourceSplit):
         return runs
 
     def global_ordinal(self, ordinal: int) -> int:
-        """Position of record ``ordinal`` of this split in the order in which all splits take
-        turns."""
+        """Position of record ``ordinal`` of this split in the global order, in which the splits
+        take turns.
+        """
         return ordinal * self.lanes + self.lane
 
 

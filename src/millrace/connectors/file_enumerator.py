@@ -41,8 +41,8 @@ class FileSelection:
 
 
 class FileEnumerator(SplitEnumerator):
-    """Lists files. Its state holds the files it has seen, with their attributes, and the read files
-    that are still to be archived or deleted.
+    """Enumerator that lists files. Its state holds the files that it has seen, with their
+    attributes, and the files that are read but not yet archived or deleted.
 
     Args:
         discovery_interval: ms between two looks; None for a single look.
@@ -77,8 +77,9 @@ class FileEnumerator(SplitEnumerator):
 
     @property
     def files(self) -> list[str]:
-        """Paths of the files found so far, in order, for the next source of a `HybridSource`;
-        files that were archived or deleted since are left out."""
+        """Paths of the files found so far, in order, for the next source of a `HybridSource`. Files
+        that have been archived or deleted are left out.
+        """
         return sorted(self._seen or ())
 
     def start(self, context: EnumeratorContext) -> None:

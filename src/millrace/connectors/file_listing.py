@@ -1,4 +1,4 @@
-"""Files that a path stands for."""
+"""Lists the files that a path stands for."""
 
 from __future__ import annotations
 

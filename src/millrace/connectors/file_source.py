@@ -238,8 +238,9 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def delete_after_reading(self) -> FileSourceBuilder[T]:
-        """Delete a file when a checkpoint that covers its last record is complete; the job must
-        have a directory for checkpoints."""
+        """Delete a file when a complete checkpoint covers the file's last record. The job must have
+        a directory for checkpoints.
+        """
         self._archive, self._deletes = None, True
         return self
 

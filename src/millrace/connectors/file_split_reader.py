@@ -180,7 +180,7 @@ _HOW_TO_SKIP = (
 
 @contextmanager
 def explained(path: str, where: str) -> Iterator[None]:
-    """Add the file's name to any error in this block."""
+    """Add the file's name to errors in this ``with`` block."""
     try:
         yield
     except FileNotFoundError:

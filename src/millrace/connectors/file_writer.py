@@ -39,8 +39,9 @@ class FileSinkSettings:
 
     @property
     def takes(self) -> BatchForm:
-        """The required form of batches: the bucket assigner's, or, if it accepts both, the
-        format's."""
+        """Form of batches that the sink takes: that of the bucket assigner or, if this accepts both
+        forms, that of the format.
+        """
         wanted = self.bucket_assigner.takes
         return self.part_format.takes if wanted is BatchForm.EITHER else wanted
 

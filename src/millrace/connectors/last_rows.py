@@ -60,7 +60,7 @@ def require_keys(data: pyarrow.RecordBatch, keys: Sequence[str], table: str) -> 
 
 
 def require_equals(data: pyarrow.RecordBatch, names: Sequence[str], role: str, table: str) -> None:
-    """Refuse NaN in columns that identify rows: NaN does not even equal itself.
+    """Refuse NaN in columns that identify rows, because NaN is not equal to itself.
 
     Args:
         role: role of these columns in the table, for the message.

@@ -68,7 +68,7 @@ class _NumberReader(IndexRangeReader[int]):
 
 
 class _Numbers(RowBatch[int]):
-    """Consecutive numbers, whose column is generated instead of built from the records."""
+    """Consecutive numbers. Their Arrow column is generated instead of built from records."""
 
     __slots__ = ()
 

@@ -80,7 +80,7 @@ def require_work_files(paths: Iterable[str], base_path: str) -> None:
 
 
 def require_part_files(paths: Iterable[str], base_path: str) -> None:
-    """Refuse paths that are not finished parts of a sink to ``base_path``, as in
+    """Refuse paths that are not finished parts of a sink to ``base_path``, for the same reason as
     `require_work_files`.
 
     Raises:
@@ -137,8 +137,9 @@ class PartNames:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The piece of a part that one epoch wrote, or a merge of several; ``level`` is the number
-    of merges."""
+    """The piece of a part that one epoch wrote, or several such pieces merged; ``level`` is the
+    number of merges.
+    """
 
     path: str
     length: int
@@ -148,7 +149,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class OpenPart:
-    """An unfinished part; times are in ms since the epoch.
+    """An unfinished part file. Times are in ms since the epoch.
 
     It keeps the index of the subtask that began it, so that its name stays unique when another
     subtask goes on with it.
@@ -174,8 +175,9 @@ class FileWriterState:
 
 @dataclass(frozen=True, slots=True)
 class PartCommittable:
-    """A finished part to make visible, after which the ``obsolete`` chunks are deleted;
-    ``pending`` is the token of its upload."""
+    """A finished part that is to be made visible. Afterwards, the ``obsolete`` chunks are deleted.
+    ``pending`` is the token of its upload.
+    """
 
     pending: str
     final: str

@@ -97,8 +97,9 @@ class BulkParts:
 
 
 class PartWriter:
-    """Adds records to a part, and closes it at the end of the epoch: finished, or to be
-    continued."""
+    """Adds records to a part. At the end of the epoch, it closes the part or leaves it to the next
+    epoch.
+    """
 
     def __init__(
         self,
@@ -132,7 +133,7 @@ class PartWriter:
         return PartFileInfo(part.bucket, size, *times, part.checkpoints)
 
     def note_checkpoint(self) -> None:
-        """Count a checkpoint that was completed since the last epoch."""
+        """Record that a checkpoint was completed since the last epoch."""
         self._part = replace(self._part, checkpoints=self._part.checkpoints + 1)
 
     def write(self, batch: Batch, now: int) -> None:

@@ -47,7 +47,7 @@ class RateLimiterStrategy:
         return RateLimiterStrategy()
 
     def due_offset(self, ordinal: int) -> int:
-        """Milliseconds from the start until record ``ordinal`` (from 0) is due."""
+        """Milliseconds from the start until record number ``ordinal`` (counted from 0) is due."""
         if self.records_per_second is None:
             return 0
         rate = self.records_per_second
@@ -55,7 +55,8 @@ class RateLimiterStrategy:
         return -(-ordinal * 1000 * rate.denominator // rate.numerator)
 
     def last_due(self, elapsed: int) -> int:
-        """Last ordinal that is due ``elapsed`` ms after the start; requires a limit."""
+        """Number of the last record that is due ``elapsed`` ms after the start; requires a
+        limit."""
         assert self.records_per_second is not None
         rate = self.records_per_second
         return elapsed * rate.numerator // (1000 * rate.denominator)

@@ -1,4 +1,4 @@
-"""Batch decoding of the records of a poll, which isolates unreadable records."""
+"""Batch decoding of the records that one poll returned. It isolates records that cannot be read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def decode_around(
     decode: Callable[[Sequence[Raw]], Decoded],
     give_up: Callable[[Raw, Exception], None],
 ) -> Iterator[tuple[Sequence[Raw], Decoded]]:
-    """Decode all records in one call, and after an error by halves, so that one bad record among
-    many is isolated in few calls.
+    """Decode all records in one call. After an error, decode them by halves, so that one bad record
+    among many is found in few calls.
 
     Args:
         raws: the polled records, in their order.
@@ -51,7 +51,7 @@ def decode_around(
 
 
 def with_times(batch: Batch, times: list[int]) -> Batch:
-    """The batch with the given timestamps, without the records that are None."""
+    """The records with the given timestamps as a batch. Records that are None are left out."""
     if isinstance(batch, ColumnBatch):
         import pyarrow as pa
 

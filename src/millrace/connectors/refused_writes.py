@@ -1,4 +1,4 @@
-"""Error policy of a sink for records that the target system refuses."""
+"""Error policy of a sink for records that the target system refuses to write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RefusedWrites", "require_sink_error_policy"]
 
 
 class RefusedWrites:
-    """Fails the job, or counts and logs the skipped records.
+    """Handles refused records: fails the job, or counts and logs the records that it skips.
 
     The metric is ``numRecordsSendErrors`` (Flink's FLIP-33).
 
@@ -36,7 +36,8 @@ class RefusedWrites:
         self._logger = logger
 
     def take(self, reasons: list[str]) -> None:
-        """Skip the refused records, one per reason, or raise the error with the first reason.
+        """Skip the refused records, given with a reason for each, or raise an error with the first
+        reason.
 
         Raises:
             ConnectorError: of the sink's kind, if the policy is to fail.
@@ -61,7 +62,7 @@ class RefusedWrites:
 
 
 def require_sink_error_policy(policy: Any) -> ErrorPolicy:
-    """The policy itself, after a check.
+    """The error policy itself, after a check.
 
     Raises:
         JobDefinitionError: the argument is not an error policy, or only for sources.

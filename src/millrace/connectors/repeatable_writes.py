@@ -11,8 +11,8 @@ __all__ = ["writes_ahead"]
 
 
 def writes_ahead(guarantee: Any) -> bool:
-    """Whether writes wait for their checkpoint: with ``EXACTLY_ONCE``. The other two guarantees are
-    the same, since every epoch ends with completed writes.
+    """Whether writes wait for their checkpoint, as with ``EXACTLY_ONCE``. The other two guarantees
+    mean the same, because every epoch ends with completed writes.
 
     Raises:
         JobDefinitionError: it is no `DeliveryGuarantee`.

@@ -70,7 +70,7 @@ def retried(
     logger: logging.Logger,
     sleep: Callable[[float], None] = time.sleep,
 ) -> T:
-    """Result of the first attempt that succeeds.
+    """Result of the first attempt that succeeds; the request is repeated after a pause.
 
     Args:
         sleep: waits between attempts; replaced by tests.

@@ -11,7 +11,8 @@ __all__ = ["ReplacedRows", "additions"]
 
 
 class ReplacedRows:
-    """Rows of the kind ``UPDATE_BEFORE`` in an epoch that no row with their key has followed yet.
+    """Rows of the kind ``UPDATE_BEFORE`` in an epoch for which no later row with the same key has
+    come yet.
 
     Such a row is left out if one with its key follows, because that replaces it. Otherwise it is
     deleted, as by Flink's sinks: the update has changed its key, or a filter has left out the row
@@ -24,8 +25,8 @@ class ReplacedRows:
     def changes(
         self, values: Sequence[Any], key_of: Callable[[Any], Any]
     ) -> Iterator[tuple[bool, Any]]:
-        """Pairs of a flag and a record: True to write the record, False to delete it. What has no
-        row kind is written.
+        """Pairs of a flag and a record: True to write the record, False to delete it. A record
+        without a row kind is written.
 
         Args:
             key_of: function that returns the key of a record, which can be hashed.
@@ -41,14 +42,17 @@ class ReplacedRows:
             yield kind is not RowKind.DELETE, value
 
     def take(self) -> list[Any]:
-        """The records that no record has followed, at the end of an epoch: they are deleted."""
+        """The ``UPDATE_BEFORE`` records that, at the end of an epoch, no record with the same key
+        has followed. They must be deleted.
+        """
         rows, self._rows = self._rows, {}
         return list(rows.values())
 
 
 def additions(values: Sequence[Any]) -> Iterator[tuple[bool, Any]]:
-    """Pairs of a flag and a record: True to add the record, False to retract it. For sums, which
-    must also retract ``UPDATE_BEFORE``."""
+    """Pairs of a flag and a record: True to add the record, False to retract it. It is for sums,
+    from which ``UPDATE_BEFORE`` records must be retracted as well.
+    """
     back = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
     for value in values:
         yield not (isinstance(value, Row) and value.get_row_kind() in back), value

@@ -33,7 +33,7 @@ class CleanUp:
 
     @staticmethod
     def create(paths: Sequence[str], archive: str | None) -> CleanUp:
-        """Clean-up action of a source with the given paths.
+        """Clean-up action for a source with the given paths.
 
         Raises:
             JobDefinitionError: what is archived would be read again.
@@ -71,7 +71,7 @@ class SourceFileCleaner:
         wait(self._running.values())
 
     def add(self, path: str, version: FileVersion) -> None:
-        """Add a fully read file to the next `clean`."""
+        """Add a file that has been read completely to the files that the next `clean` removes."""
         self._waiting[path] = version
 
     def clean(self) -> None:
@@ -82,8 +82,9 @@ class SourceFileCleaner:
                 self._running[path] = self._pool.submit(self._clean, path, version)
 
     def cleaned(self) -> list[str]:
-        """Files that were removed since the last call, or replaced by others. A failed clean-up
-        is retried after the next checkpoint."""
+        """Files that were removed or replaced since the last call. A failed clean-up is retried
+        after the next checkpoint.
+        """
         done = [path for path, running in self._running.items() if running.done()]
         gone = []
         for path in done:
@@ -96,7 +97,7 @@ class SourceFileCleaner:
         return gone
 
     def waiting(self) -> dict[str, FileVersion]:
-        """Files that are read and not cleaned up yet, as part of a checkpoint."""
+        """Files that have been read but not cleaned up yet; they are part of a checkpoint."""
         return dict(self._waiting)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The sink that runs Spark jobs, whose home is `millrace.spark.connector`."""
+"""The sink that runs Spark jobs; it is defined in `millrace.spark.connector`."""
 
 from __future__ import annotations
 

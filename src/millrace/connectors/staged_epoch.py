@@ -22,7 +22,7 @@ _RUNS = 50
 
 
 class StagedEpoch(NamedTuple):
-    """Output of one subtask in one epoch: a committable.
+    """Output of one subtask in one epoch, as a committable.
 
     Attributes:
         run_id: id of the run that wrote the output.
@@ -38,7 +38,7 @@ class StagedEpoch(NamedTuple):
 
     @staticmethod
     def pack(run_id: str, epoch: int, content: Any) -> StagedEpoch:
-        """A staged epoch with packed plain data: lists, texts, bytes, numbers."""
+        """Make a staged epoch from plain data (lists, texts, bytes, numbers)."""
         raw = msgspec.msgpack.encode(content)
         return StagedEpoch(run_id, epoch, len(raw), compressed(raw))
 
@@ -48,7 +48,7 @@ class StagedEpoch(NamedTuple):
 
 
 class CommittedEpochs:
-    """The mark that a transaction leaves: the last committed epoch of each run of the job.
+    """Commit mark that a transaction writes: the last committed epoch of each run of the job.
 
     By run, because somebody may go back to an older checkpoint, whose next epochs have old numbers
     and new records.
@@ -59,7 +59,7 @@ class CommittedEpochs:
 
     @staticmethod
     def decode(mark: bytes | None) -> CommittedEpochs:
-        """Epochs in a mark; no epochs if the mark is None.
+        """Decode a mark; no epochs if the mark is None.
 
         Raises:
             ValueError: that is no mark.
@@ -75,7 +75,7 @@ class CommittedEpochs:
         return msgspec.json.encode(self._epochs)
 
     def cover(self, staged: StagedEpoch) -> bool:
-        """Whether the epoch is committed."""
+        """Whether the mark covers an epoch, so that the epoch is committed."""
         return self._epochs.get(staged.run_id, -1) >= staged.epoch
 
     def with_epochs(self, staged: Sequence[StagedEpoch]) -> CommittedEpochs:
@@ -88,8 +88,9 @@ class CommittedEpochs:
 def whole_epochs(
     requests: Sequence[CommitRequest[Any]], size: int
 ) -> Iterator[list[tuple[CommitRequest[Any], StagedEpoch]]]:
-    """Requests in order, grouped by whole epochs until a group reaches ``size`` bytes. Epochs
-    are never split, because the mark covers whole epochs only."""
+    """Requests in order, in groups of whole epochs. A group is complete when it reaches ``size``
+    bytes. Epochs are never split, because a mark covers only whole epochs.
+    """
     together: list[tuple[CommitRequest[Any], StagedEpoch]] = []
     total, last = 0, None
     for request in requests:

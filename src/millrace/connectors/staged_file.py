@@ -57,7 +57,8 @@ class StagedFile:
 
 def delete_staged(directories: Iterable[str], run_ids: Collection[str], older_than: int) -> None:
     """Delete files that the given runs staged more than ``older_than`` ms ago: see
-    `SupportsOrphanSweep.sweep`. The names of the files begin with the run's id."""
+    `SupportsOrphanSweep.sweep`. The name of a staged file begins with the id of its run.
+    """
     latest = time.time() - older_than / 1000
     for directory in directories:
         files = file_system_of(directory)

@@ -1,4 +1,4 @@
-"""Threads that wait for an idle reader, and wake it when there is something to read."""
+"""Threads that wait in place of an idle reader, and wake it when there is something to read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ end."""
 
 
 class MessageWaiter:
-    """Waits for a consumer's next message, whenever its reader has found none.
+    """Waits in a thread for a consumer's next message, whenever the reader has found none.
 
     While the thread waits, the consumer is the thread's alone. Messages that somebody else took
     would be out of order. And confluent-kafka makes any other call wait, in a loop of short sleeps,
@@ -56,7 +56,7 @@ class MessageWaiter:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the thread waits, so that the consumer must be left alone."""
+        """Whether the thread waits on the consumer. The reader must then not use the consumer."""
         return self._wanted.is_set()
 
     def wait(self) -> None:
@@ -66,7 +66,7 @@ class MessageWaiter:
             self._wanted.set()
 
     def call(self, call: Callable[[], object]) -> None:
-        """Call the consumer now, or after the present wait of the thread. Never blocks.
+        """Call the consumer at once or, if the thread waits, after this wait. Never blocks.
 
         Raises:
             Exception: what the call raised, or one that was left to make before it. What the thread
@@ -77,7 +77,7 @@ class MessageWaiter:
             self._make_calls()
 
     def take(self) -> list[Any]:
-        """Messages that the last wait has found. The wait must have ended.
+        """Messages that the last wait has received. The wait must have ended.
 
         Raises:
             Exception: what ``consume`` or a call to the consumer raised.
@@ -110,15 +110,17 @@ class MessageWaiter:
         self._wanted.set()
 
     def close(self) -> None:
-        """End the thread, and make the remaining calls. The consumer can be closed afterwards."""
+        """End the thread, and make the calls that were put off. The consumer can be closed
+        afterwards.
+        """
         self.end()
         self._thread.join()
         self._make_calls()
 
 
 class SocketWaiter:
-    """Waits until a connection's socket can be read. It leaves the connection itself alone, so that
-    the reader may use it at any time.
+    """Waits until data arrives at a connection's socket. It does not use the connection itself, so
+    that the reader may use it at any time.
 
     Args:
         wake_up: called in the thread when the socket can be read, or is closed.
@@ -146,7 +148,7 @@ class SocketWaiter:
         self._ring()
 
     def forget(self) -> None:
-        """Stop waiting, because the socket will be closed."""
+        """Stop waiting for a socket, because it will be closed."""
         if self._descriptor is not None:
             self._descriptor = None
             self._ring()

@@ -36,7 +36,7 @@ class CheckpointMeasurement:
         self._written_ms = self._passed()
 
     def completed(self, number: int) -> CheckpointStats:
-        """Figures of the checkpoint, after the sinks have committed or have begun to."""
+        """Figures of the checkpoint, once the sinks have committed or have begun to commit."""
         return CheckpointStats(
             number,
             self._epoch,

@@ -83,7 +83,7 @@ class CommandBus:
         return request.done
 
     def want(self) -> None:
-        """Make the job look for requests soon: a running epoch ends its reading."""
+        """Make the job serve its requests soon, by ending the reading of a running epoch."""
         self.wanted.set()
         self.end_reading()
 

@@ -27,7 +27,7 @@ def ask(
     timeout: float = 300.0,
     waiting: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """Answer of the job to a request.
+    """Send a request to a job, and return the answer.
 
     Args:
         job_dir: the job's checkpoint directory.

@@ -194,7 +194,9 @@ class Mailbox:
             os.close(lock)
 
     def requests(self) -> list[MailboxRequest | MailboxAnswer]:
-        """New requests. For a file that is not a valid request, the answer that refuses it."""
+        """Yield the new requests. For a file that is not a valid request, yield the answer that
+        refuses it.
+        """
         found: list[MailboxRequest | MailboxAnswer] = []
         with contextlib.suppress(FileNotFoundError):
             for entry in sorted(os.scandir(self.directory), key=lambda entry: entry.name):
@@ -216,9 +218,10 @@ class Mailbox:
         return [request]
 
     def take(self, id: str) -> bool:
-        """Remove a request before it is carried out. False if it must not be carried out: it was
-        withdrawn, or its file cannot be removed, so that it would be carried out again and
-        again."""
+        """Remove a request from the mailbox before it is carried out. Returns False if it must not
+        be carried out: it was withdrawn, or its file cannot be removed, so that it would be carried
+        out repeatedly.
+        """
         try:
             return self.withdraw(id)
         except OSError:

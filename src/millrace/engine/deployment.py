@@ -105,8 +105,9 @@ class Deployment:
 
     @property
     def reached_end(self) -> bool:
-        """Whether a bounded run (available now) has read all its input, and no records are in
-        loops."""
+        """Whether a bounded ("available now") run has read all its input, and no records are in
+        loops.
+        """
         return all(source.reached_end for source in self.sources) and not self.loops.pending
 
     def plans(self, records: int, now: int) -> dict[SubtaskId, SubtaskPlan]:
@@ -175,7 +176,9 @@ class Deployment:
 
     @property
     def acknowledges_records(self) -> bool:
-        """Whether a source does (`Source.acknowledges_records`)."""
+        """Whether any source acknowledges records to its external system
+        (`Source.acknowledges_records`).
+        """
         return any(source.node.source.acknowledges_records for source in self.sources)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:

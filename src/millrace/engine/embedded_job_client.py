@@ -170,8 +170,8 @@ class EmbeddedJobClient(JobClient):
 
     def send_message(self, operator: str, message: bytes) -> CompletableFuture[int]:
         """Send a message to all subtasks of an operator that accepts messages. The subtasks get the
-        message between two epochs. The state that they keep of it is part of the checkpoint that
-        ends the second of these epochs.
+        message between two epochs. State that they derive from the message is part of the
+        checkpoint at the end of the second epoch.
 
         Args:
             operator: uid of the operator.

@@ -36,7 +36,7 @@ class EndFiles:
 
 
 class EndWish:
-    """Request to the workers that one attempt of an epoch read no more.
+    """Request that workers end the reading of one attempt of an epoch.
 
     Args:
         path: file that tells the workers; None if there is no request.

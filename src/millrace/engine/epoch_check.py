@@ -32,8 +32,8 @@ def storage_failure(acks: Sequence[Ack]) -> Failure | None:
 
 
 def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
-    """Subtasks whose workers need all deltas. The head of a loop reads the state of the loop's
-    tail, so the state of either may be missing.
+    """Subtasks whose workers lack state and need all deltas. The head of a loop reads the state of
+    the loop's tail, so the state of either may be missing.
     """
     missed = {
         (ack.stage, ack.subtask)
@@ -50,7 +50,9 @@ def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
 
 
 def evicted(acks: Iterable[Ack]) -> set[SubtaskId]:
-    """Subtasks whose workers dropped them, with their state, after they had answered."""
+    """Subtasks that have answered, but have since been dropped by their workers, together with
+    their state.
+    """
     return {(ack.stage, ack.subtask) for ack in acks if ack.state.evicted}
 
 

@@ -26,7 +26,7 @@ class ExecutorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExecutorChoice:
-    """An executor and the reason for it, which people read."""
+    """The chosen executor, and the reason for the choice as text for people."""
 
     kind: ExecutorKind
     reason: str

@@ -28,7 +28,7 @@ class FeedbackCoordinator:
 
     @property
     def has_run_dry(self) -> bool:
-        """Whether a loop without records has to be told of its end."""
+        """Whether the next epoch must tell a loop's head that the loop has run dry."""
         return bool(self._drained)
 
     @property
@@ -61,5 +61,5 @@ class FeedbackCoordinator:
         }
 
     def drained(self, stage: int) -> tuple[str, ...]:
-        """Loops with their head in ``stage`` that have no records any more."""
+        """Loops with their head in ``stage`` that have no records left."""
         return tuple(loop for loop in sorted(self._drained) if self._nodes[loop].stage == stage)

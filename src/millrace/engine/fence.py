@@ -33,7 +33,7 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 class Fence:
-    """Fence around the jobs in a directory.
+    """Smallest fencing token with which processes may still publish in a directory of jobs.
 
     Args:
         directory: a job server's directory for the job.

@@ -181,7 +181,7 @@ class JobHistory:
         self._has_lost_time = True
 
     def repeated(self) -> None:
-        """Note that the running epoch begins again, although nothing failed."""
+        """Record that the running epoch starts again although nothing has failed."""
         self._has_lost_time = True
 
     def noticed(self, notices: Iterable[WorkerNotice]) -> None:

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def outcome(status: JobStatus, error: BaseException) -> JobStatus:
-    """Final state of a job that was in the state ``status`` when an error ended it."""
+    """Final state of a job, given its ``status`` when an error ended it."""
     if isinstance(error, KeyboardInterrupt) and status in _RUNS:
         return JobStatus.SUSPENDED  # whoever interrupts the program has not decided about the job
     if not isinstance(error, JobCancelledError):
@@ -60,8 +60,8 @@ def discards_checkpoints(
 
 
 class RunEnd:
-    """Determines when all input has been read, and lets a last epoch emit everything that is still
-    open.
+    """Determines when all input has been read, and then runs a last epoch in which operators emit
+    their remaining results.
 
     The input itself does not end: no watermark jumps ahead, and state is kept for the next run.
     """

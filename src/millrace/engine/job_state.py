@@ -128,8 +128,8 @@ class JobStateMachine:
             return True
 
     def refusal(self, kind: RequestKind) -> str | None:
-        """Reason why the job refuses such a request in its present state; None if it accepts the
-        request.
+        """Reason why the job refuses this kind of request in its present state; None if it accepts
+        the request.
         """
         rule = STATES[self._status]
         return None if kind in rule.accepts else f"the job {rule.says}, so it cannot {kind.value}"

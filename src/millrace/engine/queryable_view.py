@@ -101,7 +101,7 @@ class _QueryableTable:
 
 @dataclass
 class _Group:
-    """Group of tables that are followed together."""
+    """Group of state tables that one follower reads together."""
 
     names: frozenset[TableId]
     follower: StateFollower | None = None
@@ -182,7 +182,9 @@ class QueryableView(JobObserver):
             return len(table.data), list(table.examples.values())
 
     def written(self, state: QueryableState, text: str) -> list[Any]:
-        """Keys whose text is ``text``, except plain numbers and strings. Raises as `keys` does."""
+        """Keys whose text form is ``text``; plain numbers and strings are not searched. Raises as
+        `keys` does.
+        """
         with self._changed:
             return list(self._table(state).written.get(text, ()))
 
@@ -205,8 +207,9 @@ class QueryableView(JobObserver):
         return QueryAnswer(checkpoint, timestamp, found)
 
     def wait_for(self, checkpoint: int, timeout: float | None = None) -> bool:
-        """Wait, at most ``timeout`` seconds, until that checkpoint or a later one is shown;
-        False if it was not."""
+        """Wait, at most ``timeout`` seconds, until the view shows that checkpoint or a later one;
+        False if the time is over first.
+        """
         with self._changed:
             return self._changed.wait_for(
                 lambda: self._shown is not None and self._shown.checkpoint >= checkpoint, timeout

@@ -132,7 +132,7 @@ class RequestHandler:
 
     @property
     def messages(self) -> dict[str, bytes]:
-        """Messages to operators with the running epoch, by uid."""
+        """Messages that operators get in the running epoch, by operator uid."""
         request = self.serving
         if isinstance(request, MessageRequest) and not self._is_delivered:
             return {request.operator: request.message}
@@ -145,8 +145,9 @@ class RequestHandler:
         return isinstance(self.serving, SavepointRequest | RescaleRequest)
 
     def records(self, limit: int) -> int:
-        """Number of records that the next epoch reads: ``limit``, but 0 in an epoch for the
-        savepoint that ends the job, because a user waits for this savepoint."""
+        """Number of records that the next epoch reads: ``limit``, or 0 if the epoch prepares the
+        savepoint that ends the job, because a user waits for it.
+        """
         request, stops = self.serving, (AfterSavepoint.STOP, AfterSavepoint.CANCEL)
         ends = isinstance(request, SavepointRequest) and request.after in stops
         return 0 if ends else limit

@@ -17,7 +17,8 @@ from millrace.common.config.restart_strategy import (
 
 
 class RestartDecider:
-    """Decides about restarts, one failure after the other. By default, it never allows one."""
+    """Decides about restarts, one failure after the other. This base class never allows a
+    restart."""
 
     def delay_after_failure(self, now: int) -> int | None:
         """Milliseconds to wait before the restart; None if the job fails."""

@@ -12,9 +12,9 @@ __all__ = ["resume_hint"]
 
 
 def resume_hint(client: EmbeddedJobClient, advice: str) -> str | None:
-    """Sentence that names the job's newest checkpoint and the way to continue from it; None if
-    there is no checkpoint, for example because the job kept none or has deleted it at its end. A
-    resumed job that has made none has the one from which it has continued.
+    """Sentence that names the job's newest checkpoint and the way to continue from it. A resumed
+    job without a checkpoint of its own names the one from which it continued. None if there is no
+    checkpoint: the job kept none, or deleted it at its end.
 
     Args:
         advice: what to do so that the job continues.

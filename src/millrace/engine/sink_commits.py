@@ -152,8 +152,8 @@ class BackgroundCommits:
         future.add_done_callback(lambda _: ended())
 
     def prepare(self, uid: str, step: Callable[[], None]) -> None:
-        """Run a step that precedes a commit of a sink, or takes the place of one, after the commits
-        before. It is left out if one of these fails. If the step fails, the next commit does, too.
+        """Run a step before a commit of a sink, or in place of one, but after all earlier commits.
+        If one of those fails, the step is left out. If the step fails, the next commit fails, too.
         """
         self._thread().submit(self._step, uid, step)
 

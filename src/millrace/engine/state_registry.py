@@ -68,8 +68,9 @@ class StateRegistry:
 
     @property
     def restores_pending(self) -> bool:
-        """Whether a subtask has yet to restore redistributed state, which a checkpoint would
-        miss."""
+        """Whether a subtask has yet to restore redistributed state. A checkpoint made before that
+        would lack this state.
+        """
         return bool(self._assignments)
 
     def start(self, subtask: SubtaskId, whole: bool) -> SubtaskStart:

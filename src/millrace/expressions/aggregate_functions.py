@@ -120,7 +120,7 @@ def _declared(kind: LogicalType | str) -> LogicalType:
 
 
 class AggregateKernel:
-    """Creates the accumulators of a user's aggregate function.
+    """Kernel that creates the accumulators of a user's aggregate function.
 
     Args:
         name: name of the function in errors.
@@ -147,7 +147,7 @@ class AggregateKernel:
 
 
 class _Imperative(AggregateKernel):
-    """Kernel of an aggregate function that is called for each row."""
+    """Kernel of an aggregate function that is called once for each row."""
 
     def __init__(self, name: str, function: Any, value_method: str) -> None:
         super().__init__(name, function)
@@ -183,7 +183,7 @@ class _Imperative(AggregateKernel):
 
 
 class _Vectorized(AggregateKernel):
-    """Kernel of an aggregate function of whole columns."""
+    """Kernel of an aggregate function that is called with whole columns."""
 
     def __init__(self, name: str, function: Any, func_type: str) -> None:
         super().__init__(name, function)

@@ -13,7 +13,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 @dataclass(frozen=True)
 class Arity:
-    """Parameters of a function.
+    """The parameters of a function: their number and their names.
 
     Attributes:
         signature: signature in the form of `FunctionDefinition`; the arguments have any type.
@@ -36,8 +36,8 @@ class Arity:
 
 
 def taken_arguments(function: Any, method: str, skipped: int = 0) -> Arity:
-    """Parameters of a user function; any arguments if they are unknown, as with some functions
-    written in C.
+    """The arity of a user function. If its parameters are unknown, as with some functions written
+    in C, any arguments are accepted.
 
     Args:
         method: name of the method that is called if the function is an object.

@@ -59,7 +59,7 @@ class TrimSide(StrEnum):
 
 
 class BetweenOrder(StrEnum):
-    """Order of the bounds of BETWEEN, if it is not the default."""
+    """Order of the bounds of BETWEEN: ``SYMMETRIC``, if it is not the default."""
 
     SYMMETRIC = "SYMMETRIC"
 
@@ -87,7 +87,9 @@ class FieldPosition:
 
 
 class JsonEvent(StrEnum):
-    """Subject of a clause of a JSON function."""
+    """The subject of a clause of a JSON function: an event such as EMPTY or ERROR, or another part
+    of the call.
+    """
 
     EMPTY = "EMPTY"
     ERROR = "ERROR"
@@ -164,7 +166,7 @@ Family = TypeVar("Family", bound=CallOptions)
 
 
 def option(family: type[Family], options: CallOptions | None) -> Family | None:
-    """The options if they belong to a family, else None.
+    """The options of a call if they belong to the given family, else None.
 
     >>> option(TrimSide, TrimSide.LEADING)
     <TrimSide.LEADING: 'LEADING'>

@@ -66,7 +66,7 @@ class Frame:
         self.values: dict[int, Datum] = {}
 
     def column(self, index: int) -> Any:
-        """A column of the input, restricted to these rows."""
+        """A column of the input, with only these rows."""
         if self._selection is None:
             return self._columns[index]
         made = self._made.get(index)
@@ -82,7 +82,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """Information that a kernel gets about its call.
+    """Information about a call for the kernel of its function.
 
     Attributes:
         function: the function's name.
@@ -146,7 +146,7 @@ def array_of(datum: Datum, length: int) -> Any:
 
 
 def of_length(datum: Datum, length: int, name: str) -> Datum:
-    """The datum, after checking once that it has a value for each row.
+    """The datum itself, after a check that it has a value for each row.
 
     Args:
         name: the function that made it, for the error.
@@ -163,8 +163,9 @@ def of_length(datum: Datum, length: int, name: str) -> Datum:
 
 
 def conformed(datum: Datum, arrow: Any) -> Datum:
-    """The datum in exactly an Arrow type, where only names or nullability of nested types
-    differ."""
+    """The datum in exactly the given Arrow type. Only names or nullability within nested types may
+    differ before.
+    """
     if datum.type == arrow:
         return datum
     if isinstance(datum, pa.Scalar):
@@ -201,7 +202,8 @@ def _all(array: Any) -> Any:
 def per_value(
     function: Callable[..., Any], arrow: Any, *datums: Datum, with_nulls: bool = False
 ) -> Datum:
-    """Result of a Python function of values, called once per distinct combination of them.
+    """Result of a Python function, which is called once for each distinct combination of argument
+    values.
 
     Args:
         function: function of Python values; NULL is None.

@@ -361,8 +361,8 @@ def tell_row(
     batch: pa.RecordBatch,
     evaluate: Callable[[pa.RecordBatch], Any],
 ) -> None:
-    """Add the first failing row to the error. Expressions with user functions are left out, since
-    finding the row would call the functions again.
+    """Add the first failing row to the error. This is not done for expressions with user functions,
+    because finding the row would call the functions again.
 
     Args:
         expressions: the evaluated expressions; the error shows the columns they read.

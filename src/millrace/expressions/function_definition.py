@@ -67,8 +67,8 @@ class CallContext:
 
 @dataclass(frozen=True, slots=True)
 class FunctionDefinition:
-    """Definition of a built-in or user function, to which calls refer; each built-in function is a
-    single object.
+    """Definition of a built-in or user function, to which calls refer. There is only one object for
+    each built-in function.
 
     Attributes:
         name: upper case, or the symbol of an operator.

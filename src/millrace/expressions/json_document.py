@@ -1,5 +1,6 @@
-"""Reader and writer of JSON texts as Jackson has them, also for nesting deeper than Python's
-stack."""
+"""Reader and writer of JSON texts that behave as Jackson does, also for JSON nested deeper than
+Python's stack.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ def _wait_for_items(items: list[Any], waiting: list[Any]) -> None:
 
 
 def quoted(text: str) -> str:
-    """JSON string of a text, with the escapes that Jackson writes.
+    """A text as a JSON string, with the escapes that Jackson writes.
 
     >>> print(quoted('a"\\x1f'))
     "a\\"\\u001F"
@@ -113,7 +114,7 @@ def parsed_document(text: str, decoder: json.JSONDecoder) -> Any:
 
 
 class _DeepDocument:
-    """Reads a text with a list of open objects and arrays instead of recursion."""
+    """Reads a document with a list of the open objects and arrays, instead of recursion."""
 
     def __init__(self, text: str, decoder: json.JSONDecoder) -> None:
         self._text, self._decoder = text, decoder

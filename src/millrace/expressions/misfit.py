@@ -1,5 +1,6 @@
-"""`misfit_of`: describes, for an error, a returned value that does not have the function's
-result type."""
+"""`misfit_of`: describes, for an error message, a returned value that does not have the function's
+result type.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ _SHOWN = 200
 
 
 def misfit_of(values: Sequence[Any], kind: LogicalType, error: Exception) -> str:
-    """Description of the first value that does not have the type; in an array or row, of the wrong
-    element or field.
+    """Description of the first value that does not have the type. If it is an array or row, the
+    description names the wrong element or field.
 
     Args:
         error: error from the conversion of all values.

@@ -1,5 +1,5 @@
-"""`PARAMETERS`: the argument types that a parameter of a signature accepts, and the type each is
-cast to.
+"""`PARAMETERS`: for each kind of parameter in a signature, the argument types that it accepts and
+the type to which each is cast.
 
 A name in angle brackets is a family of types, which takes its members as they are. A type's own
 name takes what Flink casts implicitly to it (``LogicalTypeCasts.supportsImplicitCast``).
@@ -145,8 +145,8 @@ _OF_NULL: dict[str, LogicalType] = {
 
 
 def implicit_cast(given: LogicalType, wanted: LogicalType) -> LogicalType | None:
-    """Type to which a value is cast for a declared type, within a family of types and from numbers
-    to wider ones only; None if there is no such cast.
+    """Type to which a value is cast for a declared type; None if there is no such cast. Only casts
+    within a family of types, and from numbers to wider numbers, are allowed.
 
     >>> implicit_cast(logical.IntType(nullable=False), logical.BigIntType())
     BIGINT NOT NULL

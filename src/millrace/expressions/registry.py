@@ -95,13 +95,13 @@ def functions() -> Iterator[FunctionDefinition]:
 
 
 def find(name: str) -> FunctionDefinition | None:
-    """The function with a name in any case; None if there is none."""
+    """The function with a name, in upper or lower case; None if there is none."""
     upper = name.upper()
     return _FUNCTIONS.get(_OTHER_NAMES.get(upper, upper))
 
 
 def function(name: str) -> FunctionDefinition:
-    """The function with a name in any case.
+    """The function with a name, in upper or lower case.
 
     Raises:
         FunctionResolutionError: the function does not exist; the error names the nearest ones.
@@ -117,7 +117,7 @@ def function(name: str) -> FunctionDefinition:
 
 
 def known_names() -> tuple[str, ...]:
-    """Names of all functions, other names included; operators have none.
+    """Names of all functions, including their other names. Operators have no names.
 
     >>> "COALESCE" in known_names(), "+" in known_names()
     (True, False)

@@ -66,7 +66,7 @@ class FieldReference(ResolvedExpression):
 
 @dataclass(frozen=True, slots=True)
 class OuterReference(ResolvedExpression):
-    """A column of an outer query's row; rules replace it by joins.
+    """A column of an outer query's row. Rules replace such references by joins.
 
     Attributes:
         level: number of query levels from the expression's query out to the row's query; 1 for the
@@ -203,8 +203,9 @@ def place_of(expression: ResolvedExpression) -> SqlPosition | None:
 
 
 def fields_of(expression: ResolvedExpression) -> Iterator[int]:
-    """Positions of the input columns that an expression reads, repeated if it reads a column
-    several times."""
+    """Positions of the input columns that an expression reads. A position is repeated if the
+    expression reads the column several times.
+    """
     if isinstance(expression, FieldReference):
         yield expression.index
     for child in expression.children():

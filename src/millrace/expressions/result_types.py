@@ -24,20 +24,20 @@ __all__ = [
 
 
 def always(text: str) -> ResultStrategy:
-    """Strategy for a fixed type, nullable if an argument is nullable."""
+    """Strategy that returns a fixed type, which is nullable if any argument is nullable."""
     kind = parse_type(text)
     return lambda context: kind.with_nullable(context.any_nullable)
 
 
 def fixed(text: str) -> ResultStrategy:
-    """Strategy for a fixed type with its own nullability, independent of the arguments."""
+    """Strategy that returns a fixed type with its own nullability, whatever the arguments are."""
     kind = parse_type(text)
     return lambda context: kind
 
 
 def where_sure(text: str, is_sure: Callable[[Any], bool], position: int = 0) -> ResultStrategy:
-    """Strategy for a fixed type, which is nullable if an argument is nullable or ``is_sure`` is
-    false for the argument.
+    """Strategy that returns a fixed type. It is nullable if an argument is nullable, or if
+    ``is_sure`` is false for the argument.
 
     Args:
         text: the type.
@@ -54,17 +54,17 @@ def where_sure(text: str, is_sure: Callable[[Any], bool], position: int = 0) -> 
 
 
 def argument(position: int) -> ResultStrategy:
-    """Strategy for the type of one argument, nullable if any argument is."""
+    """Strategy that returns the type of one argument, nullable if any argument is nullable."""
     return lambda context: context.types[position].with_nullable(context.any_nullable)
 
 
 def forced_nullable(strategy: ResultStrategy) -> ResultStrategy:
-    """Strategy for the nullable form of another strategy's type."""
+    """Strategy that makes the type of another strategy nullable."""
     return lambda context: strategy(context).with_nullable(True)
 
 
 def varying(position: int) -> ResultStrategy:
-    """Strategy for text or bytes of at most the length of an argument."""
+    """Strategy that returns the type of texts or bytes that are at most as long as an argument."""
 
     def strategy(context: CallContext) -> LogicalType:
         kind = context.types[position]

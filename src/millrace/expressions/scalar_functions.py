@@ -108,7 +108,7 @@ def _declared(kind: LogicalType | str) -> LogicalType:
 
 
 class ConstantResult:
-    """Result strategy that gives every call the declared type."""
+    """Result strategy that returns the declared type for every call."""
 
     def __init__(self, kind: LogicalType) -> None:
         self._kind = kind
@@ -118,7 +118,7 @@ class ConstantResult:
 
 
 class Adjustment:
-    """Casts arguments to their declared types."""
+    """Argument strategy that casts arguments to their declared types."""
 
     def __init__(self, wanted: tuple[LogicalType, ...]) -> None:
         self._wanted = wanted
@@ -184,7 +184,7 @@ class _Kernel:
 
 
 class _Misfit(Exception):
-    """A value does not have the result type."""
+    """A returned value that does not have the function's result type."""
 
 
 def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
@@ -206,7 +206,7 @@ def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: 
 
 
 class _Asynchronous:
-    """Calls a coroutine of Python values for many rows concurrently."""
+    """Calls a coroutine with Python values, for many rows concurrently."""
 
     def __init__(self) -> None:
         self._calls: tuple[AsyncOptions, AsyncCalls] | None = None
@@ -282,8 +282,9 @@ def _rows_of_frame(frame: Any, kind: LogicalType) -> Any:
 
 
 def series_of(column: Any) -> Any:
-    """The column as a Series; integers with NULLs stay integers, since pandas would turn them
-    into floats, which are inexact for large ones."""
+    """The column as a Series. Integers with NULLs stay integers: pandas would turn them into
+    floats, which are inexact for large numbers.
+    """
     series = column.to_pandas(integer_object_nulls=True)
     if pa.types.is_integer(column.type) and column.null_count:
         return series.astype(str(column.type).replace("int", "Int"))

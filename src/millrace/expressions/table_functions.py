@@ -56,7 +56,7 @@ def table_function(
 
 
 class _Rows:
-    """Returns the rows of the function as a list of tuples."""
+    """Kernel that returns the rows of a table function as lists of tuples."""
 
     def __init__(self, function: Any) -> None:
         self._function = function
@@ -80,8 +80,9 @@ class _Rows:
 
 
 def row_values(value: Any) -> tuple[Any, ...]:
-    """Fields of a row that a function returned: a row, a tuple, a data class, or the value of
-    the only column."""
+    """Fields of a row that a function returned: of a row, a tuple or a data class. Any other value
+    is the only field.
+    """
     if isinstance(value, Row):
         return tuple(value)
     if is_dataclass(value) and not isinstance(value, type):

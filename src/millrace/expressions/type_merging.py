@@ -57,7 +57,7 @@ def decimal_of(operator: str, left: LogicalType, right: LogicalType) -> DecimalT
 
 
 def common_type(kinds: tuple[LogicalType, ...]) -> LogicalType | None:
-    """The type to which values of the given types are cast if they meet in one column; None if
+    """The type to which values of the given types are cast if they are put into one column; None if
     there is none.
 
     >>> common_type((logical.IntType(nullable=False), DecimalType(3, 2)))

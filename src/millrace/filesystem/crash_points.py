@@ -27,7 +27,8 @@ _Traps = Mapping[tuple[str, int], bool]
 
 
 def crash_point(name: str) -> None:
-    """A point at which a fault test may end this process; otherwise without effect.
+    """Mark a point at which a fault test may end this process; without such a test it has no
+    effect.
 
     Raises:
         OSError: (ENOSPC) a test injects a full disk here.

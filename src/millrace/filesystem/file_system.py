@@ -113,17 +113,19 @@ class PendingFile(io.RawIOBase):
         """Number of bytes written."""
 
     def rest(self) -> None:
-        """Announce a pause in writing. Buffered data goes to the disk little by little, so that
-        the flush at the end does not block others."""
+        """Prepare for a pause in writing. Buffered data is written to the disk little by little, so
+        that the flush at the end does not block other writers.
+        """
 
     def sync(self, also: Sequence[str] = ()) -> None:
-        """Make the written data durable, together with files that were written without
-        durability (``also``), and the directory entries of all of them. Without effect where
-        complete files are always durable."""
+        """Make the written data durable, and with it other files that were written without
+        durability (``also``) and the directory entries of all these files. Without effect on
+        storages where complete files are always durable.
+        """
 
     @abstractmethod
     def complete(self, exclusive: bool = False) -> int:
-        """Make the file visible, whole and under its name; returns its size in bytes.
+        """Make the file visible under its name, all at once; returns its size in bytes.
 
         Args:
             exclusive: fail if a file with the name exists, instead of replacing it.
@@ -134,7 +136,7 @@ class PendingFile(io.RawIOBase):
 
     @abstractmethod
     def persist(self) -> PendingUpload:
-        """End the file; `FileSystem.commit` makes it visible."""
+        """End the file. A later `FileSystem.commit` makes it visible."""
 
     @property
     @abstractmethod
@@ -166,7 +168,9 @@ class FileLock(ABC):
 
     @abstractmethod
     def is_current(self) -> bool:
-        """Whether the lock still protects its file: False if the file was deleted or replaced."""
+        """Whether the lock still protects its file. It does not if the file was deleted or
+        replaced.
+        """
 
     @abstractmethod
     def release(self) -> None:
@@ -211,8 +215,9 @@ class FileSystem(ABC):
 
     @abstractmethod
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
-        """The complete files in a directory, with ``recursive`` also below it, in no particular
-        order. Empty if the directory does not exist."""
+        """The complete files in a directory, in no particular order; with ``recursive``, also those
+        in directories below it. Empty if the directory does not exist.
+        """
 
     @abstractmethod
     def directories(self, directory: str) -> Iterator[str]:
@@ -220,8 +225,9 @@ class FileSystem(ABC):
 
     @abstractmethod
     def is_directory(self, directory: str) -> bool:
-        """Whether a directory with the name exists; it may be empty where the storage has
-        directories."""
+        """Whether a directory with the name exists. An empty directory counts only on storages that
+        have directories.
+        """
 
     def canonical(self, location: str) -> str:
         """The canonical name of a file with several names."""
@@ -243,7 +249,9 @@ class FileSystem(ABC):
 
     @abstractmethod
     def read_version(self, location: str) -> tuple[bytes, Version] | None:
-        """The content of a small file and its version, for `write_if`; None if there is none."""
+        """The content of a small file, and its version for `write_if`; None if there is no such
+        file.
+        """
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -264,12 +272,13 @@ class FileSystem(ABC):
         """
 
     def sync(self, locations: Sequence[str]) -> None:
-        """Make files durable that were written without durability, all at once, including their
-        directory entries. Without effect where complete files are always durable."""
+        """Make files durable, all at once, that were written without durability, and their
+        directory entries. Without effect on storages where complete files are always durable.
+        """
 
     @abstractmethod
     def write_if(self, location: str, data: bytes, version: Version | None) -> Version | None:
-        """Replace a small file durably if it still has a version.
+        """Replace a small file durably if its version is still the given one.
 
         Args:
             version: version from `read_version`; None if no file with this name may exist.
@@ -291,8 +300,9 @@ class FileSystem(ABC):
 
     @abstractmethod
     def uploads(self, directory: str) -> Iterator[UploadStatus]:
-        """Uploads below a directory that are neither complete nor discarded, for example uploads
-        of dead processes. Empty where the storage cannot list uploads and expires them itself."""
+        """Uploads below a directory that are neither complete nor discarded, for example uploads of
+        dead processes. Empty for storages that cannot list uploads and expire them on their own.
+        """
 
     @abstractmethod
     def abort(self, token: str) -> None:
@@ -356,14 +366,14 @@ class FileSystem(ABC):
 
     @abstractmethod
     def make_directory(self, directory: str, durable: bool = True, *, private: bool = True) -> None:
-        """Make a directory and its parents, where the storage has directories."""
+        """Make a directory and its parents, on storages that have directories."""
 
     @abstractmethod
     def delete_directory(self, directory: str) -> None:
         """Delete a directory with its content; without effect if there is none."""
 
     def remove_empty(self, directory: str) -> None:
-        """Delete a directory if it exists and is empty, where the storage has directories."""
+        """Delete a directory if it exists and is empty, on storages that have directories."""
 
     def lock(self, location: str, wait: bool = False) -> FileLock | None:
         """Create and lock a file; None if another process has the lock and ``wait`` is False.

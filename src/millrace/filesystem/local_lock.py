@@ -15,8 +15,9 @@ __all__ = ["LocalLock", "lock_file"]
 
 
 class LocalLock(FileLock):
-    """An exclusive lock. Forked child processes share it until they execute another program: it
-    lasts as long as any of them."""
+    """An exclusive lock. Forked child processes share it until they execute another program. The
+    lock is held as long as any of these processes lives.
+    """
 
     def __init__(self, descriptor: int, path: str) -> None:
         self._descriptor: int | None = descriptor

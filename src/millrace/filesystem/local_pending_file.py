@@ -33,8 +33,9 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 
 class LocalPendingFile(PendingFile):
-    """A file that is open only while its buffer is written: a subtask may write thousands of
-    files at once, and would run out of descriptors."""
+    """A file that is open only while its buffer is written out. A subtask may write thousands of
+    files at once, which would take too many file descriptors.
+    """
 
     def __init__(self, location: str, durable: bool, mode: int) -> None:
         super().__init__()
@@ -122,7 +123,7 @@ class LocalPendingFile(PendingFile):
 
 
 def rename_new(path: str, location: str) -> None:
-    """Rename a file unless the new name is taken.
+    """Rename a file, unless a file with the new name exists.
 
     Raises:
         FileExistsError: a file with the new name exists.
@@ -145,7 +146,7 @@ def sync(path: str | os.PathLike[str]) -> None:
 
 
 def sync_all(paths: Iterable[str | os.PathLike[str]]) -> None:
-    """Flush files and directories to the disk, all at once.
+    """Flush several files and directories to the disk at the same time.
 
     A flush is a few milliseconds of waiting for the disk, which serves several together.
     """
@@ -165,7 +166,7 @@ def _flushing(process: int) -> ThreadPoolExecutor:
 
 
 def named_for(path: str) -> str:
-    """Final path of a temporary file."""
+    """Final path of a temporary file, computed from its name."""
     directory, name = os.path.split(path)
     return os.path.join(directory, name[1 : -len(TEMP_SUFFIX)].rpartition(".")[0])
 
@@ -176,7 +177,7 @@ def is_temporary(name: str) -> bool:
 
 
 class _opened:
-    """Context of an open descriptor; it is faster than a generator."""
+    """Context manager for an open file descriptor; it is faster than a generator."""
 
     __slots__ = ("_descriptor",)
 
@@ -191,7 +192,7 @@ class _opened:
 
 
 def write_all(descriptor: int, data: Any) -> None:
-    """Write all bytes of a buffer, however few the system takes at a time."""
+    """Write all bytes of a buffer, in several calls if the system takes only some of them."""
     with memoryview(data) as view:
         done = 0
         while done < len(view):

@@ -70,7 +70,8 @@ def _path_of_file_uri(text: str, rest: str) -> str:
 
 
 def located(directory: StrPath, path: str) -> str:
-    """A path relative to a directory, unless it is a location of its own.
+    """The location of a path relative to a directory; a path that is already a location stays
+    unchanged.
 
     >>> located("s3://bucket/job", "shared/a"), located("s3://bucket/job", "s3://other/a")
     ('s3://bucket/job/shared/a', 's3://other/a')

@@ -58,7 +58,8 @@ def register_file_system(scheme: str, factory: Callable[[], FileSystem]) -> None
 
 
 def resolved(location: StrPath) -> str:
-    """A location in the form for its file system: `qualified` for a local one.
+    """A location in the form that its file system takes; a local one becomes absolute
+    (`qualified`).
 
     Raises:
         UnsupportedFileSystemSchemeError: no file system is known for its scheme.

@@ -1,4 +1,4 @@
-"""Temporary directories that a later process deletes if their process was killed."""
+"""Temporary directories. If their process is killed, a later process deletes them."""
 
 from __future__ import annotations
 

@@ -25,6 +25,6 @@ def current_settings() -> FileSystemSettings:
 
 
 def use_settings(settings: FileSystemSettings) -> None:
-    """Put settings in force, for files opened from now on."""
+    """Use the settings for files that are opened from now on."""
     global _settings  # noqa: PLW0603  one per process, as environment variables are
     _settings = settings

@@ -47,8 +47,9 @@ class StorageTrial:
         return trial
 
     def take_part(self, name: str) -> None:
-        """Read the first file, write a file of this process, and try to create a file that
-        already exists."""
+        """Read the first file, write a file of this process, and check that an existing file cannot
+        be created again.
+        """
         self._read(_FIRST)
         self._write(name)
         if self._claim(None, b"2") is not None:
@@ -59,8 +60,9 @@ class StorageTrial:
         self._read(name)
 
     def verify_conditions(self) -> None:
-        """Replace a file whose version is unchanged, and fail to replace one with another
-        version."""
+        """Check that a file is replaced if its version is unchanged, and that it is not replaced if
+        its version differs.
+        """
         found = self._files.read_version(located(self.place, _CLAIM))
         if found is None:
             raise OSError("a file that was written on a condition is gone")

@@ -24,8 +24,9 @@ def invalidity(batch: Any) -> str | None:
 
 @contextmanager
 def damage(what: str) -> Iterator[None]:
-    """Turn Arrow's errors about damaged bytes, such as names that are not text, into a
-    SerializationError; errors of the operating system pass unchanged."""
+    """Context that turns Arrow's errors about damaged bytes, such as names that are not text, into
+    a SerializationError. Errors of the operating system pass unchanged.
+    """
     try:
         yield
     except MillraceError:

@@ -27,7 +27,7 @@ def require_charset(charset: str) -> str:
 
 
 def require_line_charset(charset: str) -> str:
-    """The charset, if its line feed is the single byte 0x0A, so that files can be split at lines.
+    """The charset, if its line feed is the single byte 0x0A. Only then can files be split at lines.
 
     Raises:
         JobDefinitionError: Python does not know it, or it is a wide one such as UTF-16.

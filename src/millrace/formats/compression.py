@@ -96,8 +96,9 @@ class _Owning(io.RawIOBase):
 
 
 class _Counted(io.RawIOBase):
-    """A wrapper of a stream without seek and tell; it counts the bytes read, so that their
-    position is known."""
+    """A wrapper of a stream without seek and tell. It counts the bytes read, so that its position
+    is known.
+    """
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

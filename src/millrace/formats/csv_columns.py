@@ -65,7 +65,9 @@ class CsvColumns:
 
     @staticmethod
     def can_read(schema: CsvSchema, indices: Sequence[int], width: int, charset: str) -> bool:
-        """Whether Arrow supports the schema's columns, and the dialect has no special features."""
+        """Whether Arrow supports the schema's columns, and the dialect has only features that Arrow
+        has, too.
+        """
         dialect = schema.dialect
         special = dialect.null_value is not None or dialect.escape_char is not None
         return (
@@ -102,7 +104,7 @@ class CsvColumns:
         )
 
     def of(self, columns: Sequence[Sequence[Any]]) -> pyarrow.RecordBatch:
-        """Record batch of values that the row parser has read.
+        """Record batch made from values that the row parser has read.
 
         Raises:
             MalformedRecordError: a number has more than 64 bits.

@@ -35,7 +35,8 @@ _NUMBER_PARSERS: dict[str, Parser] = {
 def parse_columns(
     schema: CsvSchema, indices: Sequence[int], width: int, rows: list[list[str]]
 ) -> list[Sequence[Any]]:
-    """Values of the schema's columns, which are at ``indices`` of the rows' fields.
+    """Parsed values of the schema's columns. ``indices`` tells at which of the rows' fields each
+    column is.
 
     Raises:
         MalformedRecordError: a row has not ``width`` fields, or a field cannot be read.
@@ -57,7 +58,7 @@ def parse_columns(
 
 
 def fields_of(row: Sequence[object]) -> str:
-    """Number of a row's fields, in words."""
+    """Text for the number of fields in a row."""
     return f"{len(row)} field{'' if len(row) == 1 else 's'}"
 
 

@@ -19,7 +19,7 @@ __all__ = ["CsvParser"]
 
 
 class CsvParser:
-    """Parses records in batches, each of which is accepted or returned.
+    """Parses records in batches. The caller accepts each batch, or has it read again.
 
     Args:
         lines: remaining lines of the file, each with its line end.
@@ -48,7 +48,7 @@ class CsvParser:
             csv.field_size_limit(MAX_RECORD_BYTES)
 
     def rows(self, count: int) -> list[list[str]] | None:
-        """Fields of the records that begin in the next lines; an empty line has no fields; None at
+        """Fields of the records that begin in the next lines. An empty line has no fields. None at
         the end.
 
         Call `accept`, `pass_over` or `go_back` before the next batch.
@@ -116,8 +116,8 @@ class CsvParser:
         self._batch = []
 
     def pass_over(self, error: MalformedRecordError, whole: bool) -> MalformedRecordError:
-        """Skip the last batch, which is a single malformed record: its whole text, or only its
-        first line.
+        """Skip the last batch, which is a single malformed record. Either its whole text is
+        skipped, or only its first line.
 
         A quote that is never closed makes one record of all that follows, so there is no telling
         how many lines belong to a record that cannot be parsed.
@@ -181,6 +181,6 @@ class CsvParser:
 
 
 def failing(error: Exception) -> Iterator[bytes]:
-    """An iterator that raises the error instead of giving lines."""
+    """An iterator that raises the given error instead of yielding lines."""
     yield from ()
     raise error

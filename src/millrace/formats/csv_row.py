@@ -53,7 +53,7 @@ class RowDialect:
 
 
 class _Builder:
-    """Settings that both builders share."""
+    """Base of both builders, with the settings that they share."""
 
     def __init__(self, type_info: TypeInformation[Any]) -> None:
         if not isinstance(type_info, RowTypeInfo):
@@ -129,7 +129,7 @@ class CsvRowDeserializationSchemaBuilder(_Builder):
         return self
 
     def of_table(self, table: RowType) -> CsvRowDeserializationSchemaBuilder:
-        """Name the options of SQL in errors."""
+        """Use the names of SQL options in error messages."""
         self._dialect = replace(self._dialect, table=table)
         return self
 

@@ -1,4 +1,4 @@
-"""Texts of CSV values where Python's differ from Flink's, and parsing of numbers."""
+"""Texts of CSV values that Flink writes differently from Python, and parsing of numbers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ Read = Callable[[str], Any]
 
 
 def text_reader(kind: TypeInformation[Any]) -> Read | None:
-    """Reader of numbers and booleans like `number_reader`, but faster for ordinary fractions, and
-    with blanks around decimals (Flink trims them in CSV, not in JSON); None for other types."""
+    """Reader of numbers and booleans; None for other types. It reads as `number_reader` does, but
+    it is faster for ordinary fractions and accepts blanks around decimals (Flink trims them in CSV,
+    not in JSON).
+    """
     careful = number_reader(kind)
     if careful is not None and isinstance(kind, BigDecTypeInfo):
         return _trimmed(careful)
@@ -48,7 +50,7 @@ def _float_reader(careful: Read) -> Read:
 
 
 def java_text(value: float) -> str:
-    """Python's text of a number, or Java's text of NaN and infinity.
+    """Text of a number as Python writes it; NaN and infinity as Java writes them.
 
     >>> java_text(1.5), java_text(float("nan")), java_text(float("-inf"))
     ('1.5', 'NaN', '-Infinity')

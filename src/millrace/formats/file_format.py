@@ -35,7 +35,8 @@ class FormatReader(ABC, Generic[T]):
     limit."""
 
     def malformed(self, error: MalformedRecordError) -> None:
-        """Handle an unreadable record: skip it if a handler is set, else raise the error.
+        """Handle an unreadable record: pass the error to the handler, which skips the record, or
+        raise it if there is no handler.
 
         Raises:
             MalformedRecordError: no handler is set.

@@ -59,8 +59,9 @@ class JsonColumns:
             self._decode = msgspec.json.Decoder(struct_of(self._names, self._fields, strict)).decode
 
     def read(self, messages: Sequence[bytes]) -> Batch | None:
-        """The rows, in columns if columns can hold their exact values; None if the messages must
-        be read one by one."""
+        """The rows, as columns if columns can hold their exact values; None if the messages must be
+        read one by one.
+        """
         if self._decode is None:
             return None
         import pyarrow as pa

@@ -105,15 +105,16 @@ def without_utc(text: str) -> str:
 
 
 def readings_of(row_type: RowTypeInfo, strict: bool) -> list[FieldReading] | None:
-    """Readings of the fields of rows; None if a field has none."""
+    """The reading of each field of a row type; None if any field has no reading."""
     found = [_reading(kind, strict) for kind in row_type.types]
     known = [reading for reading in found if reading is not None]
     return known if len(known) == len(found) else None
 
 
 def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool) -> type:
-    """Struct type for an object, with the attributes f0, f1 and so on. The garbage collector
-    does not track its instances, because they are in no cycle."""
+    """Struct type for an object, with the attributes f0, f1 and so on. The garbage collector does
+    not track its instances, because they are never part of a cycle.
+    """
     attributes = [f"f{index}" for index in range(len(names))]
     optional = [_optional(field.decoded) for field in fields]
     members: list[Any] = (
@@ -127,7 +128,7 @@ def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool
 
 def column_reader(index: int) -> Callable[[Sequence[Any]], list[Any]]:
     """Function that reads one attribute of many structs of the same type. The attribute is fixed in
-    the function's code, which Python specialises for the type: that halves the time.
+    the function's code, so that Python specialises the code for the type, which halves the time.
 
     >>> pair = struct_of(["word", "n"], [FieldReading(str), FieldReading(int)], strict=True)
     >>> column_reader(1)([pair("to", 2), pair("be", 3)])

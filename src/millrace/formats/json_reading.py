@@ -130,12 +130,12 @@ def field_reader(row_type: RowTypeInfo, kind: TypeInformation[Any], strict: bool
 
 
 def nullable(read: Read) -> Read:
-    """The reader extended to null."""
+    """The same reader, extended to read null."""
     return lambda value: None if value is None else read(value)
 
 
 def or_none(read: Read) -> Read:
-    """The reader with None for values that are not of its type."""
+    """The same reader, but it returns None for values that are not of its type."""
 
     def lenient(value: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Writers of JSON objects and arrays, from the writers of their parts."""
+"""Writers of JSON objects and arrays, composed from the writers of their parts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Write = Callable[[Any], str]
 
 
 def quoted(text: str) -> str:
-    """The JSON text of a text."""
+    """A text as a quoted JSON string."""
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -23,13 +23,13 @@ def nullable_writer(write: Write) -> Write:
 
 
 def array_writer(element: Write) -> Write:
-    """A writer of arrays, whose elements may be None."""
+    """A writer of arrays whose elements may be None."""
     item = nullable_writer(element)
     return lambda values: f"[{','.join(map(item, values))}]"
 
 
 def row_writer(names: Sequence[str], fields: Sequence[Write], leaves_nulls_out: bool) -> Write:
-    """A writer of rows and dicts as objects, whose fields may be None.
+    """A writer that writes rows and dicts as objects, with fields that may be None.
 
     Args:
         fields: writers of the fields, in the order of the names.
@@ -50,7 +50,7 @@ def row_writer(names: Sequence[str], fields: Sequence[Write], leaves_nulls_out: 
 
 
 def object_text(members: Sequence[tuple[str, str]]) -> str:
-    """An object of keys and of JSON texts of their values.
+    """JSON text of an object, from its keys and the JSON texts of its values.
 
     Example:
         >>> object_text([("a", "1"), ("b", "null")])

@@ -78,7 +78,9 @@ def shown_bytes(raw: bytes) -> str:
 
 
 class LineCounter:
-    """Numbers lines; counts the lines before the reader's start position only on request."""
+    """Counts lines. The lines before the reader's start position are counted only if their number
+    is requested.
+    """
 
     def __init__(self, lines_before: Callable[[], int]) -> None:
         self._lines_before = lines_before

@@ -164,7 +164,7 @@ def _orc_file(path: str, opened: ExitStack) -> Any:
 
 
 def in_microseconds(batch: Any) -> Any:
-    """The batch with times in microseconds, as in Python; ORC has nanoseconds."""
+    """The batch with times in microseconds, which Python uses; ORC has nanoseconds."""
     import pyarrow as pa
 
     fields = [field.with_type(_microseconds(field.type)) for field in batch.schema]

@@ -47,7 +47,8 @@ class OrcBulkWriters:
         writer_properties: Mapping[str, str] | Configuration | None = None,
         hadoop_config: Any = None,
     ) -> OrcWriterFactory:
-        """Factory with columns as in ``Types.ROW_NAMED`` or ``DataTypes.ROW``.
+        """Factory for files with the columns of a row type (``Types.ROW_NAMED`` or
+        ``DataTypes.ROW``).
 
         Args:
             row_type: names and types of the columns. Of ``DataTypes``, they are those of a table:
@@ -79,7 +80,8 @@ class OrcBulkWriters:
     def for_arrow_schema(
         schema: Any, writer_properties: Mapping[str, str] | None = None
     ) -> OrcWriterFactory:
-        """Factory with columns as in a `pyarrow.Schema`; properties are those of `for_row_type`.
+        """Factory for files with the columns of a `pyarrow.Schema`; properties are those of
+        `for_row_type`.
 
         Raises:
             JobDefinitionError: a type has no counterpart in ORC, or a property is unknown.

@@ -19,8 +19,8 @@ def _stored(kind: pa.DataType) -> pa.DataType:
 
 
 def column_as(column: pa.Array, kind: pa.DataType) -> pa.Array | None:
-    """The column cast to a wider, narrower or differently encoded type of the same sort; None for
-    types of another sort, where each value must be checked.
+    """The column cast to a wider, narrower or differently encoded type of the same sort. None for
+    types of another sort, because each value must then be checked.
 
     Raises:
         pyarrow.ArrowException: a value is outside of the type.

@@ -39,8 +39,8 @@ class ParquetBulkWriters:
         utc_timestamp: bool = False,
         compression: str | None = None,
     ) -> ParquetWriterFactory:
-        """Factory with columns as in ``Types.ROW_NAMED`` or ``DataTypes.ROW``; None takes them from
-        the first records of each file.
+        """Factory for files with the columns of a row type (``Types.ROW_NAMED`` or
+        ``DataTypes.ROW``). For None, the first records of each file determine the columns.
 
         Declare them for real use: what is taken from records may differ from file to file (a
         column without values has no type).
@@ -73,7 +73,7 @@ class ParquetBulkWriters:
 
     @staticmethod
     def for_arrow_schema(schema: Any, compression: str = "snappy") -> ParquetWriterFactory:
-        """Factory with columns as in a `pyarrow.Schema`."""
+        """Factory for files with the columns of a `pyarrow.Schema`."""
         return ParquetWriterFactory(None, schema, compression)
 
 

@@ -80,7 +80,9 @@ class _RawField:
 
 
 class _OfRawField:
-    """Base of schemas that are made from the row type and the encoding of its single field."""
+    """Base of schemas for rows with a single field, made from the row type and the encoding of the
+    field.
+    """
 
     def __init__(
         self,

@@ -23,7 +23,9 @@ __all__ = ["RowTypeBulkWriter", "type_in_files"]
 
 
 def type_in_files(row_type: RowType) -> RowType:
-    """The row type as stored in files: a BINARY becomes a VARBINARY, whose bytes are not padded."""
+    """The row type that is stored in files: a BINARY becomes a VARBINARY, whose bytes are not
+    padded.
+    """
 
     def stored(kind: LogicalType) -> LogicalType:
         if isinstance(kind, BinaryType):
@@ -36,8 +38,8 @@ def type_in_files(row_type: RowType) -> RowType:
 
 
 class RowTypeBulkWriter(BulkWriter[Any]):
-    """Passes columns with exactly a table's types to another writer: decimals are rounded to the
-    scale of their column, and points in time stay points in time.
+    """Converts columns to exactly the types of a table, and passes them to another writer. Decimals
+    are rounded to the scale of their column, and points in time stay points in time.
 
     Args:
         writer: writer that takes the columns.

@@ -30,7 +30,7 @@ __all__ = ["ScalarText", "is_bytes", "scalar_text", "scalar_type"]
 
 @dataclass(frozen=True, slots=True)
 class ScalarText:
-    """Text reading and writing of a type's values.
+    """Functions that read and write the values of a type as text.
 
     ``read`` raises ValueError or ArithmeticError for text that stands for no such value.
     """
@@ -61,7 +61,7 @@ def scalar_text(type_info: TypeInformation[Any]) -> ScalarText:
 
 
 def scalar_type(kind: TypeInformation[Any] | LogicalType) -> TypeInformation[Any]:
-    """Type of values that are a single text, also for a type of tables (``DataTypes``).
+    """Type of values that are written as a single text; ``DataTypes`` of tables are accepted, too.
 
     Raises:
         JobDefinitionError: the type of tables is made of others, or has no text.

@@ -13,8 +13,8 @@ the former."""
 
 
 def single_precision(value: Any) -> float:
-    """The number, if a float of four bytes can hold it; for larger numbers, writers of formats
-    would write infinity.
+    """The number, if a float of four bytes can hold it. For larger numbers, the writers of some
+    formats would write infinity.
 
     >>> single_precision(7), single_precision(float("inf"))
     (7.0, inf)

@@ -1,1 +1,3 @@
-"""From transformations to a program: chains, stages, levels, uids. Pure data."""
+"""The translation of transformations to a program: chains, stages, levels, uids. Everything is
+plain data.
+"""

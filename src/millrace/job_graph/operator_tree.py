@@ -33,7 +33,8 @@ class TreeOperator(Generic[Key]):
 
 
 def tree_lines(roots: Sequence[Key], operators: Mapping[Key, TreeOperator[Key]]) -> list[str]:
-    """Lines of the trees below some roots. An operator with several readers is written out once.
+    """Lines of the trees below some roots. An operator that several others read is written out only
+    once.
 
     Args:
         operators: all operators, each after its inputs.

@@ -40,7 +40,7 @@ class _Chain:
 def build_job_graph(
     sinks: Sequence[Transformation], run_id: str, job_name: str, **settings: Any
 ) -> JobGraph:
-    """The job graph that ends in ``sinks``; ``settings`` are further fields of `Program`.
+    """The job graph whose ends are ``sinks``; ``settings`` are further fields of `Program`.
 
     Raises JobDefinitionError when there is no sink or the program is wrong.
     """

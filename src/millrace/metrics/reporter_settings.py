@@ -216,7 +216,9 @@ class ScopeFormats:
                 self._formats[logical] = f"{around}{text[1:]}" if around else text[2:]
 
     def prefix(self, scope: MetricScope) -> str:
-        """Common prefix of the full names of a scope's metrics; unknown variables stay."""
+        """Beginning of the full names of all metrics of a scope. Variables without a value stay as
+        they are.
+        """
         text = self._formats[scope.logical]
         parts = (_filled(part, scope) for part in text.split("."))
         return self.delimiter.join(parts)

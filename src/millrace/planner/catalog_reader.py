@@ -53,7 +53,7 @@ SOURCE_WATERMARK = FunctionDefinition(
 
 
 class ColumnKind(Enum):
-    """Origin of a column's values."""
+    """Kind of a column: physical, computed or metadata."""
 
     PHYSICAL = "PHYSICAL"
     METADATA = "METADATA"
@@ -227,8 +227,9 @@ class CatalogReader(Protocol):
         ...
 
     def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
-        """Definition of a user function of a catalog, temporary ones included; None if there is
-        none, so that system functions are searched next."""
+        """Definition of a catalog's user function, also a temporary one; None if there is none, and
+        system functions are searched next.
+        """
         ...
 
     def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:

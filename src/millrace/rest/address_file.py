@@ -40,7 +40,7 @@ class RestAddress:
         return path
 
     def remove(self, job_dir: StrPath) -> None:
-        """Remove the file, unless another run's has taken its place."""
+        """Remove the file, unless another run has replaced it."""
         path = os.path.join(job_dir, NAME)
         with suppress(OSError, StateError):
             if _read(path) == self:
@@ -48,7 +48,7 @@ class RestAddress:
 
 
 def find_address(directory: StrPath, job_name: str | None = None) -> RestAddress:
-    """The address in a job's directory, or of the job with a name in a checkpoint directory.
+    """The address in a job's directory, or the address of a named job in a checkpoint directory.
 
     Raises:
         StateError: there is no address, so the job does not run or has no endpoint.

@@ -29,7 +29,7 @@ EXACT = "json=1"
 
 
 class QueryableStateError(MillraceError):
-    """The endpoint is out of reach, or refused the request."""
+    """The endpoint cannot be reached, or refused the request."""
 
     def __init__(self, message: str, status: int = 0, body: Any = None) -> None:
         super().__init__(message, status, body)
@@ -144,8 +144,9 @@ class QueryableStateClient:
         key_type_info: TypeInformation[Any] | None,
         state_descriptor: StateDescriptor,
     ) -> CompletableFuture[State]:
-        """The state of a key, typed as its descriptor declares; it cannot be changed. Flink's
-        ``getKvState``. ``key_type_info`` has no effect, because the endpoint knows the keys.
+        """The state of a key, with the type that its descriptor declares; it cannot be changed.
+        Flink's ``getKvState``. ``key_type_info`` has no effect, because the endpoint knows the type
+        of keys.
 
         The future raises as `get` does. Of an aggregating state its accumulator is asked for, from
         which the descriptor's function makes the result.

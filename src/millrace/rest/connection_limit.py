@@ -1,5 +1,5 @@
-"""Limit on a server's connections: if there are too many, connections that have not shown a token
-are closed.
+"""Limit on a server's connections. Above the limit, connections that have not sent a token are
+closed.
 
 All of it happens in the thread of the server's event loop.
 """
@@ -55,7 +55,9 @@ class ConnectionLimit:
         self._refused: deque[asyncio.Transport] = deque()
 
     def admit(self, transport: asyncio.Transport, client: Any) -> bool:
-        """Admit a new connection; False if there are too many and all have shown the token."""
+        """Admit a new connection; False if there are too many connections and all of them have sent
+        the token.
+        """
         if len(self._open) >= self._most and not self._make_room():
             self._refuse(transport)
             return False
@@ -68,7 +70,7 @@ class ConnectionLimit:
         return True
 
     def proven(self, client: Any) -> None:
-        """Record that a client has shown the token."""
+        """Record that a client has sent the token."""
         self._unproven.pop(client, None)
 
     def left(self, transport: asyncio.Transport, client: Any) -> None:
@@ -126,8 +128,9 @@ def _answer_last(
 
 
 class _OnePiece:
-    """A transport that sends everything in one piece at the loop's next turn, so that no reader
-    waits for a second piece."""
+    """A transport that collects what is written and sends it in one piece at the loop's next turn,
+    so that no reader waits for a second piece.
+    """
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

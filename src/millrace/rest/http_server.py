@@ -37,7 +37,7 @@ class TlsFiles:
     """Path of the key; None if the certificate's file contains it."""
 
     def check(self) -> None:
-        """Raise ConfigurationError unless the files can be used."""
+        """Raise ConfigurationError unless certificate and key can be used."""
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
                 self.certificate, self.key
@@ -51,7 +51,8 @@ class TlsFiles:
 
 
 class HttpServer:
-    """Serves an application; connections are accepted from construction on and wait until it runs.
+    """Serves an application. Connections are accepted as soon as the object exists, and wait until
+    the server runs.
 
     Args:
         application: ASGI application.

@@ -1,4 +1,4 @@
-"""Queried states: they have the reading methods of their kind, and refuse changes."""
+"""States for queries: they have the reading methods of their kind, and refuse changes."""
 
 from __future__ import annotations
 

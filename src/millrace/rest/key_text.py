@@ -33,7 +33,7 @@ __all__ = [
 
 
 def key_text(key: Any) -> str | None:
-    """Text of a key: its JSON. None if its class has no JSON.
+    """Text form of a key, which is its JSON. None if the key's class has no JSON form.
 
     Example:
         >>> key_text(("eu", None))
@@ -46,7 +46,7 @@ def key_text(key: Any) -> str | None:
 
 
 def likely_texts(text: str) -> list[str]:
-    """Texts of keys (`key_text`) that a user's text may mean.
+    """Text forms of keys (`key_text`) that a user may mean by a text.
 
     Example:
         >>> likely_texts("4 "), likely_texts("2026-11-21")
@@ -64,7 +64,7 @@ def likely_texts(text: str) -> list[str]:
 
 
 def exact_candidates(text: str, written: Iterable[Any], examples: Iterable[Any]) -> list[Any]:
-    """Keys that a text means when it is read as JSON (`key_text`): ``42`` is only a number, and
+    """Keys that a text means when it is read as JSON (`key_text`): ``42`` means only a number, and
     ``"42"`` only a text. Empty if the text is not JSON.
 
     Args:
@@ -84,7 +84,7 @@ def exact_candidates(text: str, written: Iterable[Any], examples: Iterable[Any])
 
 
 def key_candidates(text: str, examples: Iterable[Any], written: Iterable[Any] = ()) -> list[Any]:
-    """The keys that a text may mean, the most likely first.
+    """The keys that a text may stand for, the most likely first.
 
     Args:
         text: JSON of a key (`to_json`), or a plain string; a date, UUID, decimal or name of an

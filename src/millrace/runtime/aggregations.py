@@ -93,7 +93,7 @@ class TupleProjection:
 
 @dataclass(frozen=True)
 class Sum:
-    """Adds up one field."""
+    """Sums the values of one field."""
 
     mergeable: ClassVar[bool] = True
 
@@ -107,7 +107,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Extreme:
-    """Keeps the least (or greatest) value of one field."""
+    """Keeps the smallest (or greatest) value of one field."""
 
     mergeable: ClassVar[bool] = True
 
@@ -122,7 +122,7 @@ class Extreme:
 
 @dataclass(frozen=True)
 class ExtremeBy:
-    """Keeps the record with the least (or greatest) value of one field."""
+    """Keeps the record with the smallest (or greatest) value of one field."""
 
     mergeable: ClassVar[bool] = True
 

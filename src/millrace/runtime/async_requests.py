@@ -63,7 +63,7 @@ class AsyncRequests:
         self._loop.close()
 
     def call(self, function: Callable[[], None]) -> None:
-        """Call a function on the event loop, soon."""
+        """Call a function on the event loop as soon as the loop is free."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(function)
 

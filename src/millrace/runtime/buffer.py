@@ -64,7 +64,9 @@ class Buffer(NamedTuple):
 
     @property
     def is_for_task(self) -> bool:
-        """Whether the buffer is for all subtasks of a task. `target` is then the first of them."""
+        """Whether the buffer is for all subtasks of a task. `target` is then the first of these
+        subtasks.
+        """
         return self.kind in (BufferKind.END, BufferKind.STATUS)
 
     def pack(self) -> bytes:
@@ -86,9 +88,10 @@ class Buffer(NamedTuple):
 def delivered_to(
     subtask: int, stage: int, lane: int, partition: int, attempt: int, sequence: int, payload: bytes
 ) -> Buffer:
-    """A buffer that carries a piece of a partition to a lane of a source. Because no edge leads
-    there, the buffer has the stage's number as its edge and the partition's number as its
-    watermark."""
+    """A buffer that carries a piece of a DataFrame partition to a lane of a source. As no edge
+    leads there, the field for the edge has the stage's number, and the field for the watermark the
+    partition's number.
+    """
     kind = BufferKind.DELIVERED
     return Buffer(subtask, stage, lane, attempt, sequence, kind, partition, 0, payload)
 

@@ -1,4 +1,4 @@
-"""Cost of a call of operators, apart from the cost of each record in it.
+"""Cost of a call of operators, without the cost of the records in it.
 
 Small pieces of input do not make expensive calls shorter, only more frequent. So what limits the
 time of a piece has to know both costs.
@@ -28,7 +28,7 @@ apart from that of its records."""
 
 
 class _Sums:
-    """Sums over the last pieces, of which earlier ones count less."""
+    """Sums over the last pieces, in which older pieces count less."""
 
     def __init__(self) -> None:
         self._pieces = self._records = self._seconds = self._squares = self._products = 0.0
@@ -54,7 +54,7 @@ class _Sums:
 
 
 class CallCosts:
-    """Measured cost of a call of a subtask's operators, apart from the cost of each record.
+    """Measured cost of a call of a subtask's operators, without the cost of the records in it.
 
     A call of many columnar functions, a model or a data frame may take longer than a piece should.
     Smaller pieces would not make it shorter, only more frequent: pieces of one record took whole
@@ -81,7 +81,7 @@ class CallCosts:
         self._sums = _Sums()
 
     def observe(self, records: int, seconds: float) -> None:
-        """Measure: a call with ``records`` took ``seconds``."""
+        """Record that a call with ``records`` records took ``seconds`` seconds."""
         expected = self._call + records * self._record
         if self._record and seconds > SLOW * expected and seconds > PIECE:
             # the records may have become slow: then large pieces would take very long

@@ -55,7 +55,9 @@ class OperatorChain:
         return self.operators[0]
 
     def room(self) -> int | None:
-        """Records that all operators take without waiting. None if none of them ever waits."""
+        """Number of records that all operators can take now without waiting. None if no operator
+        ever waits.
+        """
         if not self._waiting:
             return None
         return min((room for op in self._waiting if (room := op.room()) is not None), default=None)
@@ -66,8 +68,9 @@ class OperatorChain:
         return {edge.id: operator_input(self.head, edge.input_number) for edge in edges}
 
     def begin_epoch(self, epoch: int, attempt: int, hands_over: bool = False) -> None:
-        """Start counting for a new epoch, run by this task attempt. With ``hands_over``, targets of
-        the same task run in this process, and get records at once."""
+        """Begin a new epoch, run by this task attempt, and reset the counts. With ``hands_over``,
+        targets of the same task run in this process, and get records at once.
+        """
         for exchange in self.exchanges.values():
             exchange.begin_epoch(epoch, attempt)
             exchange.hands_over = hands_over

@@ -1,4 +1,4 @@
-"""Divides columnar batches among the targets of an exchange, and joins several batches into one."""
+"""Divides columnar batches among the targets of an exchange, and joins batches."""
 
 from __future__ import annotations
 
@@ -49,8 +49,9 @@ def by_target(batch: ColumnBatch, targets: npt.NDArray[np.unsignedinteger[Any]])
 
 
 def in_turn(batch: ColumnBatch, targets: Sequence[int], first: int) -> Iterator[Part]:
-    """Equal parts for all targets, from the target at position ``first`` on. The first targets
-    get the remaining records."""
+    """Equal parts of a batch for all targets, in turn from the target at position ``first`` on. If
+    the batch cannot be divided equally, the first targets get one record more.
+    """
     width, end = len(targets), 0
     size, rest = divmod(len(batch), width)
     for number in range(width):
@@ -60,7 +61,7 @@ def in_turn(batch: ColumnBatch, targets: Sequence[int], first: int) -> Iterator[
 
 
 def taken(batch: ColumnBatch, rows: npt.NDArray[np.intp]) -> ColumnBatch:
-    """Records at some positions.
+    """The records of a batch at the given positions.
 
     Raises:
         JobExecutionError: Arrow cannot take single values from a column.

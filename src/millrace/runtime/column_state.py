@@ -104,7 +104,7 @@ class ColumnState:
         self._life.begin_epoch(now)
 
     def end_epoch(self) -> None:
-        """Forget some of the expired entries."""
+        """Remove some of the expired entries at the end of an epoch."""
         self._remove(self._life.swept())
 
     def clear(self, mask: Any = None) -> None:

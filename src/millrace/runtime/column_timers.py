@@ -52,7 +52,7 @@ class ColumnTimers:
         self._queue.add(slots, moments.take(firsts))
 
     def delete(self, keys: list[pa.Array], times: pa.Array) -> None:
-        """Remove timers."""
+        """Remove timers that are set."""
         entry, moments = _entries(keys, times)
         if moments.size:
             slots = self.table.slots_of(entry, create=False)

@@ -1,5 +1,6 @@
-"""One attempt to commit: calls a committer, and sorts the requests into committed, lost and to
-be retried."""
+"""One attempt to commit: calls a committer, and sorts its requests into committed, lost and to be
+retried.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +57,9 @@ class Committing:
         return [request for request in requests if self._is_left(request)]
 
     def begin(self, requests: Sequence[CommitRequest[Any]]) -> bool:
-        """Let the committer begin before the checkpoint is complete. Returns False if it could
-        not: the commit then does everything, and tells of errors."""
+        """Let the committer begin before the checkpoint is complete. Returns False if it could not
+        begin: then the later commit does all the work and reports the errors.
+        """
         try:
             self._committer.begin_commit(requests)
         except Exception as error:

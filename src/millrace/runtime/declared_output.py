@@ -59,8 +59,9 @@ class DeclaredRecords:
         return values
 
     def has_columns(self, batch: ColumnBatch) -> bool:
-        """Whether the columns already have the declared type: form, names and Arrow types are
-        the same, and the Python values of such columns satisfy the type."""
+        """Whether the columns already have the declared type: form, names and Arrow types are the
+        same, and all their Python values satisfy the type.
+        """
         wanted = self._columns
         if wanted is None:
             return False
@@ -135,7 +136,9 @@ class DeclaredOutput:
 
 
 def declared_output(output: Output, type_info: TypeInformation[Any] | None) -> Output:
-    """Output for records of a type. The same output if any records are allowed."""
+    """An output that checks records against a type, and passes them to ``output``. Returns
+    ``output`` itself if any records are allowed.
+    """
     declared = DeclaredRecords.of(type_info)
     return output if declared is None else DeclaredOutput(output, declared)
 
@@ -157,7 +160,7 @@ class _Declared:
 def with_declared_output(
     factory: Callable[[], Operator], output_type: TypeInformation[Any] | None
 ) -> Callable[[], Operator]:
-    """Factory of the operator, with outputs for records of the type."""
+    """Wrap the factory of an operator, so that its output refuses records of another type."""
     if output_type is None:
         return factory
     _require_type(output_type)

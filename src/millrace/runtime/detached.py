@@ -16,12 +16,12 @@ from millrace.state.serialization.pickles import dump_pickle
 
 
 def detached(value: Any) -> Any:
-    """The value, or a copy of a value that can be changed in place."""
+    """The value itself or, if it can be changed in place, a copy."""
     return value if is_immutable(value) else pickle.loads(dump_pickle(value))
 
 
 def detached_batch(batch: Batch) -> Batch:
-    """The batch, or a copy of a batch with records that can be changed in place."""
+    """The batch itself or, if its records can be changed in place, a copy."""
     if isinstance(batch, ColumnBatch) or are_immutable(batch.values):
         return batch
     return RowBatch(pickle.loads(dump_pickle(batch.values)), batch.timestamps)

@@ -98,7 +98,9 @@ class RestoreAssignment:
 
     @property
     def rows(self) -> tuple[StateDelta, ...]:
-        """Rows of the parts that former owners made, which the subtask's own deltas may follow."""
+        """Deltas with the rows that former owners divided off for this subtask; the deltas of the
+        subtask itself may build on them.
+        """
         return tuple(handle.deltas[0] for handle in self.handles if handle.divided)
 
 
@@ -114,7 +116,9 @@ class FreshStart:
 
 @dataclass(frozen=True)
 class LiveStart:
-    """Start of a subtask with the state that its worker holds, after at most a few deltas."""
+    """Start of a subtask with the state that its worker holds, after it has replayed at most a few
+    deltas.
+    """
 
     version: str
     """State version to start from."""
@@ -263,7 +267,7 @@ class ReadPlan:
 
 
 class ReadResult(NamedTuple):
-    """Result of reading an epoch in the head of a source stage."""
+    """Result of reading in the head of a source stage, for one epoch."""
 
     ended: bool
     """Whether the input of this subtask has ended."""
@@ -286,7 +290,7 @@ class FailureKind(Enum):
 
 @dataclass
 class Failure:
-    """Failure of a subtask. A user's error comes in displayable form."""
+    """Failure of a subtask. A user's error is included in displayable form."""
 
     operator: str
     record: str | None

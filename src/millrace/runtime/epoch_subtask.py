@@ -219,8 +219,9 @@ class EpochSubtask:
     # -- before an epoch -----------------------------------------------------------------------
 
     def prepare(self, epoch: EpochPlan, load: Loader) -> StateOrigin:
-        """Bring the state to the version that the epoch starts from, and return where the state
-        came from. Called before the epoch runs here, or before another subtask reads the state."""
+        """Bring the state to the version from which the epoch starts, and return its origin. Called
+        before the epoch runs here, or before another subtask reads the state.
+        """
         if self._prepared is None or self._prepared[0] is not epoch:
             plan = epoch.subtasks[self.subtask.stage.id, self.subtask.index]
             if self._was_rolled_back(epoch, plan.start):

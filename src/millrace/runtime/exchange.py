@@ -68,8 +68,9 @@ class KeyedExchange(ExchangeOutput):
         self._flush_full()
 
     def divide(self, batch: ColumnBatch) -> Parts:
-        """The batch divided by key: by the hashes of whole columns if the key consists of
-        fields, else by the keys that the key function returns for the records."""
+        """The batch divided by key. If the key consists of fields, whole columns are hashed;
+        otherwise the key function is called for each record.
+        """
 
         from millrace.runtime.column_partitions import by_target
         from millrace.state.column_key_groups import owners_of_columns
@@ -143,8 +144,9 @@ class RebalanceExchange(ExchangeOutput):
         self._next = 0
 
     def begin_epoch(self, epoch: int, attempt: int) -> None:
-        """Choose the first target by the epoch alone, so that a repeated epoch distributes
-        records alike."""
+        """Choose the first target from the epoch alone, so that a repeated epoch distributes its
+        records in the same way.
+        """
         super().begin_epoch(epoch, attempt)
         self._next = (self._channel + epoch) % len(self._served)
 
@@ -171,8 +173,9 @@ class RebalanceExchange(ExchangeOutput):
 
 
 def served_by(channel: int, producers: int, targets: int) -> range:
-    """Targets of a producer under `rescale`: a range of adjacent targets. If there are twice as
-    many targets as producers, each producer has two."""
+    """Targets of a producer under `rescale`: a range of adjacent targets. With twice as many
+    targets as producers, each producer has two.
+    """
     first = channel * targets // producers
     return range(first, max(first + 1, (channel + 1) * targets // producers))
 
@@ -252,7 +255,7 @@ class CustomExchange(ExchangeOutput):
 
 
 class ShuffleExchange(ExchangeOutput):
-    """Sends each record to a random target, which is the same if an epoch is repeated."""
+    """Sends each record to a random target. A repeated epoch chooses the same targets."""
 
     def begin_epoch(self, epoch: int, attempt: int) -> None:
         """Start a random sequence that depends on the epoch alone."""

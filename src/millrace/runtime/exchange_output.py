@@ -105,7 +105,7 @@ class ExchangeOutput:
         raise NotImplementedError
 
     def divide(self, batch: ColumnBatch) -> Iterable[tuple[int, ColumnBatch]]:
-        """Targets of a columnar batch, and the part of each target."""
+        """Divide a columnar batch: pairs of a target and its part."""
         raise NotImplementedError
 
     def emit_watermark(self, timestamp: int) -> None:

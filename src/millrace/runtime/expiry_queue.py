@@ -36,7 +36,7 @@ class ExpiryQueue:
             self._push(rows.take(order), times.take(order))
 
     def earliest(self) -> int | None:
-        """Earliest time. None if there are no rows."""
+        """Earliest time in the queue. None if there are no rows."""
         return self._runs[0][0] if self._runs else None
 
     def due(self, until: int) -> Positions:

@@ -135,7 +135,7 @@ def _causes(
 
 
 def shortened(text: str) -> str:
-    """Text to send to the driver. If it is long, only its beginning and its end.
+    """Text to send to the driver. A long text is reduced to its beginning and its end.
 
     Example:
         >>> shortened("short"), len(shortened("x" * 10**6))

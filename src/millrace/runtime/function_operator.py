@@ -21,7 +21,7 @@ from millrace.runtime.runtime_context import StreamRuntimeContext
 
 
 def as_callable(function: Any, method: str) -> Callable[..., Any]:
-    """Method of a Flink function object, or the callable itself."""
+    """The method of a Flink function object that is to be called, or a callable itself."""
     found = getattr(function, method, None) if isinstance(function, Function) else function
     if not callable(found):
         raise JobDefinitionError(f"{function!r} is neither callable nor has it a method {method}()")
@@ -90,8 +90,9 @@ class FunctionOperator(Operator):
                 self.function.close()
 
     def emit_results(self, results: list[Any], timestamps: list[int] | None) -> None:
-        """Emit the records that a process function yielded. Tagged ones (``yield tag, value``)
-        go to their side outputs."""
+        """Emit the records that a process function yielded. Tagged records (``yield tag, value``)
+        go to their side outputs.
+        """
         if not results:
             return
         if not has_tagged(results):
@@ -117,7 +118,8 @@ class FunctionOperator(Operator):
 
 def last_read(values: list[Any], reading: Iterator[Any]) -> Any:
     """Record at which a comprehension over ``reading`` (an iterator of ``values``) stopped. In
-    newer Pythons the comprehension's loop variable is gone by then."""
+    newer versions of Python, the comprehension's loop variable no longer exists at that point.
+    """
     return values[len(values) - length_hint(reading) - 1]
 
 
@@ -127,7 +129,9 @@ def is_tagged(result: Any) -> bool:
 
 
 def has_tagged(results: list[Any]) -> bool:
-    """Whether any of the results is for a side output. Fast, since it is called for every batch."""
+    """Whether any of the results is for a side output. The check is fast, because it is made for
+    every batch.
+    """
     if not OutputTag.any_made or tuple not in set(map(type, results)):
         return False
     try:

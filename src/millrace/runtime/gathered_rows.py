@@ -43,7 +43,7 @@ class GatheredRows:
             self.hand_on()
 
     def hand_on(self) -> None:
-        """Pass the gathered rows to the input."""
+        """Process the gathered rows as one batch."""
         to, self._input = self._input, None
         if to is not None:
             to.emit(self._kind(self._values, self._timestamps))

@@ -37,7 +37,7 @@ class KeyCheck:
 
     @staticmethod
     def of(type_info: TypeInformation[Any] | None) -> KeyCheck | None:
-        """The check of a type. None if any key is allowed."""
+        """The check for keys of a type. None if any key is allowed."""
         fits = None if type_info is None else batch_check(type_info)
         return None if type_info is None or fits is None else KeyCheck(type_info, fits)
 
@@ -55,15 +55,16 @@ class KeyCheck:
             )
 
     def keys(self, keys: Sequence[Any], values: Sequence[Any]) -> None:
-        """Check the keys of records, like `key`."""
+        """Check the keys of many records, as `key` does for one."""
         if not self._fits(keys):
             # the report of a failure takes the record from the variable of this name
             for key, value in zip(keys, values, strict=True):  # noqa: B007
                 self.key(key)
 
     def columns(self, columns: KeyColumns, batch: ColumnBatch) -> None:
-        """Check the key columns of a batch, like `key`. Column types that have passed are not
-        checked again."""
+        """Check the key columns of a batch, as `key` does for one key. A column type that has
+        passed is not checked again.
+        """
         kind = _kind(columns)
         if kind not in self._checked:
             keys = key_objects(columns)

@@ -101,7 +101,7 @@ class _ValueState(ValueState[Any]):
 
 
 class _ImmutableValueState(_ValueState):
-    """Value state of a declared type whose values cannot be changed in place."""
+    """Value state of a declared type with immutable values."""
 
     __slots__ = ("update", "value")
 

@@ -37,8 +37,9 @@ class MergingWindowSet:
         self._table = table
 
     def state_window(self, key: Any, window: Any) -> Any:
-        """State window of a window: the contents of the window are stored under it. None if the
-        set does not have the window."""
+        """State window of a window: the namespace under which the window's contents are stored.
+        None if the set does not contain the window.
+        """
         found = self._table.data.get(key, {}).get(namespace_of(window))
         return None if found is None else window_of(found)
 
@@ -47,7 +48,7 @@ class MergingWindowSet:
         self._table.remove(key, namespace_of(window))
 
     def add(self, key: Any, window: Any, on_merge: OnMerge) -> Any:
-        """Add a window, and merge it with others if the assigner says so.
+        """Add a window, and merge it with other windows if the assigner says so.
 
         Returns the window that the new one is part of afterwards: itself or a bigger one.
         """

@@ -20,7 +20,7 @@ class Summary:
     max: int | None = None
 
     def plus(self, other: Summary) -> Summary:
-        """Summary of the values of both summaries."""
+        """Summary of the values of two summaries."""
         low = [value for value in (self.min, other.min) if value is not None]
         high = [value for value in (self.max, other.max) if value is not None]
         return Summary(
@@ -73,8 +73,7 @@ class _Meter(Meter):
 
 
 class CounterRate(Meter):
-    """Rate of a counter's increments. Costs nothing when the counter counts (Flink:
-    ``MeterView``)."""
+    """Rate of a counter's increments. It adds no cost to the counting (Flink: ``MeterView``)."""
 
     def __init__(self, counter: Counter, span: int = 60) -> None:
         self._counter = counter
@@ -180,8 +179,9 @@ class MetricRegistry:
         return new
 
     def counts(self) -> dict[str, int]:
-        """Increments of counters and meters since the last call. The engine adds them up, so
-        that they may come from any worker."""
+        """Increments of counters and meters since the last call. The engine adds up the increments,
+        so they may come from any worker.
+        """
         now = {n: m.get_count() for n, m in self.metrics.items() if isinstance(m, _COUNTED)}
         counted = {name: count - self._told.get(name, 0) for name, count in now.items()}
         self._told = now
@@ -196,8 +196,9 @@ class MetricRegistry:
         }
 
     def news(self) -> dict[str, Any]:
-        """Current values of gauges, and summaries of the values reported to distributions since
-        the last call. The engine adds the summaries up, like counts."""
+        """Current values of gauges, and summaries of the values reported to distributions since the
+        last call. The engine combines the summaries as it adds up counts.
+        """
         taken = {n: m.take() for n, m in self.metrics.items() if isinstance(m, _Distribution)}
         return {**self.values(), **taken}
 

@@ -28,15 +28,15 @@ def wall_clock() -> int:
 
 
 class LoopTail(Protocol):
-    """The end of a loop, as used by a head in the same chain."""
+    """The end of a loop, as seen by a head in the same chain."""
 
     @property
     def backlog(self) -> int:
         """Number of records that wait to be fed back."""
 
     def take(self, limit: int) -> tuple[list[Any], list[int] | None] | None:
-        """Take at most ``limit`` of the records to feed back, with their event times. None if none
-        wait.
+        """Take at most ``limit`` of the records to feed back, with their event times. None if no
+        records wait.
         """
 
 
@@ -116,14 +116,14 @@ class Operator:
         objects."""
 
     def restore(self) -> None:
-        """Refresh everything that the operator derives from its state, after a restore has changed
-        the tables.
+        """Refresh all values that the operator derives from its state, because a restore has
+        changed the tables.
 
         Called before the first epoch too.
         """
 
     def output_idle(self, input_idle: bool) -> bool:
-        """Whether the output is idle, given whether the input is.
+        """Whether the output is idle, given whether the input is idle.
 
         Idleness: Flink docs, "Generating Watermarks".
         """
@@ -182,35 +182,36 @@ class Operator:
         """
 
     def next_flush(self) -> int | None:
-        """Time (ms since 1970) at which `flush` must be called even without input. None if there is
-        none, neither now nor later in this epoch. Asked by resident tasks."""
+        """Time (ms since 1970) at which `flush` must be called even without input. None if no such
+        call is needed in this epoch. Resident tasks ask for it.
+        """
         return None
 
     def room(self) -> int | None:
         """Number of records that the operator can take now without waiting for an external
-        response. None if it never waits. Resident tasks ask for this number, and keep further
-        records back.
+        response. None if the operator never waits. Resident tasks hold further records back.
         """
         return None
 
     @property
     def wants_barrier(self) -> bool:
-        """Whether the open epoch should end soon, although no checkpoint is due. Asked by resident
-        tasks."""
+        """Whether the open epoch should end soon although no checkpoint is due. Resident tasks ask
+        for it.
+        """
         return False
 
     @property
     def holds_end(self) -> bool:
-        """Whether the operator delays the end of its input downstream. The head of a loop does so
-        while records still circulate; on resident tasks, so does an operator with requests in
-        flight.
+        """Whether the operator delays the end of the input for the operators downstream. The head
+        of a loop does so while records still circulate. On resident tasks, an operator with
+        requests in flight does so, too.
         """
         return False
 
     @property
     def holds_barrier(self) -> bool:
-        """Whether the end of the epoch must wait for an external response. Resident tasks ask this,
-        and do other work meanwhile.
+        """Whether the end of the epoch must wait for an external response. Resident tasks do other
+        work meanwhile.
         """
         return False
 

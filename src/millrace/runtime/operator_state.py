@@ -71,8 +71,9 @@ class BroadcastMap(BroadcastState[Any, Any]):
 
 
 class ReadOnlyMap(BroadcastMap):
-    """A map for readers only. Its values are not guarded against changes in place, so that
-    iterating over all of them for every record is affordable."""
+    """A read-only view of a map. Its values are not protected against changes in place, because
+    such a check would be too expensive if a function reads the whole map for every record.
+    """
 
     def get(self, key: Any) -> Any:
         return self._table.data.get(key)

@@ -48,12 +48,12 @@ class OperatorStateDeclaration:
 
     @property
     def table_kind(self) -> TableKind:
-        """Kind of the state's table, if it is a list or a map."""
+        """Kind of the state's table, for a list or a map."""
         return kind_of(self.mode)
 
 
 def kind_of(mode: RedistributionMode) -> TableKind:
-    """Kind of table of a list or map with this mode."""
+    """Kind of table for a list or map that is redistributed by this mode."""
     return _TABLES[mode]
 
 

@@ -32,8 +32,9 @@ class Discard:
 
 
 class FanOut:
-    """Passes the same batches to several outputs. Changes of a record by one of them are
-    invisible to the others."""
+    """Passes the same batches to several outputs. If one output changes a record, the others do not
+    see the change.
+    """
 
     def __init__(self, outputs: list[Output]) -> None:
         self._outputs = outputs
@@ -51,7 +52,7 @@ class FanOut:
 
 
 def combined(outputs: list[Output]) -> Output:
-    """One output that passes on to all the outputs."""
+    """One output that passes batches on to all the given outputs."""
     if len(outputs) == 1:
         return outputs[0]
     return FanOut(outputs) if outputs else Discard()

@@ -124,7 +124,9 @@ class Preview:
         self.is_new = True
 
     def taken(self) -> tuple[PreviewedRecord, ...]:
-        """The newest records. Begins the next second of the limit of records per second."""
+        """The newest records of the operator. After this call, the operator may add records for the
+        next second.
+        """
         with self._lock:
             self._left, self.is_new = MOST_RECORDS, False
             return tuple(self._records)
@@ -140,7 +142,7 @@ class Previews:
         """Per directory of reports, the operators of its job."""
 
     def look(self, reports: str, file_name: str) -> None:
-        """Note which people watch the job, and write the records of the watched operators.
+        """Find out which operators people watch, and write the records of these operators.
 
         Args:
             reports: the directory of reports in the job's directory.
@@ -178,7 +180,7 @@ previews = Previews()
 
 
 class PreviewTap:
-    """Output that shows its records to people who watch, and passes them on."""
+    """Output that keeps a preview of its records, and passes them on."""
 
     def __init__(self, output: Output, run_id: str, operator: str, subtask: int) -> None:
         self._output = output
@@ -215,7 +217,8 @@ def _first_run(run_id: str) -> str:
 
 
 class _RecordRepr(ShortRepr):
-    """``repr`` of one record, limited to a number of values, whatever the record contains."""
+    """``repr`` of one record that shows a limited number of values, whatever the record
+    contains."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Results of calls of user functions, checked to be series of records and not single records."""
+"""Checks that the result of a user function is a series of records, and not a single record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def producing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def records_of(produced: Any, function: Callable[..., Any]) -> Iterator[Any]:
-    """Records that a function returned.
+    """Records in the result of a user function.
 
     Raises:
         JobExecutionError: the result is a single record, or cannot be iterated over.

@@ -152,7 +152,7 @@ class Program:
         return [stage for stage in self.stages if stage.level == level]
 
     def width(self, level: int) -> int:
-        """Number of tasks of a level, which its stages share."""
+        """Number of tasks of a level; all stages of the level run in these tasks."""
         subtasks = max(stage.parallelism for stage in self.stages_at(level))
         return subtasks if self.tasks is None else min(self.tasks, subtasks)
 

@@ -1,4 +1,4 @@
-"""Early end of an epoch's reading, for when a request waits for the end of the epoch.
+"""Early end of an epoch's reading, which is needed if a request waits for the end of the epoch.
 
 The driver cannot send messages to a task that runs on Spark. So it creates a file whose name is in
 the epoch's plan, and source subtasks check for the file between two batches. If the job's directory
@@ -62,7 +62,9 @@ class ReadingEnd:
         self._is_there = False
 
     def is_wanted(self) -> bool:
-        """Whether the file or the object exists. Checks at most every `LOOK` seconds."""
+        """Whether the file or object that asks for the end exists. Looks for it at most every
+        `LOOK` seconds.
+        """
         if self.path is None:
             return False
         now = self._clock()
@@ -90,7 +92,7 @@ class ReadingEnd:
 
 class BatchPace:
     """Adapts the number of records per batch to the time that a batch takes, if records are slow to
-    process. Where calls of functions are expensive, batches are as large as `CallCosts` says.
+    process. If calls of functions are expensive, `CallCosts` decides the size of batches.
 
     Example:
         >>> pace = BatchPace()

@@ -47,7 +47,7 @@ class RestoringSubtask:
 
 @dataclass(slots=True)
 class _Former:
-    """Values of one key from the subtasks of a former parallelism."""
+    """Values of one key, from the subtasks before the change of parallelism."""
 
     parallelism: int
     values: list[Any] = field(default_factory=list)

@@ -43,9 +43,10 @@ class SlidingAggregates:
         self._first = self._boundary = self._end = 0
 
     def window(self, start: int, end: int) -> Merged:
-        """For each key, the accumulator of all panes from ``start`` to ``end``. The result is
-        read-only and only valid until the next call. Windows must be requested in the order of
-        time."""
+        """For each key, the accumulator of all panes from ``start`` to ``end``. The caller must not
+        change the result, which is valid until the next call. Windows must be requested in the
+        order of time.
+        """
         if not self._first <= start < self._boundary:
             self._move_boundary(start, end)
         elif start not in self._before:
@@ -58,8 +59,9 @@ class SlidingAggregates:
         return self._joined(self._before[start], self._behind)
 
     def repair(self, keys: list[Any], starts: list[int]) -> None:
-        """Merge panes again for some keys, after records were added to panes that may already be
-        merged."""
+        """Merge panes again for some keys, because records were added to panes that may already be
+        merged.
+        """
         if self._first == self._boundary:
             return
         late = {(key, start) for key, start in zip(keys, starts, strict=True) if start < self._end}

@@ -1,4 +1,5 @@
-"""Rows grouped by slot in the order of arrival, and running values within groups."""
+"""Rows grouped by slot, with running values within each group. A group keeps the order of
+arrival."""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class StableGroups:
 def running(
     ufunc: np.ufunc, groups: StableGroups, begin: npt.NDArray[Any], values: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
-    """Running value of each row's group after this row.
+    """For each row, the running value of its group after this row.
 
     Args:
         ufunc: function that combines a group's value with the next value.

@@ -107,14 +107,15 @@ class StackDumps:
                 self._armed = file
 
     def put_off(self) -> None:
-        """Postpone the dump, since the interpreter runs."""
+        """Postpone the dump, because the interpreter is running."""
         with self._lock, suppress(OSError):
             if self._armed is not None:
                 self._armed.arm(self._after)
 
     def close(self, unless: Callable[[], bool] = lambda: False) -> None:
-        """Close the files when no subtask has run for a while. If ``unless`` returns true, a
-        subtask has just begun, and the files stay open."""
+        """Close the files because no subtask has run for a while. If ``unless`` returns true, a
+        subtask has just begun, and the files stay open.
+        """
         with self._lock:
             if not unless():
                 self._close_files()
@@ -129,8 +130,8 @@ class StackDumps:
 
 
 def read_dump(path: str) -> tuple[DumpedSubtask, float, str] | None:
-    """Subtask, seconds that it has been running, and stack (outermost call first) of a stack dump.
-    None if the process has not hung.
+    """Subtask, seconds that it has been running, and stack (outermost call first), from a stack
+    dump. None if the process has not hung.
 
     Raises:
         OSError: the file cannot be read.

@@ -69,7 +69,7 @@ class SampleRequest(msgspec.Struct, frozen=True):
 
 
 class SampledStack(msgspec.Struct, frozen=True, array_like=True):
-    """A stack, and how often it was seen."""
+    """A stack, and the number of samples in which it was seen."""
 
     frames: tuple[int, ...]
     """Positions in `WorkerSamples.frames`, the outermost call first."""
@@ -224,7 +224,8 @@ class StackSampler:
 
 
 class _SwitchInterval:
-    """The switch interval of this process, which several samplers may shorten at the same time."""
+    """The thread switch interval of this process. Several samplers may shorten it at the same
+    time."""
 
     def __init__(self) -> None:
         self._lock = Lock()

@@ -68,8 +68,9 @@ class StateCheck:
             )
 
     def is_usual(self, value: tuple[Any, ...]) -> bool:
-        """Whether a value needs no further check: the declared type is a tuple, and all fields
-        have exactly the usual classes and are within their ranges."""
+        """Whether a value passes a quick test and needs no further check: the declared type is a
+        tuple, and all fields have exactly the usual classes and are within their ranges.
+        """
         if tuple(map(type, value)) != self._usual:
             return False
         return all(low <= value[index] <= high for index, low, high in self._ranges)
@@ -91,8 +92,9 @@ def usual_class(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
 def checked_update(
     table: FlatTable, current: CurrentKey, check: StateCheck
 ) -> Callable[[Any], None]:
-    """`ValueState.update` for a type of immutable values. It avoids the attribute lookups that a
-    method would need for every record."""
+    """Make a replacement of `ValueState.update` for a type of immutable values. It avoids the
+    attribute lookups that a method would need for every record.
+    """
     put, remove = table.put_immutable, table.remove
 
     def update_other(value: Any) -> None:

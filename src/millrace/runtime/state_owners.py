@@ -10,7 +10,7 @@ from millrace.state.serialization.entry_types import StateOwner
 
 
 def owners_of(program: Program, stage: Stage) -> dict[str, StateOwner]:
-    """Operators of a stage by uid. The head's keys and records are the keys and records of the
+    """Operators of a stage, by uid. The keys and records of the head operator are those of the
     stage's inputs.
     """
     key_type, record_types = _key_type(program, stage), _record_types(program, stage)

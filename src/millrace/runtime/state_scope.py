@@ -26,7 +26,7 @@ class StateScope:
         return TableId(uid, f"{self.place}{name}")
 
     def kind(self, kind: TableKind) -> TableKind:
-        """Kind of table in this scope for states of a kind."""
+        """Kind of the table that keeps states of a kind in this scope."""
         return _PER_WINDOW[kind] if self.windowed else kind
 
 

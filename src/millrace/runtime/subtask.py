@@ -207,7 +207,7 @@ class Subtask:
     # -- the same in smaller steps, for resident tasks -----------------------------------------
 
     def decoded(self, channel: Channel, buffer: Buffer) -> tuple[Output, Batch]:
-        """Batch of a buffer, and the input to which the batch goes."""
+        """Decode a buffer to its batch, and the input to which the batch goes."""
         reader = self._readers.get(channel)
         if reader is None:
             reader = self._readers[channel] = ChannelReader()
@@ -219,17 +219,21 @@ class Subtask:
 
     def hear(self, channel: Channel, watermark: int, idle: bool) -> bool:
         """Take a channel's watermark and status within an epoch. Returns whether the subtask's
-        watermark advances: `pass_watermark` must follow, after the records before it."""
+        watermark advances. If so, the caller must call `pass_watermark` after the records that came
+        before.
+        """
         return self._valve.hear(channel, watermark, idle)
 
     def settle(self, ends: Iterable[tuple[Channel, int, bool]]) -> None:
-        """Take the watermarks and statuses with which channels end the epoch, after the records."""
+        """Take the watermarks and statuses with which the channels end the epoch, after all records
+        were processed.
+        """
         if self._valve.settle(ends):
             self.pass_watermark()
 
     @property
     def awaits_barrier(self) -> bool:
-        """Whether the status of an idle channel takes effect with the next barrier."""
+        """Whether a channel is idle whose idleness takes effect only with the next barrier."""
         return self._valve.awaits_barrier
 
     def pass_watermark(self) -> None:
@@ -241,7 +245,7 @@ class Subtask:
         self._now = now
 
     def begin_reading(self, plan: ReadPlan) -> None:
-        """Take the splits of an epoch, in a source stage."""
+        """Take the splits to read in an epoch; only for a source stage."""
         if not self.ended:
             self.chain.head.begin_reading(plan)
 
@@ -306,7 +310,7 @@ class Subtask:
             exchange.flush()
 
     def fetched(self) -> Iterator[Buffer]:
-        """Buffers that are ready to be sent. Each is returned once."""
+        """Buffers that are ready to be sent. Each buffer is returned only once."""
         for exchange in self.chain.exchanges.values():
             if exchange.full:
                 yield from exchange.full
@@ -405,8 +409,9 @@ class Subtask:
         self.discard_operators()
 
     def close(self) -> None:
-        """Close the operators and free the memory of the state (frozen objects in reference
-        cycles are never collected). The subtask is not used again."""
+        """Close the operators and free the memory of the state (frozen objects in reference cycles
+        are never collected). The subtask cannot be used afterwards.
+        """
         self.discard_operators()
         self.state.close()
 

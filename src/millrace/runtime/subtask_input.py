@@ -29,7 +29,7 @@ class SubtaskInput:
     def sorted_out(
         cls, buffers: Iterable[Buffer], channels: Sequence[Channel], position: int
     ) -> SubtaskInput:
-        """Input of subtask number ``position`` of its task, from buffers in any order.
+        """Input of subtask number ``position`` of its task, sorted from buffers in any order.
 
         Raises IncompleteInputError unless there are all buffers of exactly one attempt of each
         producer.

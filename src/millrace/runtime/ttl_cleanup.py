@@ -43,7 +43,7 @@ class Lifetime:
 
     @staticmethod
     def of(config: StateTtlConfig, clock: Callable[[], int]) -> Lifetime:
-        """Lifetime for a descriptor's configuration."""
+        """Lifetime with the settings of a descriptor's time-to-live configuration."""
         cleanup = config.cleanup
         compacts = cleanup.in_rocksdb_compact_filter()
         return Lifetime(
@@ -62,7 +62,7 @@ class Lifetime:
         return stamped[1] + self.ttl <= self.clock()
 
     def deadline(self) -> int:
-        """Latest time stamp that has expired."""
+        """Latest time of last use with which a value has expired now."""
         return self.clock() - self.ttl
 
 

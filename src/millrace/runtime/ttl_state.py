@@ -31,7 +31,9 @@ TableT = TypeVar("TableT", FlatTable, ListTable, NestedTable)
 
 
 class _Expiring(ABC, Generic[TableT]):
-    """State in a table of time-stamped values, which are checked when they are written."""
+    """State in a table of time-stamped values. Values are checked against their type when they are
+    written.
+    """
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class _Expiring(ABC, Generic[TableT]):
 
 
 class _Flat(_Expiring[FlatTable]):
-    """One time-stamped value per key."""
+    """State with one time-stamped value per key."""
 
     def _sweep(self, key: Any) -> None:
         stamped = self._table.data.get(key)

@@ -1,4 +1,4 @@
-"""Record of the subtask that has its turn in a process: it outlives the process.
+"""Record of the subtask that has its turn in a process. It survives the death of the process.
 
 A process that dies of a signal, or is killed, has no last words. The driver reads what ran from the
 record, a small file in the job's directory that the worker overwrites with each turn.
@@ -23,7 +23,7 @@ _MOST_BYTES = 4096
 
 
 class RecordedTurn(msgspec.Struct, frozen=True):
-    """Subtask that a process ran last."""
+    """The subtask that a process ran last."""
 
     run_id: str
     stage: int
@@ -82,8 +82,8 @@ _NONE = _LENGTH.pack(0)
 
 
 def read_turn(path: str) -> RecordedTurn | None:
-    """The turn during which a process ended. None if the process ended outside of a turn, or if
-    this is not known.
+    """The turn that was running when a process ended. None if no turn was running, or if this is
+    not known.
     """
     try:
         with open(path, "rb") as file:

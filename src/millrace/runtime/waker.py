@@ -1,4 +1,4 @@
-"""Waker: lets threads beside a subtask wake the loop that drives the subtask."""
+"""Waker: lets other threads wake the loop that drives a subtask."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ class Waker:
 
     @property
     def is_heard(self) -> bool:
-        """Whether a call has an effect. If not, the loop must check from time to time instead."""
+        """Whether a call of `wake` has an effect. If not, the loop must look from time to time
+        instead.
+        """
         return self.listener is not None
 
     @property
@@ -41,8 +43,8 @@ class Waker:
                 self.listener()
 
     def take(self) -> bool:
-        """Whether there was a call since the last `take`. If so, data that the calling thread
-        stored before the call is visible.
+        """Return whether there was a call since the last `take`, and forget it. If there was one,
+        data that the calling thread stored before its call is visible.
         """
         if not self._is_set:  # nothing is written: a call at this moment would be lost
             return False

@@ -158,8 +158,9 @@ class Watchdog:
         left: tuple[tuple[int, int], ...],
         stage_name: str,
     ) -> None:
-        """Record that this thread begins a subtask: the first of the task's remaining subtasks
-        ``left``. ``epoch`` is the epoch's number and attempt."""
+        """Record that this thread begins the first of the task's remaining subtasks ``left``.
+        ``epoch`` is the number and the attempt of the epoch.
+        """
         watched = self.watch(job_dir, run_id, epoch, left, stage_name)
         if watched is not None:
             self.resume(watched)

@@ -34,7 +34,8 @@ VALVE_STATE = OperatorStateDeclaration(VALVE[1], RedistributionMode.MERGE, _merg
 
 
 def reopened(snapshot: ValveSnapshot) -> ValveSnapshot:
-    """Snapshot of a valve for a job that continues after its end. Event time starts over."""
+    """A valve's snapshot, changed for a job that continues after its end: event time starts
+    over."""
     rows, watermark = snapshot
     begun = {MAX_WATERMARK: MIN_WATERMARK}
     return [(begun.get(mark, mark), idle) for mark, idle in rows], begun.get(watermark, watermark)
@@ -81,13 +82,14 @@ class WatermarkValve:
         return self._let_through()
 
     def end(self, channel: Channel, watermark: int, idle: bool) -> bool:
-        """Take a channel's last watermark in an epoch, and return whether the subtask's
-        watermark advances."""
+        """Take the last watermark of a channel in an epoch, and return whether the subtask's
+        watermark advances.
+        """
         changed = self.set_idle(channel, idle)
         return self.advance(channel, watermark) or changed
 
     def hear(self, channel: Channel, watermark: int, idle: bool) -> bool:
-        """Take a channel's watermark and status within an epoch of resident tasks, and return
+        """Take a channel's watermark and status within an epoch on resident tasks, and return
         whether the subtask's watermark advances.
 
         A channel that becomes idle counts until the next barrier. If an idle channel wakes, those
@@ -115,7 +117,7 @@ class WatermarkValve:
             self._behind = None
 
     def settle(self, ends: Iterable[tuple[Channel, int, bool]]) -> bool:
-        """Take the barrier of an epoch of resident tasks, and return whether the subtask's
+        """Take the barrier of an epoch on resident tasks, and return whether the subtask's
         watermark advances.
 
         Args:

@@ -55,8 +55,9 @@ class WindowLogic:
         return [f for f in (self.aggregate, self.reduce, self.window_function) if f is not None]
 
     def accumulate_functions(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """Two functions: the first adds a value to an accumulator, the second makes an
-        accumulator of the first value."""
+        """Two functions: the first adds a value to an accumulator, and the second makes an
+        accumulator from the first value.
+        """
         aggregate = self.aggregate
         if aggregate is not None:
             add, create = aggregate.add, aggregate.create_accumulator
@@ -65,7 +66,7 @@ class WindowLogic:
         return (lambda value, so_far: reduce(so_far, value)), lambda value: value
 
     def merge_function(self) -> Callable[[Any, Any], Any]:
-        """Function (accumulator, accumulator) -> accumulator."""
+        """Function that merges two accumulators."""
         if self.aggregate is not None:
             return self.aggregate.merge
         return as_callable(self.reduce, "reduce")
@@ -85,7 +86,7 @@ class WindowLogic:
         return function in _MERGEABLE or getattr(function, "mergeable", False) is True
 
     def result_function(self) -> Callable[[Any], Any]:
-        """Function accumulator -> result."""
+        """Function that makes the result of an accumulator."""
         return self.aggregate.get_result if self.aggregate is not None else _same
 
 
@@ -188,8 +189,9 @@ class WindowEvaluation:
 
     @property
     def emits_aggregates(self) -> bool:
-        """Whether there is no window function. The aggregate's results are then emitted
-        unchanged."""
+        """Whether there is no window function, so that the aggregate's results are emitted
+        unchanged.
+        """
         return self._logic.window_function is None
 
     def evaluate(self, key: Any, window: Any, elements: list[Any], results: list[Any]) -> None:

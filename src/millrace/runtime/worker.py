@@ -133,7 +133,7 @@ class Worker:
                 self._subtasks[key].subtask.update_program(program)
 
     def held(self) -> list[tuple[str, int, int]]:
-        """Run, stage and index of the subtasks of this process."""
+        """Run, stage and index of each subtask in this process."""
         return list(self._subtasks)
 
     def subtask(self, program: Program, stage: Stage, index: int) -> EpochSubtask:

@@ -42,7 +42,8 @@ _ROWS, _STREAM, _COLUMNS, _ENTRIES = range(4)
 
 
 class LoggableWriter(SinkWriter[Any]):
-    """Base of writers that make entries of records, and write the entries, at once or from a log.
+    """Base of writers that turn records into entries, and write the entries either at once or from
+    a log.
 
     Functions of the user are called once for each record, and the entries that they make are
     written, however often that is repeated.
@@ -88,12 +89,12 @@ class LoggedEpoch(NamedTuple):
 
     @staticmethod
     def of(payloads: Sequence[tuple[int, bytes]]) -> LoggedEpoch:
-        """A log of payloads, each with its kind."""
+        """A committable with the given payloads and the kind of each."""
         raw = encode(list(payloads))
         return LoggedEpoch(len(raw), compressed(raw))
 
     def write(self, writer: SinkWriter[Any]) -> None:
-        """Write the logged batches."""
+        """Write the batches of the log."""
         for kind, logged in self._logged():
             if kind == _ENTRIES:
                 assert isinstance(writer, LoggableWriter)
@@ -120,7 +121,8 @@ class LoggedEpoch(NamedTuple):
 
 
 class WriteAheadWriter(SinkWriter[Any]):
-    """Logs what a writer makes of batches, and writes it when the checkpoint is complete.
+    """Logs the entries that another writer makes of batches, and writes them when the checkpoint is
+    complete.
 
     Of a writer that makes no entries, the batches themselves are logged.
 
@@ -229,7 +231,7 @@ class RepeatableSink(Sink[Any]):
 
     @property
     def writes_ahead(self) -> bool:
-        """Whether writes wait for their checkpoint."""
+        """Whether writes wait until their checkpoint is complete."""
         raise NotImplementedError
 
     def create_direct_writer(self, context: WriterContext) -> SinkWriter[Any]:
@@ -254,7 +256,7 @@ class RepeatableSink(Sink[Any]):
 
 
 class WriteAheadSink(RepeatableSink):
-    """Any sink that writes by key and at least once, behind a write-ahead log.
+    """A sink with a write-ahead log in front of any sink that writes by key and at least once.
 
     Args:
         sink: the sink.

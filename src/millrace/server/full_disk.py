@@ -1,4 +1,4 @@
-"""Recognition of a full disk in any error that it caused."""
+"""Recognition of errors that a full disk has caused."""
 
 from __future__ import annotations
 

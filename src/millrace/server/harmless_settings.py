@@ -108,7 +108,7 @@ _KEYS = frozenset(
 
 
 def beyond_program(settings: dict[str, str]) -> list[str]:
-    """Keys, sorted, of settings that may run code other than the program's.
+    """Keys of the settings that may run code other than the program's, sorted.
 
     Example:
         >>> beyond_program({"parallelism.default": "2", "spark.jars": "mine.jar"})

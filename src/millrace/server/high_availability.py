@@ -21,7 +21,7 @@ __all__ = ["create_leadership"]
 def create_leadership(
     configuration: Configuration, registry: SqlRegistry, address: str
 ) -> Leadership:
-    """The server's part in leader election, as its configuration says.
+    """The server's leader election, created from its configuration.
 
     Args:
         configuration: the options ``high-availability.*`` of it.

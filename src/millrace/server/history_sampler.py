@@ -1,4 +1,4 @@
-"""The recent past of each job: one point per second, kept in the server's memory."""
+"""The last hour of each job, with one point per second, in the server's memory."""
 
 from __future__ import annotations
 

@@ -185,8 +185,9 @@ class JobProcess:
         return read_exit_note(self._exit)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process. SIGKILL goes to its whole group and to its descendants: the
-        JVM has a session of its own, in which it would outlive the process for a while."""
+        """Send a signal to the process. SIGKILL is sent to its whole process group and to its
+        descendants, because the JVM has a session of its own and would live on for a while.
+        """
         pid = self.pid()
         if pid is None:
             return
@@ -199,7 +200,7 @@ class JobProcess:
             _send(os.kill, each, number)
 
     def fence(self, token: int) -> None:
-        """Forbid processes with a lesser fencing token to publish, on every machine.
+        """Forbid processes with a smaller fencing token to publish, on every machine.
 
         Raises:
             LeaseLostError: there is a leader with a newer fencing token.
@@ -211,7 +212,8 @@ class JobProcess:
 
     def job_directory(self) -> Path | None:
         """Directory of the job's checkpoints; None before the first job begins. If the job file
-        runs several jobs, the directory of the last one."""
+        runs several jobs, it is the directory of the last job.
+        """
         found = [(record.since, path) for path, record in self._records()]
         return max(found)[1] if found else None
 
@@ -226,7 +228,9 @@ class JobProcess:
         return None if directory is None else read_archive(directory)
 
     def mailbox(self) -> Mailbox | None:
-        """The mailbox of the job."""
+        """Start the log anew if it is long; its former content goes to ``log.txt.1``. The process
+        continues to append at the new end. Lines that are written during the rotation are lost.
+        """
         directory = self.job_directory()
         return None if directory is None else Mailbox(directory)
 
@@ -248,8 +252,8 @@ class JobProcess:
             log.warning("%s cannot be begun anew: %s", self.log, error)
 
     def failure(self, length: int = 16_000) -> str:
-        """The program's error as it is shown to people; if there is none, the end of the
-        program's output."""
+        """The program's error, as people see it; if there is none, the end of the program's
+        output."""
         with suppress(OSError):
             told = self._failure.read_text(encoding="utf-8", errors="replace")
             if told.strip():

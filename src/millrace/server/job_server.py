@@ -145,7 +145,7 @@ class JobServer:
     # -- jobs --------------------------------------------------------------------------------------
 
     def registered(self, request: ApiRequest) -> RegisteredJob:
-        """The job that a request names.
+        """The registered job whose id a request names.
 
         Raises:
             ApiError: 400 if the text is not an id; 404 if there is no job with this id.
@@ -156,13 +156,13 @@ class JobServer:
         return job
 
     def observed(self, request: ApiRequest) -> ObservedJob:
-        """The job that a request names, as it is now; raises as `registered`."""
+        """The current state of the job whose id a request names; raises as `registered`."""
         job = self.registered(request)
         # most answers say nothing of restarts
         return self._observed.observe(job, lambda: self.registry.restarts(job.id).get(job.id, 0))
 
     def all_observed(self) -> list[ObservedJob]:
-        """All jobs as they are now, the newest first."""
+        """The current states of all jobs, the newest job first."""
         jobs, restarts = self.registry.jobs(), Counter(self.registry.restarts())
         self._observed.keep(job.id for job in jobs)
         return [
@@ -195,7 +195,7 @@ class JobServer:
 
 
 def checked_id(text: str, what: str) -> str:
-    """The id that a request gives.
+    """The id in a request, after a check.
 
     Raises:
         ApiError: 400, it is none.

@@ -1,4 +1,5 @@
-"""Cache of answers for a moment: dashboards and scrapers repeat the same requests.
+"""Cache of answers that stay valid for a moment, because dashboards and scrapers repeat the same
+requests.
 
 Flink: ``ExecutionGraphCache``, which keeps what the web UI shows for ``web.refresh-interval``.
 """
@@ -22,7 +23,7 @@ MOST_BYTES = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """A request and the role of its sender: some answers show more to operators."""
+    """A request and the role of its sender, because some answers show more to operators."""
 
     path: bytes
     query: bytes
@@ -62,8 +63,9 @@ class KeptAnswers:
         self._period = 0
 
     def began(self) -> int:
-        """Number of the cache's current period, for `keep`: an answer begun in an earlier period
-        may be outdated."""
+        """Number of the cache's current period. An answer that was begun in an earlier period may
+        be outdated; see `keep`.
+        """
         self._refresh()
         return self._period
 

@@ -93,7 +93,8 @@ class Leadership(Protocol):
 
 
 def monotonic_ms() -> int:
-    """Milliseconds of a clock that is never set and that also runs while the machine is
-    suspended."""
+    """Milliseconds of a clock that nobody can set, and that continues while the machine is
+    suspended.
+    """
     clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
     return time.clock_gettime_ns(clock) // 1_000_000

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class RegistryTakenError(StateError):
-    """Another server has the registry, and this one is configured not to wait."""
+    """Another server holds the registry, and this server is configured not to wait."""
 
 
 class LockLeadership:
@@ -80,7 +80,7 @@ class LockLeadership:
         return None if self._token is not None else self.leader()
 
     def step(self) -> None:
-        """Try to get the lock."""
+        """Try to get the lock of the file."""
         self._lock = self._lock or LocalFileSystem().lock(str(self._path))
         if self._lock is None:
             return

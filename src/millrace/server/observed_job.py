@@ -164,7 +164,7 @@ def _vertex(stage: ArchivedStage, details: StageDetails | None) -> ObservedVerte
 
 @dataclass(slots=True)
 class _Found:
-    """The report of a job as it was last read."""
+    """The report of a job, as it was when it was last read."""
 
     directory: Path | None = None
     looked: int = -LOOK_AGAIN
@@ -211,7 +211,7 @@ class ObservedJobs:
             )
 
     def keep(self, ids: Iterable[str]) -> None:
-        """Forget all other jobs."""
+        """Drop the reports of all jobs except the given ones."""
         kept = set(ids)
         with self._lock:
             self._found = {id: found for id, found in self._found.items() if id in kept}

@@ -39,7 +39,7 @@ LOST = 5_000
 
 
 class TriggerTakenError(JobControlError):
-    """A trigger id that belongs to another request."""
+    """The trigger id is already used by another request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class OperationTriggers:
                 log.exception("triggers could not be followed")
 
     def look(self) -> None:
-        """Collect the answers that have arrived."""
+        """Collect the answers to triggers that have arrived since the last call."""
         with self._lock:
             for trigger in list(self._unanswered().values()):
                 try:

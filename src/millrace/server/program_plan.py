@@ -96,7 +96,7 @@ def _run(command: Sequence[str], defaults: Mapping[str, str]) -> subprocess.Comp
 
 
 class _PlannedError(BaseException):
-    """Ends the program when its graph is known; programs do not catch it by accident."""
+    """Ends the program when its graph is known. Programs do not catch it by accident."""
 
     def __init__(self, plan: ProgramPlan) -> None:
         super().__init__()

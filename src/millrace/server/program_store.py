@@ -81,7 +81,7 @@ class StoredProgram:
         return Path(self.name).stem if is_upload else module_name(main)
 
     def entry(self, name: str | None) -> Path:
-        """The file that runs if a request names another file than `main`.
+        """The file to run if a request names another file than `main`.
 
         Raises:
             ApiError: 400 if the program has no such file.
@@ -227,7 +227,7 @@ def _has_components(path: Path) -> bool:
 
 
 def check_module(content: bytes, name: str) -> Module:
-    """Components of a module.
+    """The components that a module of Stateful Functions defines.
 
     Raises:
         ApiError: 400, the module has a fault, or libraries are missing.

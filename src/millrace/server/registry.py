@@ -1,4 +1,5 @@
-"""Records in the job server's memory (`SqlRegistry`): jobs, their attempts and their triggers.
+"""The records that a job server keeps in its registry (see `SqlRegistry`): jobs, their attempts and
+their triggers.
 
 Flink: ``JobGraphStore`` and ``JobResultStore``.
 """
@@ -26,7 +27,7 @@ class LeadershipLostError(StateError):
 
 
 class JobGoal(Enum):
-    """The intent for a job: run, or end."""
+    """The server's goal for a job: that it runs, or that it ends."""
 
     RUN = "RUN"
     """The job is to run; its restart strategy applies if its process dies."""

@@ -27,7 +27,8 @@ _FORM_OVERHEAD = 64 << 10
 
 
 async def parsed_body(request: Request, route: ApiRoute) -> Any:
-    """The body, as the type that the route declares; an object without fields if there is no body.
+    """The body of a request, converted to the type that the route declares; an object without
+    fields if there is no body.
 
     Raises:
         ApiError: 400, it is something else; 413, it is too long.
@@ -54,7 +55,7 @@ async def parsed_body(request: Request, route: ApiRoute) -> Any:
 async def uploaded_file(
     request: Request, route: ApiRoute, settings: ServerSettings
 ) -> AsyncIterator[UploadedFile | None]:
-    """The file of a form, until the context ends; None if the route takes none.
+    """Context with the uploaded file of a form; None if the route takes no file.
 
     Raises:
         ApiError: 403 if uploads are disabled, 400 if the form has no file, 413 if it is too large.

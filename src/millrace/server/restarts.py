@@ -24,7 +24,7 @@ server have."""
 
 
 def strategy_in(defaults: Configuration) -> RestartStrategyConfiguration:
-    """The restart strategy of jobs that choose none, from the defaults of a server's jobs."""
+    """The restart strategy for jobs that choose none, found in the server's defaults for jobs."""
     strategy = RestartStrategies.from_configuration(defaults)
     return DEFAULT if isinstance(strategy, FallbackRestartStrategy) else strategy
 
@@ -42,8 +42,8 @@ def strategy_of(
 def next_start(
     strategy: RestartStrategyConfiguration, attempts: Iterable[ProcessAttempt]
 ) -> int | None:
-    """Time of the next process's start, in ms since the Unix epoch; 0 if no process has crashed,
-    None if there will be none.
+    """Time at which the next process starts, in ms since the Unix epoch; 0 if no process has
+    crashed, None if no process will start.
 
     The strategy is told of all crashes again, so that a server goes on where another one was.
     """

@@ -1,4 +1,4 @@
-"""The savepoints and newest checkpoints of a server's jobs: the tree of versions of state."""
+"""The savepoints and newest checkpoints of a server's jobs, as a tree of versions of state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serving: everything around a job server, from its registry to its shutdown."""
+"""Serving: sets up a job server, from its registry to its shutdown."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ class ServerOptions:
 
     @property
     def storage(self) -> Path | None:
-        """Directory that all servers of the registry share; None if there is only `directory`."""
+        """Directory that all servers with the same registry share; None if the server has only its
+        own `directory`.
+        """
         named = self.configuration.get(HA_STORAGE_DIR)
         return None if named is None else _mounted(named)
 

@@ -73,8 +73,8 @@ POOL_TIMEOUT = 5.0
 
 
 class SqlRegistry:
-    """Job server's memory in a database: jobs, attempts and triggers. Each call is durable when it
-    returns. Flink: ``JobGraphStore`` and ``JobResultStore``.
+    """Registry of a job server in a database: jobs, attempts and triggers. Each call is durable
+    when it returns. Flink: ``JobGraphStore`` and ``JobResultStore``.
 
     For several threads, and read by several servers. It is written under the fencing token of the
     server that leads, told by `enter`: once a server has entered with a greater one, whatever a
@@ -107,8 +107,9 @@ class SqlRegistry:
             self.engine.dispose()  # what was made for the migration, which may take its time
 
     def claim(self) -> bool:
-        """Claim the registry for this server alone, and enter it; False if another process has
-        claimed it."""
+        """Claim the registry for this server alone, and begin to write; False if another process
+        has claimed it.
+        """
         path = self.engine.url.database
         if self.engine.dialect.name == "sqlite" and path is not None:
             self._claim = LocalFileSystem().lock(f"{path}.lock")
@@ -133,7 +134,7 @@ class SqlRegistry:
             return connection.execute(select(FENCE.c.token)).scalar() or 0
 
     def enter(self, token: int) -> None:
-        """Begin to write under a fencing token.
+        """Begin to write, under a fencing token.
 
         Raises:
             LeadershipLostError: a server has entered with a greater one.
@@ -151,7 +152,7 @@ class SqlRegistry:
         self._token = token
 
     def leave(self) -> None:
-        """Stop writing."""
+        """Stop writing to the registry."""
         self._token = None
 
     def close(self) -> None:
@@ -231,7 +232,8 @@ class SqlRegistry:
             return [ProcessAttempt(**row) for row in connection.execute(query).mappings()]
 
     def restarts(self, job: str | None = None) -> dict[str, int]:
-        """Number of restarts after the death of a process, per job; jobs without one are left out.
+        """Number of restarts after the death of a process, per job; jobs without restarts are left
+        out.
 
         Args:
             job: id of the only job to count for; None for all jobs.
@@ -369,7 +371,7 @@ def _connect_timed(dialect: Any, record: Any, args: Any, settings: Any) -> Any:
 
 
 def registry_is_away(error: Exception) -> bool:
-    """Whether an error means that the database is unreachable or does not answer."""
+    """Whether an error means that the registry's database cannot be reached or does not answer."""
     return isinstance(error, OperationalError | InterfaceError | TimeoutError)
 
 

@@ -1,4 +1,4 @@
-"""Answers of a server while another server leads: the leader's address."""
+"""Answers of a standby server: they name the leader's address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPEN_PATHS = frozenset({"/health", "/openapi.json"})
 
 
 class Standby:
-    """Passes requests on to an application while this server leads.
+    """Passes requests to an application as long as this server leads.
 
     While another one does, the answer is 307 with the same path at that server's address; while
     nobody does, 503 with ``Retry-After``. A client that follows the redirect sends its token again:

@@ -132,7 +132,9 @@ class Supervisor:
         self._term = None  # without the lock, which a thread may hold that waits for the database
 
     def end_processes(self) -> None:
-        """Kill the processes of this machine; the new leader continues from their checkpoints."""
+        """Kill the processes of jobs on this machine; the new leader continues the jobs from their
+        checkpoints.
+        """
         for id, process in list(self._processes.items()):
             if process.is_alive():
                 log.warning("this server no longer leads: the process of job %s is killed", id)
@@ -156,7 +158,7 @@ class Supervisor:
         return job
 
     def cancel(self, id: str) -> None:
-        """End a job at once, as far as possible; does nothing if it has ended.
+        """End a job at once if possible; does nothing if the job has ended.
 
         Raises:
             StateError: there is no job with this id.

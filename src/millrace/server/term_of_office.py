@@ -57,7 +57,7 @@ class TermOfOffice:
         self._leadership.close()
 
     def step(self) -> None:
-        """Check whether this server leads, and begin or stop its duties."""
+        """Check whether this server leads, and start or stop its duties accordingly."""
         token = self._leadership.token()
         if self._token is not None and token != self._token:
             log.warning("this server no longer leads")

@@ -21,8 +21,8 @@ PATIENCE = 2.0
 
 
 class ZooKeeperLease:
-    """The servers' nodes below one path, each with its server's identity. The lease lasts as long
-    as a session, so ``milliseconds`` has no effect.
+    """The nodes of all servers below one path; each node holds the identity of its server. The
+    lease lasts as long as the server's session, so ``milliseconds`` has no effect.
 
     Args:
         quorum: ``host:port``, several with commas between them.

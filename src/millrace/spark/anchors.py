@@ -18,8 +18,9 @@ def _partition_function(key: int) -> int:
 
 
 class Anchors:
-    """One RDD per number of tasks, with one element per partition. On a cluster it is cached,
-    and a task belongs to the executor that has its block."""
+    """Cached RDDs, one for each number of tasks, with one element per partition. On a cluster, a
+    task runs on the executor that has its block in the cache.
+    """
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -37,7 +38,7 @@ class Anchors:
         return self._partitioners[width]
 
     def of(self, width: int) -> JavaObject:
-        """The anchor for a number of tasks."""
+        """The anchor RDD for a number of tasks."""
         if width not in self._anchors:
             self._anchors[width] = self._made(width)
         return self._anchors[width]
@@ -58,8 +59,9 @@ class Anchors:
         return anchor
 
     def pin(self, values: JavaObject) -> JavaObject:
-        """The input of a level as an RDD that is partitioned by `partitioner`, with each
-        partition at the executor of its task."""
+        """The input of a level as an RDD that is partitioned by `partitioner`. Each partition is on
+        the executor of its task.
+        """
         return values.union(self.of(values.getNumPartitions())) if self.pinned else values
 
     def executors(self, width: int) -> list[str | None]:

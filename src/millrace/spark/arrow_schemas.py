@@ -1,4 +1,4 @@
-"""Arrow schemas of DataFrames, by any version of PySpark 4."""
+"""Arrow schemas of DataFrames, for all versions of PySpark 4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An archive of Spark's loaded classes, which makes its JVM start seconds sooner.
+"""An archive of Spark's loaded Java classes, with which the JVM starts seconds sooner.
 
 Java calls it class data sharing (JEP 310 and 350). The first JVM that ends writes the archive,
 every later one maps it into memory. Java itself checks that archive, class path and version fit,
@@ -26,8 +26,9 @@ _QUIET = "-Xlog:cds*=off -Xshare:auto"
 
 
 def archive_options(environment: Mapping[str, str] = os.environ) -> str:
-    """JVM options that use the archive, or write it if there is none; empty if the archive is
-    disabled, Java is missing, or other users could write its directory."""
+    """JVM options that use the archive, or that write it if there is none. Empty if the archive is
+    disabled, if Java is missing, or if other users could write its directory.
+    """
     java = _java(environment)
     if environment.get(SWITCH) == "off" or java is None:
         return ""
@@ -40,7 +41,7 @@ def archive_options(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def with_archive(settings: Mapping[str, str]) -> dict[str, str]:
-    """Spark settings whose driver JVM uses the archive."""
+    """Spark settings with which the driver's JVM uses the archive."""
     options = " ".join(filter(None, [archive_options(), settings.get(OWN_OPTIONS, "")]))
     return {**settings, OWN_OPTIONS: options} if options else dict(settings)
 

@@ -1,5 +1,6 @@
-"""Number of cores of a Spark application, whose executors may register late and become more
-while a job runs."""
+"""Number of cores of a Spark application. Executors may register late, and may be added while a job
+runs.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SLOT = -1
 
 @dataclass(frozen=True)
 class _Labels:
-    """The target lanes of a batch's partitions."""
+    """The lane that gets each partition of a batch."""
 
     stage: int
     subtasks: tuple[int, ...]
@@ -36,7 +36,7 @@ class _Labels:
 
 
 class LabelTask:
-    """Function of a Python RDD that sends each Arrow message to the task of its lane."""
+    """Function of a Python RDD that marks each Arrow message with the task of its lane."""
 
     def __init__(self, labels: _Labels) -> None:
         self._labels = labels
@@ -70,8 +70,9 @@ class Deliveries:
         self._stages: dict[_Labels, SlottedStage] = {}
 
     def of(self, plan: EpochPlan, width: int) -> list[JavaObject]:
-        """JavaRDDs of alternating targets and buffers for a number of tasks; empty if nothing is
-        delivered."""
+        """JavaRDDs in which targets and buffers alternate, for a number of tasks; empty if nothing
+        is delivered.
+        """
         found: list[JavaObject] = []
         for stage, event in _events(plan).items():
             feed = feed_of(event.feed)

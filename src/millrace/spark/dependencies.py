@@ -82,7 +82,8 @@ class Dependencies:
         return merged
 
     def require_jars(self, context: SparkContext) -> None:
-        """Raise ConfigurationError if the running application lacks a jar or class path."""
+        """Raise ConfigurationError if the running application lacks one of the jars or class
+        paths."""
         conf = context.getConf()
         present = {_path(jar) for jar in conf.get(JARS, "").split(",")}
         for key in CLASSPATHS:
@@ -105,8 +106,8 @@ class Dependencies:
             loader.addURL(jvm.java.io.File(_path(jar)).toURI().toURL())
 
     def ship(self, context: SparkContext) -> WorkerEnvironment:
-        """Ship everything but jars to the running application; return the environment in which
-        workers find the shipped files.
+        """Ship all dependencies except jars to the running application; returns the environment in
+        which workers find the shipped files.
 
         Raises:
             ConfigurationError: a file is missing, or packages cannot be installed.

@@ -1,4 +1,5 @@
-"""Filter between the errors of a JVM and the terminal: a process that lives as long as the JVM.
+"""Filter for the standard error of a JVM: a process that passes lines to the terminal, and lives as
+long as the JVM.
 
 A thread of the driver would end with the driver, and the JVM says its last words after that: a
 failed shutdown, a crash, or workers whose driver was killed.
@@ -40,7 +41,8 @@ _filters: list[subprocess.Popen[bytes]] = []
 
 @contextmanager
 def filtered_errors(terminal: int = 2) -> Iterator[int]:
-    """Context with the descriptor for the standard error of a JVM that starts in it.
+    """Context in which a new JVM is started: its value is the file descriptor for the JVM's
+    standard error.
 
     All that the JVM and its children write there goes to the terminal, until the last of them
     ends, even if this process ends before. Only Java's warning of a module that Spark's launcher

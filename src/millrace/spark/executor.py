@@ -1,4 +1,6 @@
-"""Execution of epochs on Spark: one epoch is one Spark job, one level is one of its stages."""
+"""Execution of epochs on Spark: one epoch is one Spark job, and a level of the job is a Spark
+stage.
+"""
 
 from __future__ import annotations
 
@@ -144,7 +146,7 @@ class SparkExecutor:
         return SlottedStage(self._context, chosen, function, self._environment)
 
     def prepare(self, program: Program) -> CompletableFuture[None]:
-        """Start the Python workers of slots that the running program lacks."""
+        """Start the Python workers of the slots that a new program needs in addition."""
         width = replace(program, tasks=self._tasks or self._cores.count).max_width
         future: CompletableFuture[None] = CompletableFuture()
         try:
@@ -296,7 +298,7 @@ class SparkExecutor:
         return collected
 
     def end_reading(self) -> None:
-        """Do nothing: sources see the file that the plan names."""
+        """Do nothing: sources look for the file that the plan names."""
 
     def cancel(self, only: tuple[int, int] | None = None) -> None:
         """Cancel the running Spark job."""
@@ -304,7 +306,7 @@ class SparkExecutor:
             self._properties.cancel(self._name)
 
     def finished(self) -> None:
-        """Let subtasks delete their files, because Spark ends workers without notice."""
+        """Let subtasks delete their files now, because Spark ends workers without notice."""
         if self._program is None or not self._program.state_backend.has_files:
             return
         width = self._program.max_width
@@ -339,7 +341,7 @@ def message_of(error: Exception) -> str:
 
 
 def without_java_frames(message: str) -> str:
-    """Spark's message up to the stack of the JVM."""
+    """Message of Spark, up to the stack of the JVM."""
     return message.strip().split("\n\tat ")[0].rstrip()
 
 
@@ -348,8 +350,9 @@ _BEGINNING, _END = 300, 900
 
 
 def reason_of(error: Exception) -> str:
-    """First lines of Spark's message and, for a long traceback, its last lines, which have the
-    cause; the log has everything."""
+    """First lines of Spark's message. If it contains a long traceback, also the last lines, because
+    they have the cause. The log has the whole message.
+    """
     log.debug("Spark failed", exc_info=error)
     told = without_java_frames(message_of(error))
     if "Traceback (most recent call last)" not in told:  # whose parts have empty lines between them

@@ -81,7 +81,7 @@ def arrow_schema(dataframe: Any) -> pa.Schema:
 
 
 def partitions_of(dataframe: Any) -> tuple[JavaObject, int]:
-    """The partitions of a DataFrame as an RDD of Arrow messages, and their number.
+    """The partitions of a DataFrame, as an RDD of Arrow messages, and the number of partitions.
 
     Raises:
         JobExecutionError: Spark cannot plan it.

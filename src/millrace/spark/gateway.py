@@ -1,4 +1,4 @@
-"""The JVM of Spark's driver: it starts early, and does not write to the terminal."""
+"""The JVM of Spark's driver. It is started early, and does not write to the terminal."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ _LATE_OPTIMIZATION = (
 
 
 def launch_early(settings: Mapping[str, str]) -> None:
-    """Start the JVM with Spark settings in a thread, so that the caller can go on. The first
-    SparkContext waits for it, and reports a failure."""
+    """Start the JVM with Spark settings in a thread, so that the caller can continue. The first
+    SparkContext waits for the JVM, and reports a failure.
+    """
     locked = Event()
 
     def launch() -> None:
@@ -88,7 +89,8 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
 
 
 class JvmProcess(dict[str, Any]):
-    """Arguments of `subprocess.Popen` for the JVM, which protect it from signals to the driver.
+    """Arguments of `subprocess.Popen` with which the JVM does not receive signals that are sent to
+    the driver.
 
     Terminals, ``timeout`` and systemd send a signal to everything that the driver has started. The
     driver answers it by a stop with a checkpoint, for which it needs the JVM. So this gets a
@@ -116,8 +118,9 @@ def with_quiet_log(
     settings: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """Spark settings for a quiet log. On a terminal, the JVM prints neither its greeting nor
-    warnings about this machine. If millrace logs to a file, the JVM logs to a file of its own
-    beside it, which keeps the output of functions readable. A user's own log settings stay."""
+    warnings about this machine. If millrace logs to a file, the JVM logs to another file beside it,
+    so that the output of functions stays readable. A user's own log settings stay.
+    """
     own = settings.get(OWN_OPTIONS, "")
     home = _configuration_directory(environment)
     set_up = "log4j" in own + settings.get(_USERS_OPTIONS, "") or os.path.exists(
@@ -132,7 +135,7 @@ def with_quiet_log(
 
 
 def with_late_optimization(settings: Mapping[str, str]) -> dict[str, str]:
-    """The same Spark settings; Java's second compiler optimises only methods that run very often,
+    """Spark settings with which Java's second compiler optimises only methods that run very often,
     in the JVMs of the driver and of the executors.
 
     The JVM hands big buffers from worker to worker. Its methods reach Java's own thresholds in the

@@ -1,4 +1,4 @@
-"""Standard error of a Python worker, without the traceback of a closed connection."""
+"""Standard error of a Python worker, without PySpark's traceback when a connection is closed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _DAEMON = os.path.join("pyspark", "daemon.py")
 
 
 def filter_hangups() -> None:
-    """Keep PySpark's traceback of a closed connection out of this worker's standard error.
+    """Keep the traceback that PySpark prints for a closed connection out of this worker's standard
+    error.
 
     When a job is cancelled, the JVM closes its connection to a worker that still runs; the worker's
     next write fails, and the daemon prints that as an error. It is none: nobody waits for what the

@@ -1,5 +1,4 @@
-"""Inner names of PySpark and of Spark's JVM on which Millrace relies, although no documentation
-promises them.
+"""Inner names of PySpark and of Spark's JVM that Millrace uses although they are not documented.
 
 A new Spark may rename any of them. ``tests/spark/test_inner_names.py`` looks for each in the Spark
 that is installed, and for private names in this room that are not listed here.
@@ -17,7 +16,7 @@ __all__ = ["INNER_NAMES", "InnerName", "Need", "missing_in_java", "missing_in_py
 
 
 class Need(StrEnum):
-    """Part of Millrace that does not work without a name."""
+    """Part of Millrace that needs an inner name."""
 
     ALL = "all jobs"
     EPOCHS = "jobs on epochs"
@@ -28,7 +27,7 @@ class Need(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InnerName:
-    """An attribute of a class, a module or an object.
+    """An undocumented attribute of a class, a module or an object.
 
     Args:
         owner: Python module, class in a module (``module:Class``), or class of the JVM.

@@ -1,4 +1,4 @@
-"""The Java of Spark's JVM."""
+"""The Java installation in which Spark's JVM runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MISSING = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """An installed Java, or its absence."""
+    """A Java installation, or the fact that there is none."""
 
     path: str | None
     """Path of the program ``java``; None if there is none."""
@@ -29,7 +29,7 @@ class Java:
     """Value of ``JAVA_HOME``, if there is no program in it or the program does not run."""
 
     def problem(self) -> str | None:
-        """Reason why Spark cannot use the Java, with the remedy; None if it can.
+        """Reason why Spark cannot use this Java, and the remedy; None if Spark can use it.
 
         Example:
             >>> Java("/java8/bin/java", 8).problem()
@@ -67,7 +67,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
 
 
 def major_version(text: str) -> int | None:
-    """The major version in the output of `java -version`.
+    """The major version of Java, from the output of `java -version`.
 
     Example:
         >>> major_version('openjdk version "17.0.15"'), major_version('java version "1.8.0_412"')

@@ -13,7 +13,7 @@ __all__ = ["JmxGauges"]
 
 
 class JmxGauges:
-    """Values by name, each a bean ``DOMAIN:name=...,type=gauges`` with the attribute ``Value``.
+    """Values by name. Each is a bean ``DOMAIN:name=...,type=gauges`` with the attribute ``Value``.
 
     Args:
         domain: domain of the beans.

@@ -46,7 +46,7 @@ class JobApplication:
     def holder(
         self, choice: ExecutorChoice | None, width: int, spark_sink: str | None = None
     ) -> SlotHolder:
-        """Record that the job uses the application.
+        """Record that the job uses slots of the application.
 
         Args:
             choice: the executor of the job; None if it depends on the free slots.
@@ -101,7 +101,7 @@ def job_application(
 
 
 def task_failures(configuration: Configuration, spare: int) -> int:
-    """Losses of one task that end a Spark job of a new local application.
+    """Number of failures of one task that end a Spark job, for a new local application.
 
     Args:
         spare: number of slots beyond those of the tasks; 0 if no job needs resident tasks.

@@ -1,4 +1,4 @@
-"""Spark's local properties of the thread that starts a job, for the thread that runs it.
+"""Spark's local properties, copied from the thread that starts a job to the thread that runs it.
 
 They are a property of JVM threads: scheduler pool, job group, description, tags and what users
 set. PySpark: `pyspark.InheritableThread`; Spark docs, "Job Scheduling".
@@ -29,8 +29,10 @@ class LocalProperties:
         return group
 
     def apply(self, name: str | None = None) -> None:
-        """Replace all properties of the current thread by the properties of this object. A ``name``
-        becomes the job group of its Spark jobs, or a tag if the properties have a group."""
+        """Replace all properties of the current thread by the properties of this object. ``name``
+        becomes the job group of the thread's Spark jobs. If the properties already have a group, it
+        becomes a tag.
+        """
         self._scala_context.setLocalProperties(self._properties.clone())
         if name is None:
             return
@@ -40,7 +42,9 @@ class LocalProperties:
             self._context.addJobTag(name)
 
     def cancel(self, name: str) -> None:
-        """Cancel the Spark jobs of the threads with a name, and no others of the group."""
+        """Cancel the Spark jobs of the threads that carry a name, and no other Spark jobs of the
+        group.
+        """
         if self.group is None:
             self._context.cancelJobGroup(name)
         else:

@@ -13,15 +13,15 @@ _seeds_by_count: dict[int, list[int]] = {}
 
 
 def by_partition_id(frame: DataFrame, partitions: int, column: str) -> DataFrame:
-    """The rows of a frame, each in the partition whose number is in a column."""
+    """The rows of a frame, each in the partition whose number a column contains."""
     if hasattr(type(frame), "repartitionById"):
         return frame.repartitionById(partitions, sf.col(column))
     return by_hash(frame, partitions, column)
 
 
 def by_hash(frame: DataFrame, partitions: int, column: str) -> DataFrame:
-    """`by_partition_id` for PySpark 4.0, which divides rows only by hash: each partition's number
-    is replaced by a number whose hash leads to this partition.
+    """`by_partition_id` for PySpark 4.0, which divides rows only by hash. Each partition number is
+    replaced by a number whose hash leads to that partition.
     """
     seeds = _seeds_by_count.get(partitions)
     if seeds is None:

@@ -33,7 +33,7 @@ class QueryPosition:
 
     @classmethod
     def read(cls, directory: Path, batch: int) -> QueryPosition:
-        """The position after a micro-batch that the query has begun.
+        """Read the position after a micro-batch that the query has begun.
 
         Raises:
             JobDefinitionError: the query has state of its own.

@@ -69,8 +69,9 @@ def create_context(
     spare: int = 0,
     failures: int = TASK_FAILURES,
 ) -> SparkContext:
-    """The running application, or a new one: by default local, with up to ``parallelism`` cores. It
-    has no SparkSession, which takes seconds to make and jobs do not need.
+    """The running application, or a new one. By default a new one is local, with up to
+    ``parallelism`` cores. It has no SparkSession, because jobs need none and it takes seconds to
+    make.
 
     ``extra`` are Spark settings of the user; they win. ``spare`` is the number of further slots of
     a local application, ``failures`` the losses of one of its tasks that end a Spark job. Raises
@@ -110,8 +111,9 @@ def adopt_session() -> None:
 
 
 def current_session() -> SparkSession:
-    """The session of this process, which is created if there is none. It is the active one of this
-    thread from now on."""
+    """The session of this process, created if there is none. It becomes the active session of this
+    thread.
+    """
     session = SparkSession.builder.getOrCreate()
     adopt_session()
     return session
@@ -127,9 +129,10 @@ def create_session(
 def local_master(
     parallelism: int | None = None, spare: int = 0, failures: int = TASK_FAILURES
 ) -> str:
-    """Master URL of this machine, with as many cores as subtasks can use (None for all). Tasks
-    are retried, as on a cluster, until one has failed ``failures`` times. ``spare`` slots come on
-    top."""
+    """Master URL of this machine, with as many cores as subtasks can use (None for all cores), and
+    ``spare`` slots in addition. As on a cluster, a failed task is tried again, until it has failed
+    ``failures`` times.
+    """
     cores = os.cpu_count() or 1
     if parallelism:
         cores = min(parallelism, cores)

@@ -22,8 +22,9 @@ def tables(database: str) -> list[str]:
 
 
 def table(database: str, name: str) -> DataFrame | None:
-    """The rows of a table or view; None if there is none. A table of the database precedes a
-    temporary view."""
+    """The rows of a table or view; None if there is none. A table of the database hides a temporary
+    view with the same name.
+    """
     session = _session()
     qualified = f"{_quoted(database)}.{_quoted(name)}"
     if session.catalog.tableExists(qualified):

@@ -48,7 +48,7 @@ def encode_plan(plan: EpochPlan, tasks: int) -> tuple[str, str | None]:
 
 
 def decode_plan(text: str, task: int) -> EpochPlan:
-    """A task's part of an encoded plan; the last result is cached.
+    """One task's part of an encoded plan; the last result is cached.
 
     Raises:
         OSError: the plan's file cannot be read.

@@ -14,8 +14,9 @@ log = logging.getLogger(__name__)
 
 
 class ShuffleCleaner:
-    """Removes an epoch's shuffle files when it is over, in a thread of its own; Spark itself
-    would wait for the JVM's garbage collector, while every epoch leaves files."""
+    """Removes an epoch's shuffle files after the epoch, in a thread of its own. Spark itself would
+    wait for the JVM's garbage collector, and every epoch leaves such files.
+    """
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context

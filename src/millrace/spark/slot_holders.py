@@ -62,7 +62,7 @@ class SlotHolder(JobObserver):
 
 
 def note_holder(context: SparkContext, choice: ExecutorChoice, tasks: int = 0) -> SlotHolder:
-    """Note the slots of a job whose executor is chosen.
+    """Record the slots of a job whose executor is chosen.
 
     Args:
         tasks: number of resident tasks.
@@ -79,7 +79,7 @@ def chosen_holder(
     choice: ExecutorChoice | None = None,
     spark_sink: str | None = None,
 ) -> SlotHolder:
-    """Note the slots of a job for which resident tasks are suitable.
+    """Record the slots of a job for which resident tasks are suitable, and choose its executor.
 
     Args:
         tasks: number of resident tasks.
@@ -121,7 +121,7 @@ def _require_slots(context: SparkContext, tasks: int, spark_sink: str | None) ->
 
 
 def slot_count(context: SparkContext) -> SlotCount:
-    """The free slots of an application, and its jobs on epochs."""
+    """The number of free slots of an application, and of its jobs that run on epochs."""
     slots, holders = all_slots(context), _holders_of(context)
     # tasks of a job that restarts do not run for a moment, and those of a new job not yet
     held = sum(holder.tasks for holder in holders if holder.has_started)

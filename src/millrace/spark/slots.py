@@ -56,7 +56,7 @@ def members(slots: Sequence[int], width: int) -> dict[int, tuple[int, ...]]:
 
 
 class SlottedStage:
-    """The functions of one level, one per slot, for any input.
+    """The functions of one level, one per slot. They can be applied to any input.
 
     Args:
         tasks: per slot, the partitions of the input that are its tasks.

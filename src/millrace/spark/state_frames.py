@@ -112,7 +112,7 @@ def exchange_rows(
 
 
 class _Packets:
-    """The packets of one target."""
+    """The packets for one target task."""
 
     def __init__(self, batches: Iterator[Batch]) -> None:
         self._batches = batches
@@ -184,7 +184,7 @@ def frame_of_rows(
 
 
 def run_query(spark: SparkSession, query: str, known: Sequence[str]) -> DataFrame:
-    """The result of a query; ``known`` are the available views.
+    """The result of a query; ``known`` has the views that the query may read.
 
     Raises:
         StateError: the query is invalid.

@@ -1,4 +1,4 @@
-"""The check that a streaming DataFrame keeps no state in Spark, by its analysed plan."""
+"""The check that a streaming DataFrame keeps no state in Spark, made on its analysed plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _STATEFUL = {
 
 
 def keeps_state(what: str) -> JobDefinitionError:
-    """The error for a DataFrame whose state no checkpoint of the job can hold.
+    """The error for a streaming DataFrame that keeps state in Spark, because no checkpoint of the
+    job can contain this state.
 
     Args:
         what: verb and object for what the DataFrame does.

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WaitingBatch:
-    """A micro-batch that waits to be read."""
+    """A micro-batch that waits until it is read."""
 
     position: QueryPosition
     """Position after the micro-batch."""

@@ -50,7 +50,9 @@ _worker: Worker | None = None
 
 
 class LevelTask:
-    """Function of a Python RDD. It is shipped once per job; the plan comes as a local property."""
+    """Function of a Python RDD. It is shipped once per job; the plan of each epoch comes as a local
+    property.
+    """
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ def framed(elements: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]
 
 
 def unframed(frames: Iterable[Any]) -> Iterator[bytes]:
-    """The elements that `framed` joined."""
+    """The elements from which `framed` made the pieces."""
     for frame in frames:
         if frame[0] == PACKED:
             yield frame
@@ -148,7 +150,7 @@ def unframed(frames: Iterable[Any]) -> Iterator[bytes]:
 
 
 class WarmUp:
-    """Function without effect: a worker that has received it has imported all it needs."""
+    """Function without effect. A worker that has received it has imported all modules it needs."""
 
     def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
         """Return nothing."""
@@ -201,7 +203,7 @@ def tidy() -> None:
 
 
 def delta_loader(plan: EpochPlan) -> DeltaLoader:
-    """Reader of the deltas in the job's directory."""
+    """Loader of the deltas in the job's directory."""
     assert plan.job_dir is not None
     return DeltaLoader(plan.job_dir)
 

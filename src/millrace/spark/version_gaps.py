@@ -1,4 +1,4 @@
-"""Abilities that older versions of PySpark 4 lack. Jobs run on them all the same."""
+"""Features that older versions of PySpark 4 lack. Jobs run without them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class VersionGap:
-    """An ability that a version of PySpark brought.
+    """A feature of Spark that a version of PySpark introduced.
 
     Args:
         since: first version that has it.
@@ -33,7 +33,7 @@ GAPS = (
 
 
 def gaps_of(version: str) -> list[VersionGap]:
-    """Abilities that a version lacks.
+    """The features that a version of PySpark lacks.
 
     Example:
         >>> [gap.since for gap in gaps_of("4.0.1")]
@@ -46,7 +46,7 @@ def gaps_of(version: str) -> list[VersionGap]:
 
 
 def log_gaps(version: str) -> None:
-    """Log one line for each ability that a version lacks."""
+    """Log one line for each feature that a version of PySpark lacks."""
     for gap in gaps_of(version):
         since = ".".join(map(str, gap.since))
         log.info("PySpark %s, without what came with %s: %s", version, since, gap.without)

@@ -31,7 +31,8 @@ class WorkerDeath:
 
 
 def worker_death(message: str) -> WorkerDeath | None:
-    """The death that a message of Spark reports; None if it reports something else.
+    """The death of a worker that Spark's message reports; None if the message reports something
+    else.
 
     Example:
         >>> worker_death("Task 0 in stage 4.0 failed 4 times: Python worker exited unexpectedly")

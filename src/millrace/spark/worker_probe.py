@@ -23,7 +23,7 @@ PACKAGES = ("millrace", "pyspark", "pyarrow", "numpy", "msgspec", "cloudpickle")
 def worker_facts(
     search: tuple[str, ...], in_files: bool, place: str | None, stores: Any
 ) -> dict[str, Any]:
-    """All facts about this process, including the result of its part in the storage trial.
+    """All facts about this process, including its result in the storage trial.
 
     Args:
         search: names below Spark's directory of files in which modules are looked for.

@@ -1,4 +1,4 @@
-"""The Python of workers on this machine, which must be like that of the driver."""
+"""The Python of workers on this machine, which must match the Python of the driver."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _PATIENCE = 60.0
 
 
 def require_worker_python(environment: Mapping[str, str] = os.environ) -> None:
-    """Check that Spark on this machine can start the Python of its workers, and that it has the
-    version of this one. Without the check, each task fails again and again.
+    """Check that Spark on this machine can start the Python of its workers, and that this Python
+    has the version of the driver's. Without this check, every task would fail repeatedly.
 
     Raises:
         ConfigurationError: it cannot be run, or has another version.

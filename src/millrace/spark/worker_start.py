@@ -45,7 +45,8 @@ def start_failure(message: str) -> str | None:
 
 
 def interpreter_for(context: SparkContext) -> str | None:
-    """Interpreter for workers if the user has chosen none, because PySpark takes the first
-    `python3` on the path. None if the user has chosen one, or the workers are on other machines."""
+    """Interpreter for the workers if the user has not chosen one, because PySpark takes the first
+    `python3` on the path. None if the user has chosen one, or if the workers are on other machines.
+    """
     chosen = "PYSPARK_PYTHON" in os.environ or context.pythonExec != "python3"
     return None if chosen or not str(context.master).startswith("local") else sys.executable

@@ -78,7 +78,7 @@ class WorkerSurvey:
 def survey_workers(
     settings: Mapping[str, str], configuration: Configuration, place: str | None, patience: float
 ) -> WorkerSurvey:
-    """Run the job in the running application, or in a new one.
+    """Survey all workers with one job in the running application, or in a new one.
 
     Args:
         settings: Spark settings for a new application.

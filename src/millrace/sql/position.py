@@ -39,7 +39,7 @@ class TextPosition(NamedTuple):
 
 
 class NamePositions:
-    """Positions of the names and quoted texts of a statement, noted while it is parsed."""
+    """Positions of the names and quoted texts of a statement, recorded while it is parsed."""
 
     def __init__(self) -> None:
         self._names: dict[str, TextPosition] = {}
@@ -48,16 +48,17 @@ class NamePositions:
         """Positions of the keys of options."""
 
     def note_name(self, name: str, position: TextPosition) -> None:
-        """Note a name."""
+        """Record the position of a name."""
         self._names[name.lower()] = position
 
     def note_text(self, text: str, position: TextPosition) -> None:
-        """Note a text in quotes, such as the key or the value of an option."""
+        """Record the position of a text in quotes, such as the key or the value of an option."""
         self._texts[text.lower()] = position
 
     def get(self, name: str) -> TextPosition | None:
-        """Position of the last equal name, or else of the last equal text, in any case of
-        letters; None if the statement has neither."""
+        """Position of the last name that equals a text, or else of the last quoted text that equals
+        it; upper and lower case are not distinguished. None if the statement has neither.
+        """
         return self._names.get(name.lower()) or self._texts.get(name.lower())
 
 
@@ -133,7 +134,7 @@ def source_text(node: exp.Expr, text: str) -> str:
 
 
 def excerpt(text: str, position: TextPosition, is_unknown_option: bool = False) -> str:
-    """The line of a position, with carets under the piece. Secrets in options are hidden.
+    """The line in which a position is, with carets below the piece. Secrets in options are hidden.
 
     Args:
         is_unknown_option: whether an option that does not exist is at the position.

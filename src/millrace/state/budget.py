@@ -1,4 +1,4 @@
-"""Budget of one step through a table: the number of entries in a piece of a given size."""
+"""Budget of one step through a table: the number of entries that make a piece of a given size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_ENTRIES = 1 << 17
 
 
 class Budget:
-    """Number of entries in a piece, estimated from the sizes so far."""
+    """Number of entries that make a piece of a given size, estimated from the sizes so far."""
 
     def __init__(self) -> None:
         self.entries = 4096
@@ -27,7 +27,9 @@ class Budget:
 
 
 def in_parts(items: Collection[T], budget: Budget) -> Iterator[Collection[T]]:
-    """Split ``items`` into collections with as many items as the budget allows at the time."""
+    """Split ``items`` into parts, each with the number of items that the budget allows when the
+    part begins.
+    """
     if len(items) <= budget.entries:
         yield items
         return

@@ -1,4 +1,4 @@
-"""CRC-32 of many byte strings at once, by tables of the contribution of each byte.
+"""CRC-32 of many byte strings at once. Tables hold the contribution of each byte.
 
 CRC is linear: apart from a constant for the length, it is the XOR of the bytes' contributions. The
 contribution of a byte depends on its value and on the number of bytes that follow.
@@ -86,8 +86,10 @@ def _looked_up(tables: npt.NDArray[np.uint32], crcs: Crcs) -> Crcs:
 
 
 def shifted(crcs: Crcs, count: int) -> Crcs:
-    """Contributions of CRCs to the CRCs of longer strings, which have ``count`` more bytes at
-    the end. XOR with the CRC of these bytes gives the CRC of the longer string."""
+    """Contributions that the CRCs of strings make to the CRCs of longer strings, which have
+    ``count`` more bytes at the end. XOR with the CRC of these bytes gives the CRC of the longer
+    string.
+    """
     return _looked_up(_shift_tables(count), crcs) if count else crcs
 
 

@@ -52,8 +52,9 @@ HEAD_BYTES = _HEAD.size
 
 
 class PayloadEntry(NamedTuple):
-    """Table delta that is to be encoded into a payload, with its table and the part of the
-    payload that it belongs to."""
+    """Table delta to be encoded into a payload, with its table and the payload part in which it
+    belongs.
+    """
 
     part: str
     table: TableId
@@ -66,7 +67,7 @@ class PayloadEntry(NamedTuple):
 
 @runtime_checkable
 class PieceLoader(Protocol):
-    """Loader that can fetch a payload piece by piece."""
+    """Loader that can fetch a payload one piece at a time."""
 
     def __call__(self, delta: StateDelta) -> bytes:
         """The whole payload."""
@@ -80,7 +81,7 @@ Loader = Callable[[StateDelta], bytes] | PieceLoader
 
 
 def joined(pieces: Iterator[Chunk]) -> bytes:
-    """All pieces in one bytes object."""
+    """All pieces, joined to one bytes object."""
     return b"".join(pieces)
 
 
@@ -126,7 +127,7 @@ def framed(content: Written) -> list[Chunk]:
 
 
 def frame_length(head: bytes | memoryview) -> int:
-    """Length of the piece that follows ``head``, the first `HEAD_BYTES` of its frame."""
+    """Length of a piece, read from ``head``, the first `HEAD_BYTES` of the piece's frame."""
     if len(head) < HEAD_BYTES:
         raise SerializationError("the payload of a delta ends within a frame")
     length: int = _HEAD.unpack_from(head)[0]
@@ -134,7 +135,7 @@ def frame_length(head: bytes | memoryview) -> int:
 
 
 def unframed(head: bytes | memoryview, piece: bytes | memoryview) -> bytes | memoryview:
-    """``piece``, after a check of the length and checksum in ``head``."""
+    """The content of ``piece``, checked against the length and checksum in ``head``."""
     length, crc = _HEAD.unpack_from(head)
     if len(piece) != length or zlib.crc32(piece) != crc:
         raise SerializationError("a piece of a delta is damaged: its checksum or length differs")
@@ -142,7 +143,7 @@ def unframed(head: bytes | memoryview, piece: bytes | memoryview) -> bytes | mem
 
 
 def split(payload: bytes) -> Iterator[bytes | memoryview]:
-    """Pieces of a whole payload.
+    """Split a whole payload into its pieces.
 
     Raises:
         SerializationError: the payload is damaged.

@@ -24,9 +24,10 @@ MOST_WALKS = 10
 
 
 def is_continued(kind: TableKind) -> bool:
-    """Whether a subtask that takes over parts of a table writes only its changes afterwards. The
-    parts have rows with different keys, so they are the table if they are applied one after the
-    other. State without keys is merged, and columns number their rows anew."""
+    """Whether a subtask that takes over parts of a table writes only its changes afterwards. This
+    is so if rows of different parts have different keys: the parts, applied one after the other,
+    then make up the table. State without keys must be merged, and columns number their rows anew.
+    """
     return kind.is_keyed and kind.columnar is None
 
 

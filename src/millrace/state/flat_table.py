@@ -19,7 +19,7 @@ from millrace.state.table import (
 
 
 class KeyHolder(Protocol):
-    """Object with the key of an entry."""
+    """Holder of the key whose entry is read or written."""
 
     key: Any
 
@@ -42,7 +42,7 @@ class FlatTable(MemoryTable):
         return value
 
     def touch(self, key: Any) -> None:
-        """Note the entry before it changes."""
+        """Record the entry's old value before the entry changes."""
         if key not in self.undo:
             self.undo[key] = freeze(self.data.get(key, MISSING))
 
@@ -88,8 +88,9 @@ class FlatTable(MemoryTable):
         return update if low is None else update_within
 
     def writable(self, keys: Iterable[Any]) -> dict[Any, Any]:
-        """Dict for a batch of writes: note the present entries of ``keys``, and return the dict
-        in which only their entries may be set."""
+        """Dict for a batch of writes. Records the present entries of ``keys``, and returns the
+        dict; the caller may set only the entries of these keys.
+        """
         undo, get = self.undo, self.data.get
         for key in keys:
             if key not in undo:

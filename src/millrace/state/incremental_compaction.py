@@ -22,7 +22,7 @@ MINIMUM_ENTRIES = 16
 
 
 class _CompactionProgress(NamedTuple):
-    """Position that a compaction has reached."""
+    """Progress of a compaction: the position that it has reached."""
 
     started: int | None = None
     """Epoch in which the compaction started; None if none is running."""
@@ -69,16 +69,18 @@ class IncrementalCompaction:
         return step
 
     def restart(self) -> None:
-        """Start over with the next epoch, because all entries have just been written at once."""
+        """Start over with the next epoch, because the current epoch has just written all entries at
+        once.
+        """
         self._remember()
         self._at = _CompactionProgress()
 
     def seal(self) -> None:
-        """Keep the progress of the epoch, which has been accepted."""
+        """Keep the progress made in an epoch that was accepted."""
         self._before = None
 
     def roll_back(self) -> None:
-        """Undo the progress of the epoch: it was aborted, so its copies are lost."""
+        """Undo the progress made in an epoch that was aborted, because its copies are lost."""
         if self._before is not None:
             self.low_epoch, self._at = self._before
             self._before = None

@@ -1,4 +1,4 @@
-"""Filter for the keys of some key groups, key by key or for the rows of columns at once."""
+"""Filter for the keys in some key groups. It takes single keys, or the columns of many rows."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ def _is_hashable_dataclass(key: Any) -> bool:
 
 
 def refusal(key: Any) -> str:
-    """Sentence that says why a key is refused, and which key to use instead."""
+    """Sentence that says why a key is refused, and which kind of key to use instead."""
     kind = f"{type(key).__module__}.{type(key).__qualname__}".removeprefix("builtins.")
     shown = repr(key)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."

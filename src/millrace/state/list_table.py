@@ -45,7 +45,7 @@ class ListTable(MemoryTable):
         found.append(value)
 
     def touch(self, key: Any) -> None:
-        """Note the whole list before it is replaced or its elements change."""
+        """Record the whole old list before the list is replaced or its elements change."""
         old = self.undo.get(key)
         if old is None:
             found = self.data.get(key, MISSING)

@@ -27,7 +27,7 @@ Admits = Callable[[Any], bool]
 
 
 class InnerChunk(NamedTuple):
-    """Part of the entries below one outer key, as a unit of `dump`."""
+    """Some of the entries below one outer key, as a unit of `dump`."""
 
     outer: Any
     inners: list[Any]
@@ -49,7 +49,7 @@ class NestedTable(MemoryTable):
         """Function from (outer, inner) to the key that determines the entry's key group."""
 
     def touch(self, outer: Any, inner: Any) -> None:
-        """Note the entry before it changes."""
+        """Record the entry's old value before the entry changes."""
         entries = self.data.get(outer)
         undo = self.undo.get(outer)
         if undo is None:
@@ -88,8 +88,8 @@ class NestedTable(MemoryTable):
         entries[inner] = value
 
     def upsert_many(self, batch: Writes, add: Add, create: Create, admits: Admits) -> list[int]:
-        """Add each value to the accumulator of its entry; if there is none, ``create`` makes it
-        from the first value.
+        """Combine each value with the accumulator of its entry. If there is no accumulator,
+        ``create`` makes it from the first value.
 
         Args:
             batch: outer keys, inner keys and values; equal outer keys had better be one object.

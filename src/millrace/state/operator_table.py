@@ -15,8 +15,9 @@ class OperatorTable(FlatTable):
         super().apply(table_delta)
 
     def split(self, subtask: int, parallelism: int) -> None:
-        """Keep one subtask's share of a list: every ``parallelism``-th element, from number
-        ``subtask`` on. Each key of the list is (former subtask, number)."""
+        """Keep one subtask's share of a list: each ``parallelism``-th element, from element number
+        ``subtask`` on. A key of the list is a pair (former subtask, number).
+        """
         self._keep(sorted(self.data)[subtask::parallelism], subtask)
 
     def renumber(self, subtask: int) -> None:

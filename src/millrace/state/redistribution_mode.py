@@ -8,8 +8,8 @@ __all__ = ["RedistributionMode"]
 
 
 class RedistributionMode(Enum):
-    """Which state of the former subtasks a new subtask gets. Semantics: Flink docs, "Working with
-    State" (operator state) and FLIP-27 (source splits).
+    """Rule that decides which state of the former subtasks a new subtask gets. Semantics: Flink
+    docs, "Working with State" (operator state) and FLIP-27 (source splits).
 
     If the parallelism is unchanged, a subtask gets its own former state, except as noted below.
     """

@@ -75,7 +75,9 @@ class StateDiff:
         return bool(self.added or self.changed or self.removed)
 
     def note(self, sample: DifferingEntry, limit: int) -> None:
-        """Count a difference; keep the sample if there are fewer than ``limit`` of its kind."""
+        """Count a difference. It is also kept as a sample if there are fewer than ``limit`` samples
+        of its kind.
+        """
         setattr(self, sample.change, getattr(self, sample.change) + 1)
         if sum(kept.change == sample.change for kept in self.samples) < limit:
             self.samples.append(sample)
@@ -163,7 +165,7 @@ def _by_stages(pairs: Iterable[_Pair]) -> Iterable[list[_Pair]]:
 
 
 class _DiffSide:
-    """One of the two snapshots, restricted to one stage."""
+    """One of the two compared snapshots, restricted to one stage."""
 
     def __init__(self, reader: SnapshotReader, group: list[_Pair], index: int) -> None:
         manifest = reader.snapshot.manifest
@@ -200,7 +202,7 @@ class _DiffSide:
 
 
 class _Part(NamedTuple):
-    """Subtasks of both snapshots that together hold the same keys."""
+    """A group of subtasks of both snapshots that hold the same keys."""
 
     a: _DiffSide
     a_subtasks: list[int]

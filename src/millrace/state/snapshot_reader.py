@@ -51,7 +51,7 @@ class StateInfo:
 
     @property
     def name(self) -> str:
-        """Name of the state; internal ones begin with ``@``."""
+        """Name of the state. Names of internal states begin with ``@``."""
         return self.table.name
 
     @property
@@ -67,7 +67,7 @@ class StateInfo:
 
     @property
     def internal(self) -> bool:
-        """Whether the state is an operator's internal one."""
+        """Whether the state is an internal one of the operator."""
         return self.table.internal
 
     @property
@@ -228,6 +228,7 @@ class OnlyTables:
 
 
 def tables_of(info: StateInfo) -> frozenset[TableId]:
-    """Tables from which the entries of a state are read. Merging windows, and panes that windows
-    share, need an additional table."""
+    """Tables from which the entries of a state are read. There is more than one for merging
+    windows, and for panes that windows share.
+    """
     return frozenset({info.table, TableId(info.uid, MERGING), TableId(info.uid, PASSED)})

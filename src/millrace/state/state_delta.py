@@ -57,6 +57,7 @@ class StatePart:
 
 
 def live(deltas: list[StateDelta]) -> list[StateDelta]:
-    """The deltas in ``deltas`` (in epoch order) that a restore needs."""
+    """The live deltas among ``deltas`` (in epoch order), which are the deltas that a restore
+    needs."""
     low_epoch = max((delta.low_epoch for delta in deltas), default=0)
     return [delta for delta in deltas if delta.epoch >= low_epoch]

@@ -54,7 +54,8 @@ class StateFollower:
         """Checkpoint of the copy; None if the copy is empty."""
 
     def advance(self, manifest: Manifest) -> Changes:
-        """Bring the copy to a checkpoint; returns the differences from the checkpoint before.
+        """Advance the copy to a later checkpoint; returns the differences between the two
+        checkpoints.
 
         Raises:
             CheckpointCorruptError: a file is damaged, or has been deleted because newer
@@ -69,8 +70,9 @@ class StateFollower:
         return changes
 
     def load(self, manifest: Manifest) -> None:
-        """Bring the copy to a first checkpoint, without noting the changes of each key: see
-        `entries`. Raises as `advance` does."""
+        """Load a first checkpoint into the copy, without recording the changes of each key: see
+        `entries`. Raises as `advance` does.
+        """
         self._follow(manifest, telling=False)
         for copy in self._copies.values():
             copy.forget()
@@ -131,7 +133,9 @@ class StateFollower:
 
 
 class _Copy:
-    """Followed tables of one subtask. As their watcher, it also notes the former values of keys."""
+    """Copy of the followed tables of one subtask. It also observes replayed deltas, and records the
+    former values of keys.
+    """
 
     def __init__(self, tables: Collection[TableId]) -> None:
         self._tables = tables

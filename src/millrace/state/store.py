@@ -1,4 +1,4 @@
-"""State of one subtask: its tables, their version, and the ways to another version.
+"""State of one subtask: its tables, and the ways to bring them to another version.
 
 A worker keeps a store in memory as a cache. The plan of an epoch names the version from which the
 epoch starts. `align` brings the cached state to it: it uses the state as it is, rolls back an
@@ -52,8 +52,9 @@ AT_ONCE = 64 << 20
 
 
 class StateMissError(StateError):
-    """This worker has no state from which the recent deltas lead to the wanted version; it needs
-    all deltas."""
+    """This worker cannot reach the wanted state version by applying recent deltas to its state; it
+    needs all deltas.
+    """
 
 
 class DeltaWatcher(Protocol):
@@ -67,7 +68,7 @@ class DeltaWatcher(Protocol):
 
 
 class _Waiting(NamedTuple):
-    """Epoch that has ended and waits for its acceptance, while the next one is open."""
+    """An epoch that has ended and waits to be accepted, while the next epoch is open."""
 
     version: str | None
     """Version to which the epoch leads; None if it changed nothing."""
@@ -178,7 +179,7 @@ class SubtaskState:
         return self._forms[name].schema_of(self.tables[name])
 
     def leave_out(self, name: TableId, part: Callable[[TableDelta], TableDelta]) -> None:
-        """Use ``part`` on later copies of the table called ``name``, to leave out entries.
+        """Change later copies of the table called ``name`` with ``part``, which leaves out entries.
 
         ``part`` returns a table delta without these entries. Changes are still written completely,
         so a restore must not need the entries that are left out.
@@ -186,13 +187,13 @@ class SubtaskState:
         self._left_out[name] = part
 
     def operator_table(self) -> FlatTable:
-        """Table of the values that belong to operators rather than keys."""
+        """Table of the values that belong to an operator itself instead of to keys."""
         table = self.table(OPERATOR_TABLE, OPERATOR_VALUES)
         assert isinstance(table, FlatTable)
         return table
 
     def align(self, wanted: str, recent: Sequence[StateDelta], load: Loader) -> bool:
-        """Bring the tables to version ``wanted``; True if no deltas had to be replayed.
+        """Bring the tables to version ``wanted``. Returns True if this took no replay of deltas.
 
         ``recent`` are the last deltas that lead to ``wanted``, oldest first.
         Raises StateMissError if they do not begin at the version of this store or before.
@@ -212,7 +213,7 @@ class SubtaskState:
         return False
 
     def restore(self, wanted: str, deltas: Sequence[StateDelta], load: Loader) -> None:
-        """Replace all state by the sum of ``deltas`` (in epoch order)."""
+        """Replace all state by the state that ``deltas`` (in epoch order) lead to."""
         self.reset()
         missing = live(list(deltas))
         found = self._recover([delta.version for delta in missing])
@@ -283,15 +284,16 @@ class SubtaskState:
             table.split(subtask, parallelism)
 
     def adopt(self, version: str, follows_parts: bool = False) -> None:
-        """Declare that the restored state has the version ``version``. The next delta contains all
-        of the state; with ``follows_parts``, all but the rows with keys, which were restored from
-        the parts of former owners."""
+        """Declare that the restored state has the version ``version``. The next delta then contains
+        all of the state. With ``follows_parts``, it leaves out the rows with keys, because these
+        were restored from parts that former owners wrote.
+        """
         self._dump_all, self.follows_parts = not follows_parts, follows_parts
         self._backend.sealed(version, self._schemas)
         self.version = version
 
     def reset(self) -> None:
-        """Clear all state. The tables are emptied in place, because operators have references to
+        """Clear all state. The tables themselves stay, because operators have references to
         them."""
         self.version = EMPTY  # first: tables on a full disk may refuse to be emptied
         self._pending, self._waiting, self._has_ended = None, None, False
@@ -308,7 +310,7 @@ class SubtaskState:
             self._backend.close()
 
     def roll_back(self) -> None:
-        """Undo the open epoch, and the waiting epoch if there is one."""
+        """Undo the open epoch and, if there is one, the waiting epoch."""
         self._roll_back_open()
         self._roll_back_waiting()
         self._compaction.roll_back()
@@ -507,9 +509,10 @@ class SubtaskState:
         self._drift = 0
 
     def settle(self, wanted: str, known: Container[str] = ()) -> bool:
-        """Seal the epoch that has ended if it leads to version ``wanted``, or to an earlier version
-        in ``known``; otherwise roll it back. An epoch that has begun after it is rolled back.
-        Returns whether the tables are then at version ``wanted``."""
+        """Settle the epoch that has ended. It is sealed if it leads to version ``wanted``, or to an
+        earlier version in ``known``; otherwise it is rolled back. An epoch that has begun after it
+        is always rolled back. Returns whether the tables are then at version ``wanted``.
+        """
         if self._waiting is not None and self._waiting.version is not None:
             leads_to = self._waiting.version
             if leads_to == wanted or leads_to in known:

@@ -57,7 +57,7 @@ class StateTable(ABC):
 
     @abstractmethod
     def changes(self) -> TableDelta | None:
-        """Delta of the open epoch, or None; the epoch stays open."""
+        """Delta of the open epoch; None if nothing changed. The epoch stays open."""
 
     @abstractmethod
     def changes_by(self, budget: Budget) -> Iterator[tuple[TableDelta, int]]:
@@ -78,9 +78,9 @@ class StateTable(ABC):
 
     @abstractmethod
     def begin_next(self) -> None:
-        """Open the next epoch. The present one waits for its acceptance: then it is neither sealed
-        nor rolled back, but accepted (`accept`) or rolled back (`roll_back_waiting`). At most one
-        epoch waits."""
+        """Open the next epoch. The epoch before it waits: it can no longer be sealed or rolled
+        back, but only accepted (`accept`) or undone (`roll_back_waiting`). At most one epoch waits.
+        """
 
     @abstractmethod
     def accept(self) -> None:
@@ -88,11 +88,13 @@ class StateTable(ABC):
 
     @abstractmethod
     def roll_back_waiting(self) -> None:
-        """Undo the waiting epoch, if there is one. The open epoch has been rolled back before."""
+        """Undo the waiting epoch, if there is one. The open epoch must have been rolled back
+        before.
+        """
 
     @abstractmethod
     def former_entries(self) -> TableDelta:
-        """All entries before the open epoch, as a table delta."""
+        """The entries as they were before the open epoch, as a table delta."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -109,8 +111,8 @@ class StateTable(ABC):
 
     @abstractmethod
     def scan(self, cursor: Any, budget: int) -> Scan:
-        """About ``budget`` of the present entries as a table delta, and the cursor for the next
-        step.
+        """Read about ``budget`` of the present entries as a table delta. Returns also the cursor
+        for the next step.
 
         ``cursor`` is None in the first step. Epochs may pass between two steps. All entries of the
         time of the first step are included, unless a later epoch changed them.
@@ -130,7 +132,7 @@ class StateTable(ABC):
 
 
 class _Listed(NamedTuple):
-    """Position in a list of units that is being dumped."""
+    """Position in a list of units for `dump`, which is written step by step."""
 
     units: list[Any]
     entries_per_unit: int
@@ -170,14 +172,14 @@ class MemoryTable(StateTable):
 
 
 def differs(old: Any, now: Any) -> bool:
-    """Whether ``now`` differs from ``old``, which an undo log noted."""
+    """Whether ``now`` differs from ``old``, a value in an undo log."""
     if type(old) is Frozen:
         return old.differs_from(now)
     return old is not now
 
 
 def restore(data: dict[Any, Any], undo: dict[Any, Any]) -> None:
-    """Restore the values that an undo log noted."""
+    """Put back the old values that an undo log holds."""
     for key, old in undo.items():
         if old is MISSING:
             data.pop(key, None)
@@ -188,7 +190,7 @@ def restore(data: dict[Any, Any], undo: dict[Any, Any]) -> None:
 def before(
     data: dict[Any, Any], touched: Iterable[Any], former: Callable[[Any], Any]
 ) -> dict[Any, Any]:
-    """Copy of ``data`` with the former values of the keys in ``touched``."""
+    """Copy of ``data`` in which the keys in ``touched`` have their former values."""
     copied = dict(data.items())
     for key in touched:
         old = former(key)

@@ -33,7 +33,7 @@ class KeyedBootstrap:
 
 
 class _Keyed(Adapter):
-    """A bootstrap function as the function of an operator with timers."""
+    """Runs a bootstrap function as the user function of a keyed operator with timers."""
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
         """Write state, and emit nothing."""

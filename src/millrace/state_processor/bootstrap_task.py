@@ -42,7 +42,9 @@ class BootstrapTarget:
 
 
 class BootstrapTask:
-    """Task on both sides of the exchange."""
+    """Spark task on both sides of the exchange of rows: it routes rows, and writes the state from
+    the rows that it receives.
+    """
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class BootstrapTask:
     # -- where the rows are ----------------------------------------------------------------------
 
     def route(self, batches: Iterator[Any]) -> Iterator[tuple[int, bytes]]:
-        """Packets of rows, by target subtask."""
+        """Packets of rows, one per target subtask."""
         install_main_classes(self._target.classes)
         choose = self._chooser()
         for batch in batches:
@@ -92,7 +94,7 @@ class BootstrapTask:
     # -- where the state is ----------------------------------------------------------------------
 
     def take(self, subtask: int, packets: Iterator[bytes]) -> bytes:
-        """Build and write the state of a subtask."""
+        """Build the state of a subtask from its rows, and write it."""
         install_main_classes(self._target.classes)
         state = self._empty_state()
         try:

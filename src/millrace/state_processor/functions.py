@@ -88,7 +88,9 @@ class WindowReaderFunction(Function):
     def read_window(
         self, key: Any, context: WindowReaderFunction.Context, elements: list[Any]
     ) -> Iterable[Any]:
-        """Read a window; ``elements`` are all its elements, or its one result."""
+        """Read a window; ``elements`` has all elements of the window, or the one result of its
+        aggregate.
+        """
 
 
 class KeyedStateBootstrapFunction(Function):
@@ -116,7 +118,7 @@ class KeyedStateBootstrapFunction(Function):
 
         @abstractmethod
         def timestamp(self) -> int | None:
-            """Event time of the row, in ms since the epoch, if timestamps were assigned."""
+            """Event time of the row in ms since the epoch; None if no timestamps were assigned."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: KeyedStateBootstrapFunction.Context) -> None:

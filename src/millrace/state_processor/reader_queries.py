@@ -54,7 +54,7 @@ class SavedOperator:
     def states_of(
         self, state: SubtaskState, current: CurrentKey, scope: StateScope = FUNCTION
     ) -> KeyedStates:
-        """Access to the operator's keyed states, for the current key in ``current``."""
+        """Access to the operator's keyed states. The current key is the one in ``current``."""
         return KeyedStates(state, self.uid, current, scope, lambda: self.now)
 
     def open(

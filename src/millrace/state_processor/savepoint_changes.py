@@ -104,7 +104,7 @@ class SavepointChanges:
         raise StateError(f"the savepoint has no operator '{uid}' (it has: {names})")
 
     def by_stage(self) -> list[StageChange]:
-        """Changes of the kept stages."""
+        """Changes of the stages that are kept."""
         found = []
         for stage, chain in self._base.chains.items():
             uids = {uid: self._uids.get(uid) for uid in chain}

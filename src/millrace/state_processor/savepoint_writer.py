@@ -83,8 +83,8 @@ class SavepointWriter:
     def from_existing_savepoint(
         spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = False
     ) -> SavepointWriter:
-        """Writer of a savepoint with the content of another one (or of a checkpoint), as far as it
-        is not replaced. The old savepoint stays unchanged.
+        """Writer of a savepoint that begins with the content of another savepoint or of a
+        checkpoint. Replaced states are left out, and the old savepoint stays unchanged.
 
         Args:
             pickle_allowed: True for a snapshot whose maker you trust: native snapshots, and pickled
@@ -284,7 +284,9 @@ Uids = Mapping[str, str | None]
 
 
 def rewritten(delta: StateDelta, load: Loader, uids: Uids) -> StateDelta:
-    """The delta with the operators' new uids; state of other operators is removed."""
+    """The delta with the new uids of operators, and without the state of operators that are
+    removed.
+    """
     native = dataclasses.replace(delta, data=load(delta))
     pieces = (_content(content, uids) for content in contents(native, load))
     return dataclasses.replace(delta, data=b"".join(chain.from_iterable(map(framed, pieces))))

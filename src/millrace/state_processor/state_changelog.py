@@ -1,4 +1,4 @@
-"""Exact changes derived from the updates of a followed state."""
+"""Exact changes of a state, derived from the updates of a follower."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _COPY: ValueStateDescriptor[tuple[Any, Any]] = ValueStateDescriptor("copy")
 
 
 class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplete, Row]):
-    """Compares every update with a copy in keyed state, which suppresses repeated changes and
-    adds missed ones: exactly once, even if the source repeats records."""
+    """Compares every update with a copy in keyed state. Repeated changes are suppressed and missed
+    ones are added, so that changes are exactly once even if the source repeats records.
+    """
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._copy: ValueState[tuple[Any, Any]] = runtime_context.get_state(_COPY)

@@ -32,7 +32,7 @@ Row = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class _ChangeSide:
-    """A keyed state in one of the snapshots."""
+    """One of the two snapshots in a comparison, with the keyed state in it."""
 
     info: StateInfo
     source: StateSource
@@ -80,7 +80,7 @@ class ChangesQuery:
 
     @staticmethod
     def of(before: SnapshotReader, after: SnapshotReader, uid: str, name: str) -> ChangesQuery:
-        """The changes of a state; one of the snapshots may lack it.
+        """The changes of a state between two snapshots, of which one may lack the state.
 
         Raises:
             StateError: neither snapshot has the state, it is not keyed state, or the numbers of key

@@ -29,7 +29,7 @@ class StateQuery(Protocol):
 
     @property
     def tasks(self) -> int:
-        """Number of Spark tasks that read."""
+        """Number of Spark tasks that read the rows."""
 
     def rows(self, task: int) -> Iterator[Row]:
         """The rows that task number ``task`` reads."""

@@ -132,7 +132,7 @@ Named = Callable[[Any], Any]
 
 
 def columnar_types(info: StateInfo) -> dict[str, LogicalType]:
-    """The types of the columns ``key`` and ``value``, as far as they are known."""
+    """The types of the columns ``key`` and ``value``; None for a type that is not known."""
     found = {"key": _key_type(info), "value": _value_type(info)}
     shown = {name: rewritten(kind, _shown) for name, kind in found.items()}
     return {name: kind for name, kind in shown.items() if not has_json(kind)}

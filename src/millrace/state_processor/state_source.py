@@ -39,8 +39,9 @@ class StateSource:
         )
 
     def restore(self, position: int, info: StateInfo) -> SubtaskState:
-        """One state of the subtask at a position of `subtasks`, for display: values of typed
-        classes are rows."""
+        """One state of the subtask at a position in `subtasks`, in display form: values of typed
+        classes are rows.
+        """
         only = OnlyTables(tables_of(info))
         return self._restored(position, SubtaskState(only, as_written=True))
 

@@ -68,7 +68,7 @@ class StateBootstrapTransformation:
     """Whether all subtasks get the same state."""
 
     def set_parallelism(self, parallelism: int) -> StateBootstrapTransformation:
-        """Set the number of parts of the written state; a job may start from it with any
+        """Set the number of subtasks of the written state; a job may start from it with any
         parallelism.
 
         Raises:
@@ -194,7 +194,7 @@ class WindowedOperatorTransformation:
         self._windows: WindowedStream[Any, Any, Any] = keyed.window(assigner)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowedOperatorTransformation:
-        """Set the job's trigger; it is applied to the rows, but nothing is emitted."""
+        """Set the trigger that the job uses. It is applied to the rows, but emits nothing."""
         self._windows.trigger(trigger)
         return self
 

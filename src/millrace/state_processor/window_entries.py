@@ -33,7 +33,7 @@ ELEMENT_TABLES = (ELEMENTS, PANE_ELEMENTS, SLICE_ELEMENTS, TIMED_ELEMENTS)
 
 
 def window_table(reader: SnapshotReader, uid: str) -> StateInfo:
-    """The table of an operator's windows.
+    """The table that holds an operator's windows.
 
     Raises:
         StateError: the operator has no windows.

@@ -1,4 +1,4 @@
-"""The part of a savepoint that one task has written, as the task reports it."""
+"""The part of a savepoint that one task has written, in the form in which the task reports it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write_part(
 
 
 def failed(failure: Failure) -> bytes:
-    """Answer of a task whose user function failed: a retry would not help."""
+    """Answer of a task whose user function failed, so that a retry would not help."""
     return encode((False, failure.operator, failure.record, failure.user_traceback))
 
 

@@ -69,7 +69,7 @@ class CorrelateSpec:
 
 @dataclass(frozen=True)
 class MadeOfRows:
-    """Projection and filter of a table function's rows.
+    """Projection and filter that are applied to a table function's rows.
 
     Attributes:
         joined_type: columns of the row, then of the function.
@@ -153,7 +153,7 @@ class CorrelateOperator(Operator):
 def replicate_rows(
     arguments: list[pa.Array], types: tuple[LogicalType, ...], ordinality: bool
 ) -> tuple[Places, list[Any]]:
-    """Rows without columns; the argument is the number of rows."""
+    """Rows without columns, as many as the argument says."""
     times = arguments[0].fill_null(0).to_numpy(zero_copy_only=False)
     return np.repeat(np.arange(times.size), np.maximum(times, 0)), []
 

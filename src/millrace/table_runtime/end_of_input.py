@@ -17,11 +17,14 @@ AT_ONCE = 65_536
 
 
 class EndOfInput(Operator):
-    """An operator that is notified of the end of its input. Must be the first base class."""
+    """Base class of operators that are notified of the end of their input. It must be the first
+    base class.
+    """
 
     def end_input(self) -> None:
-        """Emit the results that waited for the end of the input. Called once, before the last
-        watermark is passed on."""
+        """Emit the results that waited for the end of the input. It is called once, before the last
+        watermark is passed on.
+        """
         raise NotImplementedError
 
     def process_watermark(self, timestamp: int) -> None:

@@ -38,7 +38,7 @@ _UPDATE_BEFORE, _DELETE = 1, 3
 
 
 def signs_of(row_kinds: pa.Array | None) -> Signs:
-    """-1 for retracted rows (-U and -D), else 1. None if all are 1."""
+    """For each row, -1 if it is retracted (-U and -D), else 1. None if no row is retracted."""
     if row_kinds is None:
         return None
     kinds = row_kinds.to_numpy(zero_copy_only=False)
@@ -120,8 +120,9 @@ class GroupAccumulators:
 
     @property
     def unmergeable(self) -> bool:
-        """Whether some aggregates cannot be merged: they keep the values of groups in a table of
-        their own, or depend on the order of rows."""
+        """Whether some aggregates cannot be merged, because they keep values in a separate table or
+        depend on the order of rows.
+        """
         return any(each.by_value or each.accumulator.in_order for each in self._aggregates)
 
     def merge(
@@ -296,7 +297,7 @@ class GroupAccumulators:
                 aggregate.values.remove(slots)
 
     def values(self, slots: Positions, columns: Sequence[npt.NDArray[Any]]) -> list[pa.Array]:
-        """Aggregates of slots, from the table's current (or former) columns."""
+        """Aggregates of slots, computed from the table's current (or former) columns."""
         return [each.of(slots, tuple(columns[each.start : each.end])) for each in self._aggregates]
 
 

@@ -78,7 +78,7 @@ class GroupAggregateSpec:
     @property
     def gives_equal_results(self) -> bool:
         """Whether a touched group is emitted even if its result equals that of the last flush,
-        because its result may have been different in between.
+        because another result may have been emitted in between.
         """
         grows = not self.retracts and all(call.function in _GROWING for call in self.calls)
         return self.state_ttl > 0 or (self.repeatable and bool(self.calls) and not grows)

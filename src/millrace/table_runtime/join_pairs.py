@@ -57,7 +57,7 @@ class JoinSpec:
     output_type: RowType
 
     def shows_unmatched(self, side: int) -> bool:
-        """Whether the result has the unmatched rows of a side."""
+        """Whether the result contains the unmatched rows of a side."""
         return self.padded[side] or (side == 0 and not self.pairs and not self.matched)
 
 
@@ -80,7 +80,7 @@ class JoinPairs:
         self._schema = schema_of(spec.output_type)
 
     def log(self, state: SubtaskState, uid: str, side: int, *numbers: str) -> RowLog:
-        """State of a side: its rows by key, and numbers per row."""
+        """State of one side: a log of its rows by key, with numbers per row."""
         log: RowLog = state.table(TableId(uid, "@right" if side else "@left"), ROW_LOG)
         values = [ValueColumn(np.dtype(np.int64), name=name) for name in numbers]
         log.bind(logged_rows(self._spec.types[side], self._spec.keys[side], values))
@@ -107,7 +107,7 @@ class JoinPairs:
         return kept
 
     def emit_alone(self, side: int, data: pa.RecordBatch) -> None:
-        """Emit rows of one side, padded with NULLs if the result has pairs."""
+        """Emit single rows of one side. If the result has pairs, they are padded with NULLs."""
         columns = list(data.columns)
         if self._spec.pairs:
             fields = self._spec.types[1 - side].fields

@@ -1,4 +1,5 @@
-"""`Lookups`: rows by key, with a cache, and with retries if a lookup fails or finds no rows.
+"""`Lookups`: finds rows by key, with a cache, and with retries if a lookup fails or returns no
+rows.
 
 Flink: ``LookupJoinRunner`` with ``CachingLookupFunction`` and ``RetryableLookupFunctionDelegator``.
 """
@@ -31,8 +32,9 @@ _FIRST_PAUSE_S = 0.1
 
 @dataclass(frozen=True)
 class CacheSettings:
-    """Cache of each subtask: number of rows, seconds after a lookup and after the last use, and
-    whether keys without rows are cached as well."""
+    """Settings of the cache of a subtask: number of rows, seconds until expiry after a lookup and
+    after the last use, and whether keys without rows are also cached.
+    """
 
     max_rows: int
     ttl_s: float

@@ -95,7 +95,7 @@ class MatchSpec:
 
 
 class MatchOperator(Operator):
-    """Emits a row per match.
+    """Emits one row per match.
 
     Args:
         spec: settings of the MATCH_RECOGNIZE.

@@ -233,8 +233,9 @@ class ConditionCompiler:
 
 
 class _TakenSoFar:
-    """A running aggregate over the rows of partial matches. The state of a match is kept, and
-    the next row of the match continues from there."""
+    """A running aggregate over the rows of partial matches. The state for a partial match is kept,
+    so that its next row is added to this state.
+    """
 
     def __init__(self, running: RunningAggregate, rows: RowsOf) -> None:
         self._running = running

@@ -27,7 +27,7 @@ __all__ = ["CompleteMatch", "Measures"]
 
 @dataclass(frozen=True, slots=True)
 class CompleteMatch:
-    """A match.
+    """A complete match, whose result row is to be computed.
 
     Attributes:
         time: time at which the match was certain, in ms since 1970.

@@ -46,7 +46,7 @@ def _number_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 class RowColumns:
-    """Conditions and values of rows.
+    """Computes the conditions and values of rows.
 
     Args:
         input_type: columns of the rows.
@@ -89,7 +89,7 @@ class RowColumns:
         return known
 
     def condition(self, expression: ResolvedExpression) -> int:
-        """Bit of a condition."""
+        """The bit that stands for a condition."""
         if expression not in self._conditions:
             evaluator = compiled(expression, self.input_type, self.session)
             self._conditions[expression] = evaluator

@@ -1,4 +1,4 @@
-"""`NonTimeOverAggregateOperator`: OVER functions with an ORDER BY of any columns, over a changelog.
+"""`NonTimeOverAggregateOperator`: OVER functions over a changelog, with an ORDER BY of any columns.
 
 A row that is added or removed changes the results of later rows in the order. Each epoch emits the
 net changes. Flink: ``NonTimeRangeUnboundedPrecedingFunction``,
@@ -33,7 +33,7 @@ _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
 
 @dataclass(frozen=True)
 class _Given:
-    """Row numbers in the log, and the function values of these rows."""
+    """Numbers of rows in the log, and the function values that were emitted for them."""
 
     rows: Positions
     values: list[pa.Array]

@@ -65,7 +65,7 @@ class OverFrames:
     def bounds(
         self, bounds: FrameBounds, order: pa.Array | None, ascending: bool
     ) -> tuple[Numbers, Numbers]:
-        """First and last row of each row's frame. If the frame is empty, the last row is before the
+        """First and last row of each row's frame. For an empty frame, the last row is before the
         first.
 
         Args:

@@ -82,7 +82,7 @@ def over_values(
 
 
 class _Sorted:
-    """All rows, sorted by partition and order."""
+    """All rows, after they were sorted by partition and order."""
 
     def __init__(
         self, spec: OverSpec, data: pa.RecordBatch, frames: OverFrames, owners: Numbers
@@ -190,7 +190,7 @@ def once(
     call: AggregateCall, owners: Numbers, data: pa.RecordBatch
 ) -> tuple[pa.RecordBatch, AggregateCall]:
     """The rows with an added column that marks the first row of each DISTINCT value, and the call
-    with this column as its FILTER. Without DISTINCT both stay unchanged.
+    with this column as its FILTER. Without DISTINCT, rows and call stay unchanged.
 
     Args:
         owners: one number per row; rows of a frame have the same number.
@@ -286,7 +286,7 @@ NUMBERING: dict[FunctionDefinition, Callable[[OverFrames, Arguments], Numbers]] 
 
 
 def shifted(frames: OverFrames, arguments: Arguments, behind: bool) -> pa.Array:
-    """LAG, or LEAD with ``behind``: the value a number of rows away, or the default.
+    """LAG or, with ``behind``, LEAD: the value that is a number of rows away, or the default.
 
     Args:
         arguments: the value, the number of rows (1 if omitted), and the default (null if omitted).

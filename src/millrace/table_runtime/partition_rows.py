@@ -1,5 +1,4 @@
-"""`PartitionRows`: the rows of partitions of a changelog, as they are and as they were at the last
-flush.
+"""`PartitionRows`: the rows in partitions of a changelog, both as of now and as of the last flush.
 
 The former result of a partition is computed again from the rows that its log keeps for an abort, so
 no result is stored beside the input.
@@ -87,7 +86,7 @@ class PartitionRows:
         return [data.column(index) for index in self._partition]
 
     def touched(self) -> Positions:
-        """Partitions that changed in this epoch, since the last flush."""
+        """Partitions that have changed in this epoch since the last flush."""
         if not self._touched:
             return np.empty(0, np.int64)
         return distinct(np.concatenate(self._touched))
@@ -103,7 +102,9 @@ class PartitionRows:
         return self._alive(*self._log.rows_of(slots))
 
     def former_rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """Result of `rows_of` at the last flush of this epoch, or before the epoch."""
+        """Rows as `rows_of` returns them, as of the last flush of this epoch. Without a flush, as
+        of the beginning of the epoch.
+        """
         return self._alive(*self._log.former_rows_of(slots))
 
     def _alive(self, rows: Positions, owners: Positions) -> tuple[Positions, Positions]:

@@ -210,7 +210,7 @@ class ProcessTableContext:
         return found
 
     def clear_state(self, state_name: str) -> None:
-        """Forget a state entry of the partition, and ignore later changes of its object in this
+        """Remove a state entry of the partition, and ignore later changes to its object in this
         call.
 
         Raises:
@@ -224,7 +224,7 @@ class ProcessTableContext:
         self._event.cleared.add(state_name)
 
     def clear_all_state(self) -> None:
-        """Forget all state of the partition."""
+        """Remove all state of the partition."""
         for name in self._states:
             self.clear_state(name)
 
@@ -234,7 +234,7 @@ class ProcessTableContext:
             self._timers.clear_all()
 
     def clear_all(self) -> None:
-        """Forget all state and timers of the partition."""
+        """Remove all state and all timers of the partition."""
         self.clear_all_state()
         self.clear_all_timers()
 

@@ -1,5 +1,6 @@
-"""State of process table functions: the object that ``eval`` gets for each entry, and its
-storage."""
+"""State of process table functions: the objects that ``eval`` gets for its state entries, and their
+storage.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ class ProcessState(Protocol):
 
 
 class _Value:
-    """An object that the function changes in place.
+    """State entry whose object the function changes in place.
 
     Args:
         expires: whether each write must be reported to the state, because the state expires.

@@ -1,5 +1,5 @@
-"""Output of a query whose rows are the records of a stream: NOT NULL is checked, and the values of
-the time attribute are the event times.
+"""Output of a query whose rows become records of a stream. It checks NOT NULL, and makes the time
+attribute's values the event times.
 
 Flink: ``OutputConversionOperator``; Flink docs, "DataStream API Integration".
 """

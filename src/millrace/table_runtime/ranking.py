@@ -25,7 +25,7 @@ Numbers = npt.NDArray[np.int64]
 def sorted_positions(
     data: pa.RecordBatch, keys: Sequence[SortKey], owners: Numbers, ties: Numbers
 ) -> Positions:
-    """Positions of the rows, sorted by owner, then by the keys, then by ``ties``.
+    """Positions of the rows when they are sorted by owner, then by the keys, then by ``ties``.
 
     Example:
         >>> rows = pa.record_batch({"x": [2, None, 1]})
@@ -49,8 +49,8 @@ def sorted_positions(
 
 
 def orderable(column: pa.Array) -> pa.Array:
-    """A column that Arrow can sort. Arrays and rows are replaced by numbers, and so are columns
-    with NaN: all NaN are equal and the greatest value, as in Java.
+    """A column that Arrow can sort. Numbers take the place of arrays, of rows, and of columns with
+    NaN: all NaN are equal and greater than all other values, as in Java.
 
     They are ordered by their first part that differs, nulls first; of two arrays of which one is
     the beginning of the other, the shorter one comes first.
@@ -90,7 +90,7 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 
 def ranks_of(kind: str, owners: Numbers, columns: Sequence[pa.Array], order: Positions) -> Numbers:
-    """Rank of each row. ``owners`` are the owners of the sorted rows.
+    """Rank of each row. ``owners`` has the owner of each of the sorted rows.
 
     Args:
         columns: columns of the order, of the unsorted rows.
@@ -124,8 +124,9 @@ def _steps(column: pa.Array) -> npt.NDArray[np.bool_]:
 def equal_pairs(
     held: Sequence[pa.Array], held_slots: Numbers, gone: Sequence[pa.Array], gone_slots: Numbers
 ) -> Positions:
-    """Positions of the ``held`` rows to retract: for each row of ``gone``, one row with equal
-    values and slot, if such a row remains."""
+    """Positions of the ``held`` rows that are to be retracted: for each row of ``gone``, one row
+    with equal values and slot, if there is one left.
+    """
     count = held_slots.size
     if not count or not gone_slots.size:
         return np.zeros(0, np.int64)
@@ -144,7 +145,7 @@ def equal_pairs(
 def without_row(
     held: Sequence[pa.Array], changes: Sequence[pa.Array], signs: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.bool_]:
-    """Flags of the retractions that match neither a held row nor an earlier change.
+    """Flags of the retractions for which neither a held row nor an earlier change exists.
 
     Args:
         signs: signs of the changes in their order: 1 adds a row, -1 retracts a row.

@@ -36,7 +36,7 @@ _TIME = 0
 
 @dataclass(frozen=True)
 class SessionWindowSpec:
-    """Settings of session windows.
+    """Settings of session windows, for `SessionWindowTableFunctionOperator`.
 
     Attributes:
         input_type: columns of the rows, which are inserts.

@@ -54,12 +54,12 @@ class Sessions:
             self._queue.add(rows, self.ends(rows) - 1)
 
     def starts(self, sessions: Positions) -> Times:
-        """Times of the first rows of sessions."""
+        """Time of the first row of each session."""
         found: Times = self._log.column(_START).take(sessions)
         return found
 
     def ends(self, sessions: Positions) -> Times:
-        """Ends of sessions: the times of their last rows plus the gap."""
+        """End of each session: the time of its last row plus the gap."""
         found: Times = self._log.column(_END).take(sessions)
         return found
 
@@ -176,13 +176,14 @@ class Sessions:
         return rows.take(np.argsort(ends, kind="stable"))
 
     def earliest_end(self, default: int) -> int:
-        """A lower bound for the last time of the session that ends first; ``default`` if there
-        are no sessions."""
+        """A lower bound for the end of the session that ends first; ``default`` if there are no
+        sessions.
+        """
         earliest = self._queue.earliest()
         return default if earliest is None else earliest
 
     def remove(self, sessions: Positions) -> None:
-        """Forget sessions."""
+        """Remove sessions from the state."""
         self._log.remove(sessions)
 
 

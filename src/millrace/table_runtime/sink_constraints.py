@@ -1,5 +1,5 @@
-"""`SinkConstraints`: checks rows against the column types of the table into which they are written,
-or of the query whose result they are.
+"""`SinkConstraints`: checks rows against the column types of the table into which they are written.
+The rows of a query's result are checked against the query's types.
 
 Flink: ``ConstraintEnforcer``; Flink docs, "Configuration", ``table.exec.sink.*-enforcer``.
 """
@@ -57,7 +57,8 @@ class SinkConstraints:
     keys: frozenset[str] = frozenset()
 
     def enforced(self, batch: ColumnBatch) -> ColumnBatch:
-        """The batch with the rows that satisfy the table's types.
+        """The batch without rows that violate the table's types, or an error if the settings say
+        so.
 
         Raises:
             JobExecutionError: it has others, and they are not to be left out or cut.

@@ -98,8 +98,9 @@ def strategy_of_watermarks(watermark: bool, idle_timeout: int | None) -> Waterma
 
 
 def watermark_times(times: Any) -> Any:
-    """Event times plus 1 ms: the ascending-timestamps strategy then emits exactly the watermarks
-    of the table's expression."""
+    """Event times plus 1 ms, for the ascending-timestamps strategy: it then emits exactly the
+    watermarks that the table's expression gives.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

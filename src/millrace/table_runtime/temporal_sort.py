@@ -1,4 +1,4 @@
-"""`TemporalSortOperator`: emits rows in the order of their time, up to the watermark.
+"""`TemporalSortOperator`: emits rows in the order of their times, as the watermark passes them.
 
 Flink: ``RowTimeSortOperator``, ``ProcTimeSortOperator``.
 """

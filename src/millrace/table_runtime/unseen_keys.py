@@ -1,4 +1,4 @@
-"""Keys that come and go between two flushes.
+"""Keys that are added and removed again between two flushes.
 
 A net change leaves such a key out. An epoch that is lost and runs again may flush at other places:
 the lost one may have flushed, and a sink may have written, between the key's insertion and its
@@ -28,8 +28,8 @@ def last_retractions(
     counts: npt.NDArray[np.int64],
     seen: Callable[[Positions], Flags],
 ) -> Flags | None:
-    """Flags of the rows before which to flush: the last retractions of keys that would come and go
-    unseen. None if there are none.
+    """Flags of the rows before which a flush is needed: retractions of keys that would otherwise be
+    added and removed without any emitted change. None if no flush is needed.
 
     Args:
         slots: slot of each row's key.
@@ -54,7 +54,7 @@ def last_retractions(
 
 
 def after_last_addition(slots: Positions, signs: npt.NDArray[np.int8], unseen: Positions) -> Flags:
-    """Flags of the rows of some keys that come after the key's last addition in the batch.
+    """Flags of those rows of some keys that come after the last addition of their key in the batch.
 
     Args:
         slots: slot of each row's key.
@@ -72,7 +72,7 @@ def after_last_addition(slots: Positions, signs: npt.NDArray[np.int8], unseen: P
 
 
 def divided(changes: Changes, later: Flags) -> tuple[Changes, Changes]:
-    """Changes before a flush, and changes after it."""
+    """Divide changes at a flush: the changes before it, and the changes after it."""
     data, slots, signs = changes
     before, after = (
         (data.filter(pa.array(rows)), slots[rows], signs[rows]) for rows in (~later, later)

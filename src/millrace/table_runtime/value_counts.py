@@ -25,7 +25,7 @@ _COUNT = ValueColumn(np.dtype(np.int64), name="count")
 
 
 class Transitions(NamedTuple):
-    """Values that a group has gained or lost.
+    """Changes of groups: the values that each group has gained or lost.
 
     Attributes:
         rows: a row of the batch for each.
@@ -37,7 +37,7 @@ class Transitions(NamedTuple):
 
 
 class ValueCounts:
-    """Values of groups and their counts, in state by (key, value).
+    """The values of groups with their counts. The state's key is (group key, value).
 
     Args:
         state: state of the subtask.
@@ -104,13 +104,13 @@ class ValueCounts:
         return [pa.DictionaryArray.from_arrays(of_rows, key) for key in keys]
 
     def of_groups(self, groups: Positions) -> tuple[Positions, pa.Array]:
-        """Values of distinct groups, and the group of each value."""
+        """The values of some groups, which are all different, and the group of each value."""
         slots = self._index.rows(groups)
         owners = np.repeat(groups, self._index.counts(groups))
         return owners, self._table.keys_at(slots)[-1]
 
     def remove(self, groups: Positions) -> None:
-        """Forget all values of distinct groups."""
+        """Remove all values of some groups, which are all different."""
         slots = self._index.rows(groups)
         if slots.size:
             self._table.remove(slots)

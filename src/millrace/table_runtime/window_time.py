@@ -58,8 +58,9 @@ class WindowTime:
         return times
 
     def instants(self, walls: Times) -> Times:
-        """Last instants at which the wall clock shows the times. Times that the wall clock skips
-        are moved forward by the length of the gap, as in Java."""
+        """For each wall clock time, the last instant at which the clock shows it. A time that the
+        wall clock skips is moved forward by the length of the gap, as in Java.
+        """
         if self.zone is None:
             return walls
         stamps = pa.array(walls).cast(pa.timestamp("ms"))
@@ -78,8 +79,9 @@ class WindowTime:
         return found
 
     def reached(self, instant: int) -> int:
-        """Greatest wall clock time that has passed for good at an instant: a clock that is put
-        back does not show it again."""
+        """Greatest wall clock time that has passed for good at an instant, which means that no
+        later change of the clock shows it again.
+        """
         if self.zone is None or not _FIRST < instant < _LAST:
             return instant
         zone = ZoneInfo(self.zone)
@@ -99,8 +101,9 @@ class WindowTime:
         return _wall(_at(high, zone)) - 1
 
     def wakeup(self, wall: int) -> int | None:
-        """Processing time at which a wall clock time has passed for good. None if no wake-up is
-        needed."""
+        """Processing time at which a wall clock time will have passed for good. None if no wake-up
+        is needed.
+        """
         if not self.processing or not _FIRST < wall < _LAST:
             return None
         return int(self.instants(np.array([wall]))[0]) + 1

@@ -31,5 +31,5 @@ def required_times(column: pa.Array, operator: str) -> npt.NDArray[np.int64]:
 
 
 def window_property(times: npt.NDArray[np.int64]) -> pa.Array:
-    """Column of window bounds."""
+    """Arrow column of window starts, ends or times."""
     return pa.array(times).cast(pa.timestamp("ms"))

@@ -46,7 +46,7 @@ class WindowingOperator(Operator):
 
     @property
     def closed(self) -> int:
-        """Wall clock time up to which windows take no more rows."""
+        """Wall clock time up to which windows are closed and take no more rows."""
         # by processing time rows are never late; windows made before this one may come as it fires
         return MIN_WATERMARK if self.window_time.processing else self.reached
 
@@ -58,8 +58,9 @@ class WindowingOperator(Operator):
         return time.wall(required_times(column, self.context.name))
 
     def fire(self, reached: int) -> None:
-        """Emit the windows whose last wall clock time is after the former `reached`, and not
-        after the new one."""
+        """Emit the windows that have ended since the last call: their last wall clock time is after
+        the former `reached`, but not after the new one.
+        """
         raise NotImplementedError
 
     def earliest_end(self) -> int:

@@ -39,17 +39,17 @@ class ExternalizedCheckpointRetention(Enum):
 
     @property
     def discards_when_cancelled(self) -> bool:
-        """Whether the checkpoints of a cancelled job are deleted."""
+        """Whether the checkpoints of a job are deleted when it is cancelled."""
         return self is not ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
 
     @property
     def discards_when_failed(self) -> bool:
-        """Whether the checkpoints of a failed job are deleted."""
+        """Whether the checkpoints of a job are deleted when it fails."""
         return self is ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
     @property
     def discards_when_finished(self) -> bool:
-        """Whether the checkpoints of a finished job are deleted."""
+        """Whether the checkpoints of a job are deleted when it finishes."""
         return self is ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
 
@@ -169,7 +169,7 @@ class CheckpointConfig:
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
-        """Whether checkpoints outlive the job in any case."""
+        """Whether checkpoints are kept after the end of the job, however it ends."""
         retention = self.get_externalized_checkpoint_retention()
         return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
@@ -243,7 +243,7 @@ class CheckpointConfig:
 
 
 def require(name: str, value: int, minimum: int) -> int:
-    """The value; raises `ConfigurationError` if it is below its bound."""
+    """The value itself; raises `ConfigurationError` if it is below the given bound."""
     if value < minimum:
         raise ConfigurationError(f"{name} must be at least {minimum}, got {value}")
     return value

@@ -76,7 +76,7 @@ class FileSystemCheckpointStorage:
         return self._threshold
 
     def get_write_buffer_size(self) -> int:
-        """The configured size in bytes; -1 if none."""
+        """The configured size of the write buffer in bytes; -1 if none is configured."""
         return self._write_buffer_size
 
     def __str__(self) -> str:

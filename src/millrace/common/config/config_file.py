@@ -54,7 +54,7 @@ class ConfigFile:
     """Keys of Flink that have no effect here."""
 
     def settings(self, wanted: Callable[[str], bool]) -> Configuration:
-        """The settings of jobs, or the settings of the job server, by their keys."""
+        """The settings of jobs, or those of the job server, by their keys."""
         chosen = {key: value for key, value in self.values.items() if wanted(key)}
         return Configuration(chosen).marked(SettingOrigin.FILE)
 

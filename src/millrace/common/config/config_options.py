@@ -39,7 +39,7 @@ class ConfigOption(Generic[T]):
     """For numbers and durations (ms): the smallest allowed."""
 
     def read(self, value: Any) -> T:
-        """The typed value of a user's value, which may be its text.
+        """The typed value that a user's value stands for. The user's value may be a text.
 
         Raises:
             ConfigurationError: it cannot be read, or is out of bounds.
@@ -60,7 +60,7 @@ class ConfigOption(Generic[T]):
         return replace(self, minimum=minimum)
 
     def one_of(self, *choices: str) -> ConfigOption[T]:
-        """The same option restricted to some words, in any case."""
+        """The same option, restricted to some words; their case does not matter."""
         return replace(self, choices=choices)
 
     def _checked(self, typed: Any) -> Any:
@@ -156,7 +156,9 @@ class TypedConfigOptionBuilder(Generic[T]):
 
 
 def size(value: Any) -> int | float:
-    """Size of a value for comparison with minimums: milliseconds, bytes or the number itself."""
+    """Size of a value, by which it is compared with a minimum: milliseconds, bytes or the number
+    itself.
+    """
     if isinstance(value, Duration):
         return value.to_millis()
     number: int | float = value.bytes_size if isinstance(value, MemorySize) else value
@@ -241,7 +243,7 @@ def _unquoted(part: str) -> str:
 
 
 def quoted_part(part: str, separators: str) -> str:
-    """Text of one part of a list or map, quoted so that `READERS` read the same part from it.
+    """Text of one part of a list or map, quoted so that `READERS` read the same part again.
 
     Example:
         >>> quoted_part("plain", ","), quoted_part("it's a, b", ",")

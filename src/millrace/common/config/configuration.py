@@ -72,7 +72,7 @@ class Configuration:
         return self
 
     def origin(self, key: str) -> SettingOrigin:
-        """Where the value of a key comes from.
+        """Place from which the value of a key comes.
 
         Example:
             >>> defaults = Configuration({"parallelism.default": 2}).marked(SettingOrigin.FILE)
@@ -85,7 +85,7 @@ class Configuration:
         return self._origins.get(key, SettingOrigin.PROGRAM)
 
     def marked(self, origin: SettingOrigin) -> Configuration:
-        """The same pairs, all with one origin."""
+        """The same pairs, all marked with one origin."""
         marked = Configuration(self)
         marked._origins = dict.fromkeys(marked._values, origin)
         return marked
@@ -170,17 +170,17 @@ class Configuration:
         return self
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Put all pairs into the dict, values as they were set."""
+        """Copy all pairs into the dict; values stay as they were set."""
         target_dict.update(self._values)
 
     def to_dict(self) -> dict[str, str]:
-        """All pairs, values as text."""
+        """All pairs as a dict, with values as text."""
         return {key: as_text(value) for key, value in self._values.items()}
 
     @staticmethod
     def parse_list_value(value: str | None, standard_yaml: bool = True) -> list[str]:
-        """The items of a text such as ``"a;b"``, ``"[a, b]"`` or lines that begin with a dash;
-        without ``standard_yaml`` only the first form.
+        """The items of a text such as ``"a;b"``, ``"[a, b]"`` or lines that begin with a dash.
+        Without ``standard_yaml``, only the first form is read.
 
         Example:
             >>> Configuration.parse_list_value("[a.jar, b.jar]")
@@ -218,12 +218,12 @@ class Configuration:
 
 
 def named_here(key: str) -> str:
-    """This project's key for an option that Flink has, or had, under another name."""
+    """Millrace's key for an option that has, or once had, another key in Flink."""
     return OTHER_NAMES.get(key, key)
 
 
 def as_text(value: Any) -> str:
-    """Text that is parsed to the same value again."""
+    """Text of a value that is parsed to the same value again."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (bytes, bytearray)):

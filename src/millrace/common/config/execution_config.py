@@ -58,8 +58,9 @@ class ExecutionConfig:
         return self
 
     def get_runtime_mode(self) -> RuntimeExecutionMode:
-        """STREAMING, BATCH or AUTOMATIC, as `StreamExecutionEnvironment.set_runtime_mode` set
-        it."""
+        """Runtime mode that `StreamExecutionEnvironment.set_runtime_mode` has set: STREAMING, BATCH
+        or AUTOMATIC.
+        """
         return RuntimeExecutionMode[self._configuration.get(options.RUNTIME_MODE)]
 
     def get_max_parallelism(self) -> int:

@@ -30,7 +30,7 @@ their options are."""
 
 
 class _KnownOptions(Mapping[str, ConfigOption[Any]]):
-    """All options by key."""
+    """All known options, by key."""
 
     def __init__(self) -> None:
         self._declared: dict[str, ConfigOption[Any]] = {}
@@ -63,7 +63,7 @@ OPTIONS: Mapping[str, ConfigOption[Any]] = _known_options
 
 
 def known(option: ConfigOption[T], description: str) -> ConfigOption[T]:
-    """Add an option to the registry."""
+    """Add an option to the known options."""
     described = option.with_description(description)
     _known_options.add(described)
     return described
@@ -74,7 +74,8 @@ _free_prefixes_in_file: set[str] = set()
 
 
 def free_prefix(prefix: str, *, only_in_file: bool = False) -> str:
-    """Declare a prefix of keys that the registry does not check: the declaring room does.
+    """Declare a prefix of keys that the registry does not check, because the declaring room checks
+    them.
 
     Args:
         only_in_file: whether such keys are for ``config.yaml`` only, not for jobs.
@@ -87,8 +88,8 @@ def free_prefix(prefix: str, *, only_in_file: bool = False) -> str:
 
 
 def is_checked_elsewhere(key: str, in_file: bool = False) -> bool:
-    """Whether the registry does not check a key: it is Spark's, the user's, or has a prefix of
-    `free_prefix`.
+    """Whether the registry does not check a key, because it is Spark's, the user's, or has a prefix
+    of `free_prefix`.
 
     Args:
         in_file: whether the key is in ``config.yaml``.

@@ -35,7 +35,7 @@ class MemorySize:
 
     @staticmethod
     def parse(text: str) -> MemorySize:
-        """Parse ``"64 mb"``; units are b, kb, mb, gb and tb, the default is bytes.
+        """Parse a text such as ``"64 mb"``. Units are b, kb, mb, gb and tb; the default is bytes.
 
         Raises:
             ValueError: it is not a number with one of these units.

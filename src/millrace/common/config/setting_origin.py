@@ -8,7 +8,7 @@ __all__ = ["SettingOrigin"]
 
 
 class SettingOrigin(StrEnum):
-    """Where the value of a setting comes from."""
+    """Place from which the value of a setting comes."""
 
     PROGRAM = "program"
     SERVER = "server"

@@ -1,4 +1,6 @@
-"""Settings from an environment variable, since all users of a machine can see command lines."""
+"""Settings in an environment variable. They are not on the command line, because all users of a
+machine can see command lines.
+"""
 
 from __future__ import annotations
 

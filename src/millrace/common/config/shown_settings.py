@@ -95,7 +95,7 @@ def shown_value(value: str) -> str:
 
 
 def shown_word(word: str) -> str:
-    """A word of a command line, which may set something (``key=value``), with secrets hidden.
+    """A word of a command line, with secrets hidden. It may set something (``key=value``).
 
     Example:
         >>> shown_word("--conf=s3.secret-key=x"), shown_word("parallelism.default=2")
@@ -109,7 +109,8 @@ def shown_word(word: str) -> str:
 
 
 def shown_statement(text: str, unknown: int | None = None, key: str | None = None) -> str:
-    """A statement of SQL with stars for secrets, one for each character, so that positions stay.
+    """A statement of SQL with secrets hidden. Each character of a secret becomes a star, so that
+    positions in the statement stay the same.
 
     Args:
         unknown: offset of an option that does not exist. Its key may be misspelt, so its value is

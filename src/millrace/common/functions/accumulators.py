@@ -195,7 +195,7 @@ class Histogram(Accumulator[Any, dict[Any, int]]):
 
 
 def merge_all(totals: Accumulators, added: Accumulators) -> None:
-    """Add each accumulator to the accumulator with the same name.
+    """Merge accumulators into those with the same names.
 
     Raises:
         JobExecutionError: that one is of another kind.

@@ -42,8 +42,9 @@ class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
 
     @abstractmethod
     async def async_invoke(self, value: IN_contra) -> list[OUT_co]:
-        """The results for a record. It runs in an event loop: a call that blocks, blocks all
-        requests. After a failure of the job a request may be repeated."""
+        """The results for a record. It runs in an event loop, so a call that blocks delays all
+        requests. After a failure of the job, a request may be repeated.
+        """
 
     def timeout(self, value: IN_contra) -> list[OUT_co]:
         """The results for a record whose request took too long; unless overridden, the job
@@ -56,13 +57,15 @@ class AsyncRetryPredicate(ABC):
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate | None:
-        """Predicate that is true for results after which the request is repeated; None if there
-        are none."""
+        """Predicate on results: if it is true, the request is repeated; None if no result causes a
+        repetition.
+        """
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """Predicate that is true for exceptions after which the request is repeated; None if
-        there are none."""
+        """Predicate on exceptions: if it is true, the request is repeated; None if no exception
+        causes a repetition.
+        """
 
 
 @dataclass(frozen=True)

@@ -53,10 +53,10 @@ W_co = TypeVar("W_co", covariant=True)
 
 
 class Function(ABC):  # noqa: B024 (a function without a life cycle overrides nothing here)
-    """Base of all user functions. Must be picklable until it is opened."""
+    """Base of all user functions. A function must be picklable until it is opened."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Called once per subtask before the first record; the place to get state."""
+        """Called once per subtask before the first record. State objects are requested here."""
 
     def close(self) -> None:
         """Called once after the last record, also when the job failed."""

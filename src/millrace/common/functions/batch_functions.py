@@ -75,11 +75,11 @@ class BatchProcessFunction(Function):
     """
 
     class Context(ABC):
-        """State, timers and rows of the batch in hand."""
+        """State, timers and rows of the current batch."""
 
         @abstractmethod
         def state(self, name: str) -> Any:
-            """A state by its name, its columns aligned with the rows of the batch.
+            """The state with a name; its columns are aligned with the rows of the batch.
 
             ``get()`` gives a column, null where a key has nothing. ``put(column)`` sets values, of
             rows with the same key the last one; null clears. ``add(column)`` adds to what is
@@ -90,8 +90,9 @@ class BatchProcessFunction(Function):
 
         @abstractmethod
         def last_rows(self) -> Any:
-            """Positions of the last row of each key in this batch, ascending:
-            ``batch.take(ctx.last_rows())`` has every key once."""
+            """Positions of the last row of each key in this batch, ascending.
+            ``batch.take(ctx.last_rows())`` thus has one row for every key.
+            """
 
         @abstractmethod
         def timer_service(self) -> ColumnTimerService:

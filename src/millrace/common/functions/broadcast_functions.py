@@ -32,7 +32,7 @@ class BaseBroadcastProcessFunction(Function):
     """Base of broadcast functions, with keyed and with plain records."""
 
     class BaseContext(ABC):
-        """Clocks and the current timestamp, in ms since the epoch."""
+        """Base of the contexts: clocks and the current timestamp, in ms since the epoch."""
 
         @abstractmethod
         def timestamp(self) -> int | None:

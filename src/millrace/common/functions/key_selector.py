@@ -29,7 +29,8 @@ Getter = Callable[[Any], Any]
 
 
 class NullByteKeySelector(KeySelector[Any, int]):
-    """Gives every record the key 0, so that keyed operators work on a stream without keys."""
+    """Gives every record the key 0, so that keyed operators can be used on a stream without
+    keys."""
 
     def get_key(self, value: Any) -> int:
         return 0
@@ -66,7 +67,8 @@ def resolve_key_selector(selector: Any) -> Getter:
 
 
 def batch_keys(selector: Any) -> Callable[[list[Any]], list[Any]]:
-    """Function that extracts the keys of a list of records; arguments as `resolve_key_selector`.
+    """Function that extracts the keys of a list of records. The arguments are those of
+    `resolve_key_selector`.
 
     Example:
         >>> batch_keys(1)([("a", 1), ("b", 2)])
@@ -76,7 +78,8 @@ def batch_keys(selector: Any) -> Callable[[list[Any]], list[Any]]:
 
 
 def hashable(keys: list[Any]) -> list[Any]:
-    """The keys with tuples in place of lists: a list is the same key as the tuple of its items.
+    """The keys with tuples in place of lists, so that a list and the tuple of its items are the
+    same key.
 
     Example:
         >>> hashable([["a", [1]], "b"])
@@ -97,7 +100,7 @@ def _without_lists(key: Any) -> Any:
 
 
 def batched(getter: Getter) -> Callable[[list[Any]], list[Any]]:
-    """Function that applies the key function of one record to each record of a list."""
+    """Function that applies a key function for one record to each record of a list."""
     if isinstance(getter, (FieldKey, PositionKey, CompositeKey)):
         return getter.batch
     return BatchKeys(getter)

@@ -68,7 +68,7 @@ class MetricGroup(ABC):
 
     @abstractmethod
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """Register a gauge, whose value is ``obj()`` whenever metrics are collected."""
+        """Register a gauge. Its value is the result of ``obj()`` whenever metrics are collected."""
 
     @abstractmethod
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
@@ -80,7 +80,7 @@ class MetricGroup(ABC):
 
 
 class _UnregisteredMetric(Counter, Meter, Distribution):
-    """A metric that no reporter sees, such as before ``open``."""
+    """A metric that no reporter sees, for example because it was made before ``open``."""
 
     def __init__(self) -> None:
         self._count = 0

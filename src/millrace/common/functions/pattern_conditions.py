@@ -48,8 +48,9 @@ class IterativeCondition(ABC, Generic[T_contra]):
 
         @abstractmethod
         def get_events_for_pattern(self, name: str) -> list[Any]:
-            """The events that the partial match has for the pattern with a name, oldest first;
-            empty if there are none (or no such pattern)."""
+            """The events that the partial match has taken for the pattern with a name, oldest
+            first; empty if there are none (or no such pattern).
+            """
 
         @abstractmethod
         def timestamp(self) -> int:
@@ -132,7 +133,7 @@ class Condition:
     """The word that combines the parts: "and" or "or"."""
 
     def with_context(self) -> Callable[[Any, Any], Any]:
-        """The condition as a callable of event and context, even if it needs only the event."""
+        """The condition as a function of event and context, even if it uses only the event."""
         if self.iterative:
             return self.call
         call = self.call
@@ -169,7 +170,9 @@ def condition_of(where: Any, method: str) -> Condition:
 
 
 def all_of(first: Condition, second: Condition) -> Condition:
-    """Both conditions; the second is not evaluated if the first is false."""
+    """A condition that is true if both conditions are; the second is not evaluated if the first is
+    false.
+    """
     a, b, iterative = _paired(first, second)
     if iterative:
         call: Callable[..., Any] = lambda value, ctx: a(value, ctx) and b(value, ctx)  # noqa: E731
@@ -179,7 +182,8 @@ def all_of(first: Condition, second: Condition) -> Condition:
 
 
 def any_of(first: Condition, second: Condition) -> Condition:
-    """Either condition; the second is not evaluated if the first is true."""
+    """A condition that is true if one of both is; the second is not evaluated if the first is
+    true."""
     a, b, iterative = _paired(first, second)
     if iterative:
         call: Callable[..., Any] = lambda value, ctx: a(value, ctx) or b(value, ctx)  # noqa: E731

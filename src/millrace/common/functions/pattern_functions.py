@@ -45,10 +45,11 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
 
         @abstractmethod
         def timestamp(self) -> int:
-            """Time at which the match became certain, in ms since the epoch: the time of its
-            last event, or the time that completed or ended the partial match. With a skip
-            strategy, the time from which no earlier match could displace this one. In processing
-            time, the clock."""
+            """Time at which the match became certain, in ms since the epoch: the time of its last
+            event, or the time that completed or ended the partial match. With a skip strategy, it
+            is the time from which no earlier match could displace this one. In processing time, it
+            is the time of the clock.
+            """
 
         @abstractmethod
         def current_processing_time(self) -> int:

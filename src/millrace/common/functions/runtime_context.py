@@ -124,6 +124,8 @@ class RuntimeContext(KeyedStateStore):
         """The histogram with a name, created if necessary."""
 
     def get_task_name_with_subtasks(self) -> str:
-        """For example ``"Count (3/4)#0"``: subtask (from 1), parallelism, attempt."""
+        """Name of the task, for example ``"Count (3/4)#0"``: subtask (from 1), parallelism,
+        attempt.
+        """
         subtask = f"{self.get_index_of_this_subtask() + 1}/{self.get_number_of_parallel_subtasks()}"
         return f"{self.get_task_name()} ({subtask})#{self.get_attempt_number()}"

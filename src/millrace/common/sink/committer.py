@@ -67,7 +67,8 @@ class CommitRequest(Generic[T]):
         self.retry_later()
 
     def signal_already_committed(self) -> None:
-        """Report that an earlier attempt has already committed, which only metrics show."""
+        """Report that an earlier attempt has already committed. Only metrics show the
+        difference."""
         self.state = CommitState.ALREADY_COMMITTED
 
     def signal_failed_with_known_reason(self, error: BaseException) -> None:
@@ -114,8 +115,8 @@ class Committer(ABC):
         """
 
     def begin_commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
-        """Begin to commit while the checkpoint is being written: whatever nobody sees before
-        `commit`, and `abandon_commit` undoes. By default nothing.
+        """Begin to commit while the checkpoint is being written. This may include only work that is
+        invisible before `commit` and that `abandon_commit` can undo. By default, it does nothing.
 
         Called only with `CommitMode.IN_BACKGROUND`. Either `commit` follows, with the same requests
         in the same order, or `abandon_commit`; or neither, if the process ends. If the call raises,
@@ -125,7 +126,8 @@ class Committer(ABC):
     def abandon_commit(self) -> None:
         """Undo `begin_commit`, because the checkpoint was not completed. The requests come again
         with a later checkpoint, together with others, or with none. If the call raises, the job
-        fails: nobody knows what the next commit would make visible."""
+        fails, because it is not known what the next commit would make visible.
+        """
 
     def close(self) -> None:
         """Release connections."""

@@ -10,7 +10,7 @@ __all__ = ["SupportsOrphanSweep"]
 
 
 class SupportsOrphanSweep(ABC):
-    """Addition to `Sink` with which the engine cleans up periodically."""
+    """Addition to `Sink` through which the engine deletes leftovers periodically."""
 
     def work_files(self, state: Any) -> Collection[str]:
         """Uncommitted files that a writer's state (or None) refers to; none unless a writer's

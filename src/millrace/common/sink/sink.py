@@ -77,7 +77,8 @@ class Sink(ABC, Generic[T_contra]):
         of the previous writer; None if there is none."""
 
     def merge_writer_states(self, states: Sequence[Any]) -> Any:
-        """One state from the states of several writers, for a smaller parallelism.
+        """One state made from the states of several writers, because the parallelism became
+        smaller.
 
         Raises:
             StateError: merging is not possible (the default). A savepoint leaves writers nothing to

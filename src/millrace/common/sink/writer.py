@@ -86,7 +86,7 @@ class SinkWriter(Generic[T]):
         """Begin an epoch. A checkpoint contains the previous epoch with all its prepared work."""
 
     def write(self, batch: RowBatch[T]) -> None:
-        """Take a batch of rows, unless the sink takes columns only."""
+        """Take a batch of rows. Not called for sinks that take only columns."""
         raise NotImplementedError
 
     def write_columns(self, batch: ColumnBatch) -> None:

@@ -34,7 +34,7 @@ class Source(ABC, Generic[T_co]):
 
     @property
     def boundedness(self) -> Boundedness:
-        """Whether the source is bounded, which is the default."""
+        """Whether the source is bounded, which it is by default."""
         return Boundedness.BOUNDED
 
     @property
@@ -58,8 +58,10 @@ class Source(ABC, Generic[T_co]):
     @property
     def acknowledges_records(self) -> bool:
         """Whether readers tell another system that it may delete the records that a complete
-        checkpoint covers. They hear of a checkpoint before they read beyond it: otherwise they
-        would acknowledge records of no checkpoint. By default, as `requires_checkpoints`."""
+        checkpoint covers. Such readers are notified of a checkpoint before they read beyond it,
+        because otherwise they would acknowledge records that are in no checkpoint. By default, as
+        `requires_checkpoints`.
+        """
         return self.requires_checkpoints
 
     @abstractmethod

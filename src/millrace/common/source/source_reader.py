@@ -71,7 +71,7 @@ class ReaderContext:
         raise AttributeError(f"a ReaderContext has no attribute '{name}'")
 
     def output(self, tag: OutputTag[T], value: T) -> None:
-        """Emit a record to a side output, exactly once as the records that `poll` returns."""
+        """Emit a record to a side output, exactly once, like the records that `poll` returns."""
         self.outputs.setdefault(tag, []).append(value)
 
     def send_split_request(self) -> None:
@@ -135,9 +135,9 @@ class SourceReader(ABC, Generic[T]):
         """Handle the end of split assignment. Called at most once."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Handle the completion of a checkpoint. Its positions are the reader's current ones if
-        the source has `Source.acknowledges_records`. A reader of another source, on resident
-        tasks, may have read on for an epoch since.
+        """Handle the completion of a checkpoint. If the source has `Source.acknowledges_records`,
+        the checkpoint contains the reader's current positions. Otherwise a reader on resident tasks
+        may have read another epoch since the checkpoint.
 
         For information that systems outside keep, such as the committed offsets of Kafka: a reader
         is not called for every checkpoint.

@@ -67,8 +67,8 @@ class SplitEnumerator(ABC):
         """
 
     def available_now_end(self, split: Any) -> Any:
-        """End position, in an available-now run, of a split without an end of its own, such as a
-        partition of a log; it becomes `AssignedSplit.end`. None by default.
+        """In an available-now run, the end position of a split that itself has no end, such as a
+        partition of a log. It becomes `AssignedSplit.end`. None by default.
 
         Called for each split that is assigned, also for those that an earlier run has begun.
         """
@@ -104,7 +104,7 @@ class SplitEnumerator(ABC):
         """Handle an event from the reader of a subtask."""
 
     def handle_split_finished(self, split: Any) -> None:
-        """Handle the end of a split: it is completely read, as of the next checkpoint."""
+        """Handle the end of a split, which the next checkpoint records as completely read."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Handle the completion of the checkpoint that contains the result of the last

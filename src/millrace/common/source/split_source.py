@@ -1,4 +1,4 @@
-"""Sources that are read split by split, with one independent reader per split."""
+"""Sources that use one independent reader per split."""
 
 from __future__ import annotations
 

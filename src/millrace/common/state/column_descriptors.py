@@ -105,12 +105,13 @@ class ColumnAggregate(ABC):
 
     @abstractmethod
     def parts(self) -> Sequence[AggregatePart]:
-        """The parts kept per key."""
+        """The parts that are kept for each key."""
 
     @abstractmethod
     def lift(self, values: Any) -> Sequence[Any]:
-        """The parts of single values: a NumPy array or a number for each part. ``values`` is a
-        NumPy array."""
+        """Convert single values to parts: returns a NumPy array or a number for each part.
+        ``values`` is a NumPy array.
+        """
 
     @abstractmethod
     def result(self, *parts: Any) -> Any:

@@ -396,7 +396,7 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
 
 
 def checked_type(name: str, type_info: Any) -> TypeInformation[Any]:
-    """The type itself; for None the type of anything picklable.
+    """The type itself; for None, the type for anything that can be pickled.
 
     Raises:
         StateError: it is something else, for example ``int`` or a `Types` method not called.

@@ -24,7 +24,7 @@ DEFAULT_COMPACTION_TIME = Duration.of_days(30)
 
 @dataclass(frozen=True, slots=True)
 class IncrementalCleanupStrategy:
-    """Cleanup of state in memory: each access checks some entries."""
+    """Cleanup of state in memory. Each access checks some entries."""
 
     cleanup_size: int
     per_record: bool
@@ -208,7 +208,7 @@ class StateTtlConfigBuilder:
         return self._with(visibility=state_visibility)
 
     def return_expired_if_not_cleaned_up(self) -> StateTtlConfigBuilder:
-        """Return an expired value once more if it still exists."""
+        """Allow expired values to be returned as long as they still exist."""
         return self.set_state_visibility(StateVisibility.ReturnExpiredIfNotCleanedUp)
 
     def never_return_expired(self) -> StateTtlConfigBuilder:

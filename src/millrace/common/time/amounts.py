@@ -147,7 +147,7 @@ class Time:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Instant:
-    """A point in time: seconds since the epoch (UTC) and nanoseconds of that second.
+    """A point in time, as seconds since the epoch (UTC) and nanoseconds of that second.
 
     Example:
         >>> Instant.of_epoch_milli(1_500)

@@ -10,7 +10,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def time_text(timestamp: int) -> str:
-    """Local time of milliseconds since the Unix epoch, as text.
+    """Local time for milliseconds since the Unix epoch, as text.
 
     Example:
         >>> len(time_text(0))

@@ -62,7 +62,7 @@ class NanosecondDatetime(datetime):
 
 
 def datetime_of(nanoseconds: int, utc: bool = False) -> datetime:
-    """The datetime a number of nanoseconds after 1970.
+    """The datetime that is a number of nanoseconds after 1970.
 
     Args:
         utc: whether the datetime has the zone UTC; otherwise it has no zone.
@@ -92,7 +92,8 @@ def datetime_of_text(text: str) -> datetime:
 
 
 def text_of_datetime(value: datetime, sep: str = " ") -> str:
-    """Text of a datetime, without its zone and with nine digits if it has nanoseconds.
+    """Text of a datetime, without its zone. It has nine fraction digits if the datetime has
+    nanoseconds.
 
     >>> text_of_datetime(datetime_of(123))
     '1970-01-01 00:00:00.000000123'
@@ -104,7 +105,8 @@ def text_of_datetime(value: datetime, sep: str = " ") -> str:
 
 
 def in_utc(value: datetime) -> datetime:
-    """A datetime with a zone as UTC has it, without a zone; its nanoseconds stay."""
+    """The UTC datetime of a datetime with a zone; the result has no zone, and the same
+    nanoseconds."""
     made = value.astimezone(UTC).replace(tzinfo=None)
     rest = getattr(value, "nanosecond", 0)
     return _with_nanosecond(made, rest) if rest else made
@@ -117,7 +119,7 @@ def _with_nanosecond(value: datetime, nanosecond: int) -> NanosecondDatetime:
 
 
 def nanoseconds_of(value: datetime) -> int:
-    """Nanoseconds from 1970 to a datetime; without a zone it counts as UTC."""
+    """Nanoseconds from 1970 to a datetime. A datetime without a zone is taken as UTC."""
     plain = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
     whole = datetime(*plain.timetuple()[:6], plain.microsecond) - _EPOCH
     return whole // timedelta(microseconds=1) * 1000 + int(getattr(value, "nanosecond", 0))

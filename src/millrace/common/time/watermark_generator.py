@@ -49,7 +49,7 @@ class WatermarkGenerator(ABC, Generic[T_contra]):
 
 
 class BoundedOutOfOrdernessGenerator(WatermarkGenerator[Any]):
-    """Watermark at the highest timestamp, less a delay, less one millisecond.
+    """Generator whose watermark is the highest timestamp, minus a delay, minus one millisecond.
 
     Args:
         max_out_of_orderness: the delay in milliseconds.
@@ -66,7 +66,7 @@ class BoundedOutOfOrdernessGenerator(WatermarkGenerator[Any]):
         self.max_timestamp = max(self.max_timestamp, timestamp)
 
     def on_batch(self, timestamps: list[int]) -> None:
-        """Same as `on_event` for each of the timestamps, but much faster."""
+        """Do the work of `on_event` for each of the timestamps, but much faster."""
         newest = max(timestamps, default=MIN_WATERMARK)
         self.max_timestamp = max(self.max_timestamp, newest)
 
@@ -79,8 +79,9 @@ class BoundedOutOfOrdernessGenerator(WatermarkGenerator[Any]):
 
 
 class MonotonousGenerator(BoundedOutOfOrdernessGenerator):
-    """Watermark at the highest timestamp, less one millisecond: for timestamps that never
-    decrease."""
+    """Generator for timestamps that never decrease: its watermark is the highest timestamp, minus
+    one millisecond.
+    """
 
     __slots__ = ()
 

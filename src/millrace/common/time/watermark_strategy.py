@@ -55,8 +55,9 @@ class WatermarkAlignment:
 
 @dataclass(frozen=True, slots=True)
 class ClockLimit:
-    """Maximum lead (ms) of timestamps over the clock, and whether greater timestamps are lowered
-    to it."""
+    """Maximum time (ms) by which timestamps may be ahead of the clock, and whether greater
+    timestamps are lowered to this limit.
+    """
 
     max_ahead: int
     cap: bool
@@ -119,7 +120,9 @@ class WatermarkStrategy(Generic[T]):
     def with_timestamp_assigner(
         self, timestamp_assigner: TimestampAssigner[T] | Callable[[T, int], int]
     ) -> WatermarkStrategy[T]:
-        """Take timestamps from the records, by an assigner or a callable of the same arguments."""
+        """Take timestamps from the records, with an assigner or with a callable that has the same
+        arguments.
+        """
         if not isinstance(timestamp_assigner, TimestampAssigner) and not callable(
             timestamp_assigner
         ):
@@ -142,7 +145,7 @@ class WatermarkStrategy(Generic[T]):
     def with_clock_limit(
         self, max_ahead: Duration | Time | timedelta | int, cap: bool = False
     ) -> WatermarkStrategy[T]:
-        """Keep timestamps too far ahead of the clock from advancing the watermark.
+        """Prevent timestamps that are too far ahead of the clock from advancing the watermark.
 
         One record of the year 2100 would make everything after it late. It keeps its timestamp,
         or, with ``cap``, gets the latest one that is believed. The clock is the machine's at the
@@ -161,7 +164,7 @@ class WatermarkStrategy(Generic[T]):
         max_allowed_watermark_drift: Duration | Time | timedelta | int,
         update_interval: Duration | Time | timedelta | int | None = None,
     ) -> WatermarkStrategy[T]:
-        """Keep the splits of the group's sources from running far ahead of the slowest one.
+        """Prevent the splits of the group's sources from running far ahead of the slowest split.
 
         A split whose watermark is more than the drift ahead of the lowest of all splits in the
         group, of whatever source, is paused until the others have come up. Idle and finished splits

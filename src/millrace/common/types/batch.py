@@ -55,12 +55,12 @@ class RowBatch(Generic[T]):
         return type(self)(self.values[start:end], None if times is None else times[start:end])
 
     def to_rows(self) -> RowBatch[T]:
-        """The batch itself: it has this form already."""
+        """The batch itself, because it has this form already."""
         return self
 
     def to_columns(self, form: str = "dict") -> ColumnBatch:
-        """The records as columns; ``form`` names the Python form of the records, for a conversion
-        back.
+        """The records as columns. ``form`` names the Python form of the records, so that they can
+        be converted back.
 
         Raises:
             JobExecutionError: they do not all have the same fields, of types that Arrow knows.
@@ -109,12 +109,13 @@ class ColumnBatch:
         return RowBatch(to_records(self.data, self.form, self.row_kinds), times)
 
     def to_columns(self, form: str = "dict") -> ColumnBatch:
-        """The batch itself: it has this form already."""
+        """The batch itself, because it has this form already."""
         return self
 
     def same_columns(self, other: ColumnBatch) -> bool:
-        """Whether both have columns of the same names and types, and could be one batch.
-        Metadata, such as pandas' description of its index, may differ."""
+        """Whether two batches have columns of the same names and types, so that they could be one
+        batch. Metadata, such as pandas' description of its index, may differ.
+        """
         return (
             self.form == other.form
             and (self.timestamps is None) == (other.timestamps is None)
@@ -153,7 +154,7 @@ Batch = RowBatch[Any] | ColumnBatch
 
 
 def in_form(batch: Batch, form: BatchForm) -> Batch:
-    """The batch in a form; the batch itself if it has that form.
+    """The batch, converted to a form; the batch itself if it has that form already.
 
     Raises:
         JobExecutionError: the records cannot become columns, or columns records.

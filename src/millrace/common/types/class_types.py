@@ -30,7 +30,9 @@ _Missing = type(dataclasses.MISSING)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClassTypeInfo(TypeInformation[Any]):
-    """A dataclass or a named tuple; internally a tuple of the values of its fields."""
+    """Type of a dataclass or a named tuple; its internal form is a tuple of the values of its
+    fields.
+    """
 
     cls: type
     field_names: tuple[str, ...]
@@ -82,7 +84,9 @@ class ClassTypeInfo(TypeInformation[Any]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EnumTypeInfo(ConvertedTypeInfo):
-    """An `enum.Enum`; internally the member's name, for combined flags their value."""
+    """Type of an `enum.Enum`; its internal form is the member's name or, for combined flags, their
+    value.
+    """
 
     cls: type[enum.Enum]
 

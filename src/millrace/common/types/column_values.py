@@ -41,8 +41,9 @@ def column_values(column: Any, records: type[Any] = dict) -> list[Any]:
 
 
 def listed(column: Any) -> list[Any]:
-    """A column as Arrow lists it; for numbers without nulls NumPy is several times faster than
-    Arrow."""
+    """A column as a list, as Arrow makes it. Numbers without nulls are converted by NumPy, which is
+    several times faster.
+    """
     import pyarrow as pa
 
     kind = column.type

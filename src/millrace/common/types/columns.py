@@ -67,8 +67,9 @@ def to_records(
 
 
 def from_records(values: Sequence[Any]) -> pyarrow.RecordBatch:
-    """The records as a record batch: fields of dicts, rows, named tuples and data classes become
-    columns by name, fields of tuples f0, f1, ..., a plain value the column ``value``.
+    """The records as a record batch. Fields of dicts, rows, named tuples and data classes become
+    columns by name; fields of tuples become f0, f1, ...; a plain value becomes the column
+    ``value``.
 
     Raises:
         JobExecutionError: they do not all have the same fields, or Arrow has no type for one.
@@ -96,7 +97,8 @@ def from_records(values: Sequence[Any]) -> pyarrow.RecordBatch:
 
 
 def kinds_of(values: Sequence[Any]) -> pyarrow.Int8Array | None:
-    """The numbers of the `RowKind` of rows; None if all are inserts or none is a row."""
+    """The numbers of the `RowKind` of each row; None if all are inserts, or if no record is a
+    row."""
     if not values or type(values[0]) is not Row:
         return None
     kinds = [value.get_row_kind() for value in values]

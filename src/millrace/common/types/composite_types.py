@@ -164,7 +164,7 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RowTypeInfo(TypeInformation[Row]):
-    """A `Row`; internally a tuple of its kind and its values.
+    """Type of a `Row`; its internal form is a tuple of its kind and its values.
 
     As in PyFlink, two row types are equal when the types of their fields are.
     """

@@ -1,4 +1,4 @@
-"""`ExternalTypeInfo`: another name of a type, with the same values."""
+"""`ExternalTypeInfo`: a type under another name, with the same values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ExternalTypeInfo"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExternalTypeInfo(TypeInformation[Any]):
-    """Another name of a type, which PyFlink gives to types of the Table API."""
+    """A type under the other name that PyFlink gives to types of the Table API."""
 
     type_info: TypeInformation[Any]
 

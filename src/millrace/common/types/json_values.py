@@ -168,7 +168,8 @@ def _dict(value: dict[Any, Any], depth: int) -> Any:
 
 
 def untagged(value: Any) -> Any:
-    """Parsed JSON with bytes, maps, special floats and long integers in place of their tags.
+    """Parsed JSON in which tags for bytes, maps, special floats and long integers are replaced by
+    the values.
 
     Raises:
         ValueError: a tag has something else than it should.

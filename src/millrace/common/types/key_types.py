@@ -21,7 +21,7 @@ __all__ = ["key_type_refusal"]
 
 
 def key_type_refusal(type_info: TypeInformation[Any]) -> str | None:
-    """Reason why values of a type cannot be keys, with an alternative; None if they can.
+    """Reason why values of a type cannot be keys, with an alternative; None if they can be keys.
 
     A list is no such reason where it is the whole key: `key_by` takes the tuple of its items.
 

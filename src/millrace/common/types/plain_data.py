@@ -38,8 +38,9 @@ Fields = tuple[tuple[int, Convert], ...]
 
 @singledispatch
 def to_plain(type_info: TypeInformation[Any]) -> Convert | None:
-    """Converter from values of a type to plain data; None if they are plain or their type is
-    unknown."""
+    """Function that converts values of a type to plain data; None if they are plain already, or if
+    their type is unknown.
+    """
     return None
 
 
@@ -50,7 +51,7 @@ def from_plain(type_info: TypeInformation[Any]) -> Convert | None:
 
 
 def chained(first: Convert | None, second: Convert | None) -> Convert | None:
-    """Composition of two converters."""
+    """One converter that applies two converters in order."""
     if first is None or second is None:
         return first or second
     return lambda value: second(first(value))

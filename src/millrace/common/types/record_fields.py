@@ -43,5 +43,5 @@ def named_fields(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
 
 
 def positions(count: int) -> tuple[str, ...]:
-    """Names of unnamed fields: ``f0``, ``f1``, ..., as in Flink."""
+    """Names for unnamed fields: ``f0``, ``f1``, ..., as in Flink."""
     return tuple(f"f{index}" for index in range(count))

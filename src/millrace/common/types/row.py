@@ -181,7 +181,9 @@ class Row:
 
 @lru_cache(maxsize=4096)
 def shared_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """One object for equal names: pickle then writes the names once per batch, not per row."""
+    """The same object for equal names, so that pickle writes the names once per batch and not once
+    per row.
+    """
     return names
 
 
@@ -195,7 +197,7 @@ def named_row(names: tuple[str, ...] | None, values: Iterable[Any], kind: int = 
 
 
 def plain(value: Any) -> Any:
-    """The value with dicts in place of its rows."""
+    """The value with each row in it replaced by a dict."""
     if isinstance(value, Row):
         return value.as_dict(True)
     if isinstance(value, list):

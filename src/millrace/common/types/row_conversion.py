@@ -1,5 +1,6 @@
-"""Conversion of emitted values to rows with the names of a declared type, as PyFlink's coders
-convert rows, tuples, lists and dicts."""
+"""Conversion of emitted values to rows with the names of a declared type. Rows, tuples, lists and
+dicts are converted as PyFlink's coders do.
+"""
 
 from __future__ import annotations
 

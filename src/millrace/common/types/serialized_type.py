@@ -15,7 +15,9 @@ __all__ = ["SerializedTypeInfo"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SerializedTypeInfo(TypeInformation[Any]):
-    """The type of values that a `TypeSerializer` writes; internally their bytes."""
+    """The type of values that a `TypeSerializer` writes; their internal form is the serializer's
+    bytes.
+    """
 
     label: str
     """The serializer's name: two types of the same name and version are the same."""

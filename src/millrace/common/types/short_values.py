@@ -1,4 +1,4 @@
-"""Short texts of values of state and of records."""
+"""Short texts for values in state and in records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REPR.maxtuple = _REPR.maxlist = _REPR.maxdict = _REPR.maxset = 6
 
 
 def shown(value: Any) -> str:
-    """The value as Python prints it, shortened; windows as start and end times.
+    """The value as Python prints it, but shortened; windows are shown as start and end times.
 
     Example:
         >>> shown({"a": (1, 2)}), len(shown("x" * 1000))

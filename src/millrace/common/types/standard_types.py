@@ -44,7 +44,7 @@ ZONED_TIME = StructuredType(
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UuidTypeInfo(ConvertedTypeInfo):
-    """`uuid.UUID`; internally its 16 bytes."""
+    """Type of `uuid.UUID`; its internal form is 16 bytes."""
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ class UuidTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DurationTypeInfo(ConvertedTypeInfo):
-    """`datetime.timedelta`; internally microseconds."""
+    """Type of `datetime.timedelta`; its internal form is a number of microseconds."""
 
     @property
     def name(self) -> str:
@@ -88,7 +88,7 @@ class DurationTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FractionTypeInfo(ConvertedTypeInfo):
-    """`fractions.Fraction`; internally numerator and denominator."""
+    """Type of `fractions.Fraction`; its internal form is numerator and denominator."""
 
     @property
     def name(self) -> str:
@@ -110,8 +110,9 @@ class FractionTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ZonedTimestampTypeInfo(ConvertedTypeInfo):
-    """`datetime.datetime` with or without a zone; internally microseconds of its wall clock,
-    with its fold and zone where necessary."""
+    """Type of `datetime.datetime` with or without a zone. Its internal form is microseconds of the
+    wall clock, with fold and zone where necessary.
+    """
 
     @property
     def name(self) -> str:
@@ -140,7 +141,9 @@ class ZonedTimestampTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ZonedTimeTypeInfo(ConvertedTypeInfo):
-    """`datetime.time` with or without a zone; internally like `ZonedTimestampTypeInfo`."""
+    """Type of `datetime.time` with or without a zone; its internal form is like that of
+    `ZonedTimestampTypeInfo`.
+    """
 
     @property
     def name(self) -> str:

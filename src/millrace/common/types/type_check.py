@@ -52,7 +52,8 @@ _FORMATS = {"BYTE": "b", "SHORT": "h", "INT": "i", "LONG": "q"}
 
 @singledispatch
 def batch_check(type_info: TypeInformation[Any]) -> BatchCheck | None:
-    """The function that checks whether a batch of values has the type; None if any value has it.
+    """The function that checks whether all values of a batch have the type; None if every value has
+    it.
 
     Example:
         >>> from millrace.common.types.typeinfo import Types
@@ -252,7 +253,8 @@ def _fields(
 
 
 def mismatch(type_info: TypeInformation[Any], value: Any) -> str | None:
-    """Description of the part of a value that does not have its type; None if the value has it.
+    """Description of the part of a value that does not have its declared type; None if the whole
+    value fits.
 
     Example:
         >>> from millrace.common.types.typeinfo import Types

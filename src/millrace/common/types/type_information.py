@@ -65,21 +65,22 @@ class TypeInformation(ABC, Generic[T_co]):
     @property
     @abstractmethod
     def bridged_type(self) -> LogicalType:
-        """The logical type, with the Python class where several classes share it. Types with
-        equal bridged types have the same internal form."""
+        """The logical type. If several Python classes share it, it also names the class. Types with
+        equal bridged types have the same internal form.
+        """
 
     @property
     def logical_type(self) -> LogicalType:
-        """Type of the values in Flink's type system, whatever their Python class is."""
+        """Type of the values in Flink's type system, independent of their Python class."""
         return unbridged(self.bridged_type)
 
     @property
     def is_immutable(self) -> bool:
-        """Whether a value may be shared, because it cannot change."""
+        """Whether values can be shared, because they cannot change."""
         return True
 
     def accepts(self, value: Any) -> bool:
-        """Whether ``value`` has this type, as deep as declared types are checked."""
+        """Whether ``value`` has this type. The check goes as deep as declared types are checked."""
         from millrace.common.types.type_check import mismatch  # it knows all the types
 
         return value is not None and mismatch(self, value) is None

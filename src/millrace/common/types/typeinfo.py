@@ -259,7 +259,7 @@ def checked(owner: str, item: Any) -> TypeInformation[Any]:
 
 
 def instead_of_type(item: Any) -> str:
-    """End of the message about an object where a type belongs.
+    """End of a message about an object that is not a type although a type is needed.
 
     Example:
         >>> instead_of_type(Types.STRING), instead_of_type(str)

@@ -57,7 +57,7 @@ class ConvertedTypeInfo(TypeInformation[Any]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BigDecTypeInfo(ConvertedTypeInfo):
-    """`decimal.Decimal`; internally its digits as text."""
+    """Type of `decimal.Decimal`; its internal form is a text of its digits."""
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class BigDecTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class InstantTypeInfo(ConvertedTypeInfo):
-    """`millrace.common.time.Instant`; internally (seconds, nanoseconds)."""
+    """Type of `millrace.common.time.Instant`; its internal form is (seconds, nanoseconds)."""
 
     @property
     def name(self) -> str:
@@ -109,7 +109,7 @@ class InstantTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DateTypeInfo(ConvertedTypeInfo):
-    """`datetime.date`; internally days since the epoch."""
+    """Type of `datetime.date`; its internal form is days since the epoch."""
 
     @property
     def name(self) -> str:
@@ -134,7 +134,7 @@ class DateTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TimeTypeInfo(ConvertedTypeInfo):
-    """`datetime.time` without a zone; internally microseconds since midnight."""
+    """Type of `datetime.time` without a zone; its internal form is microseconds since midnight."""
 
     @property
     def name(self) -> str:
@@ -160,7 +160,9 @@ class TimeTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TimestampTypeInfo(ConvertedTypeInfo):
-    """`datetime.datetime` without a zone; internally microseconds since 1970-01-01 00:00."""
+    """Type of `datetime.datetime` without a zone; its internal form is microseconds since
+    1970-01-01 00:00.
+    """
 
     @property
     def name(self) -> str:
@@ -212,7 +214,9 @@ class LocalTimeKind(Enum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LocalTimeTypeInfo(ConvertedTypeInfo):
-    """Java's local dates and times; in Python the values of the types of `SqlTimeTypeInfo`."""
+    """Java's local dates and times. In Python, their values are those of the types of
+    `SqlTimeTypeInfo`.
+    """
 
     time_type: LocalTimeKind
 

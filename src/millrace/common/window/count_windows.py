@@ -1,4 +1,5 @@
-"""Windows of a number of records of a key (Flink docs, "Windows"; PyFlink's count assigners).
+"""Windows over a number of records with the same key (Flink docs, "Windows"; PyFlink's count
+assigners).
 
 A record's number within its key decides its windows; numbers are kept in the key's state.
 """
@@ -40,7 +41,7 @@ class CountWindow(Window):
 
 
 class CountWindowSerializer(TypeSerializer[CountWindow]):
-    """Eight bytes: the window's number, big-endian."""
+    """Serializer of a count window: its number in eight bytes, big-endian."""
 
     def serialize(self, element: CountWindow, stream: BytesIO) -> None:
         stream.write(NUMBER.pack(element.id))

@@ -114,8 +114,8 @@ class CountEvictor(_BuiltInEvictor):
 
 
 class TimeEvictor(_BuiltInEvictor):
-    """Keeps the records at most ``window_size`` ms older than the youngest; all of them if they
-    have no event times.
+    """Keeps the records that are at most ``window_size`` ms older than the youngest record. Without
+    event times, it keeps all records.
 
     Raises:
         JobDefinitionError: unless ``window_size > 0``.
@@ -141,7 +141,7 @@ class TimeEvictor(_BuiltInEvictor):
 
 
 class DeltaEvictor(_BuiltInEvictor):
-    """Keeps the records closer than ``threshold`` to the last one.
+    """Keeps the records whose distance from the last record is below ``threshold``.
 
     Args:
         delta_function: (record, last record) -> distance.
@@ -167,7 +167,7 @@ class DeltaEvictor(_BuiltInEvictor):
         delta_function: Callable[[Any, Any], float],
         do_evict_after: bool = False,
     ) -> DeltaEvictor:
-        """Keep records closer than ``threshold`` to the last record."""
+        """Keep the records whose distance from the last record is below ``threshold``."""
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
     def kept(self, elements: list[TimestampedValue]) -> list[TimestampedValue]:

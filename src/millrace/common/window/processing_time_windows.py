@@ -38,7 +38,7 @@ class TumblingProcessingTimeWindows(_ProcessingTimeWindows):
 
     @staticmethod
     def of(size: Amount, offset: Amount | None = None) -> TumblingProcessingTimeWindows:
-        """Windows of a size; ``offset`` moves their starts, for time zones for example."""
+        """Windows of a size. ``offset`` shifts their starts, for example for a time zone."""
         return TumblingProcessingTimeWindows(millis(size), millis(offset or 0))
 
     def assign_windows(
@@ -72,7 +72,7 @@ class SlidingProcessingTimeWindows(_ProcessingTimeWindows):
     def of(
         size: Amount, slide: Amount, offset: Amount | None = None
     ) -> SlidingProcessingTimeWindows:
-        """Windows of a size, one per ``slide``; ``offset`` moves their starts."""
+        """Windows of a size, one per ``slide``. ``offset`` shifts their starts."""
         return SlidingProcessingTimeWindows(millis(size), millis(slide), millis(offset or 0))
 
     def assign_windows(

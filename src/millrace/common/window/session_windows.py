@@ -32,7 +32,7 @@ __all__ = [
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """Determines the gap after a record that ends its session."""
+    """Determines the gap after a record: a session ends if no record follows within the gap."""
 
     @abstractmethod
     def extract(self, element: Any) -> int:

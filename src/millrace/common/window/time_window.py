@@ -66,7 +66,7 @@ class TimeWindow(Window):
 
 
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):
-    """Sixteen bytes: start and end, big-endian."""
+    """Serializer of a time window: start and end in sixteen bytes, big-endian."""
 
     def serialize(self, element: TimeWindow, stream: BytesIO) -> None:
         stream.write(BOUNDS.pack(element.start, element.end))

@@ -35,7 +35,9 @@ class TriggerResult(Enum):
 
 
 class Trigger(ABC, Generic[T_contra, W_contra]):
-    """Decides when a window of one key emits. It stores nothing in itself, only in the context."""
+    """Decides when a window of one key emits. A trigger keeps its values in the context, and none
+    in itself.
+    """
 
     class TriggerContext(ABC):
         """Clocks, timers and state of the current key and window. Times are ms since the epoch."""
@@ -73,7 +75,8 @@ class Trigger(ABC, Generic[T_contra, W_contra]):
             """State of the current key and window."""
 
     class OnMergeContext(TriggerContext):
-        """Trigger context while windows are merged: merges state of the trigger, too."""
+        """Trigger context during a merge of windows, with which the trigger's state can be
+        merged."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:

@@ -37,7 +37,7 @@ W = TypeVar("W")
 
 
 class Min(ReduceFunction[int]):
-    """Minimum of two numbers: triggers keep their earliest timer with it.
+    """Minimum of two numbers, with which triggers keep the time of their earliest timer.
 
     Example:
         >>> Min().reduce(2, 1)
@@ -49,7 +49,7 @@ class Min(ReduceFunction[int]):
 
 
 class QuietTrigger(Trigger[Any, Any]):
-    """Trigger that does nothing; subclasses override parts of it."""
+    """Trigger that does nothing. Subclasses override some of its methods."""
 
     def on_element(
         self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext
@@ -147,7 +147,7 @@ class ProcessingTimeTrigger(QuietTrigger):
 
 
 class NeverTrigger(QuietTrigger):
-    """Never fires: the default of `GlobalWindows`."""
+    """Never fires; it is the default trigger of `GlobalWindows`."""
 
     def can_merge(self) -> bool:
         return True
@@ -356,8 +356,8 @@ class CountTrigger(QuietTrigger):
 
 
 class DeltaTrigger(QuietTrigger):
-    """Fires when the distance of a record from the record that fired last exceeds ``threshold``.
-    Before the first firing, the distance from the first record counts.
+    """Fires when the distance between a record and the record that fired last exceeds
+    ``threshold``. Before the first firing, the distance from the first record is used.
 
     Args:
         threshold: the distance that must be exceeded.
@@ -382,7 +382,7 @@ class DeltaTrigger(QuietTrigger):
 
     @staticmethod
     def of(threshold: float, delta_function: Callable[[Any, Any], float]) -> DeltaTrigger:
-        """Fire at a distance of more than ``threshold``."""
+        """Fire when the distance exceeds ``threshold``."""
         return DeltaTrigger(threshold, delta_function)
 
     def on_element(

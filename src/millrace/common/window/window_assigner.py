@@ -100,7 +100,7 @@ class TumblingEventTimeWindows(TimeWindowAssigner):
 
     @staticmethod
     def of(size: Amount, offset: Amount | None = None) -> TumblingEventTimeWindows:
-        """Windows of a size; ``offset`` moves their starts, for time zones for example."""
+        """Windows of a size. ``offset`` shifts their starts, for example for a time zone."""
         return TumblingEventTimeWindows(millis(size), millis(offset or 0))
 
     def assign_windows(
@@ -138,7 +138,7 @@ class SlidingEventTimeWindows(TimeWindowAssigner):
 
     @staticmethod
     def of(size: Amount, slide: Amount, offset: Amount | None = None) -> SlidingEventTimeWindows:
-        """Windows of a size, one per ``slide``; ``offset`` moves their starts."""
+        """Windows of a size, one per ``slide``. ``offset`` shifts their starts."""
         return SlidingEventTimeWindows(millis(size), millis(slide), millis(offset or 0))
 
     def assign_windows(

@@ -1,4 +1,4 @@
-"""Connections to a Cassandra cluster, with errors that name the place and the remedy."""
+"""Connections to a Cassandra cluster, with errors that name the server and the remedy."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _cluster(connection: CassandraConnection) -> Any:
 
 
 def is_passing(error: Any) -> bool:
-    """Whether a request that failed with this error may succeed later."""
+    """Whether an error is temporary, so that a repeated request may succeed."""
     cassandra = import_cassandra()
     from cassandra.connection import ConnectionException
     from cassandra.protocol import IsBootstrappingErrorMessage, OverloadedErrorMessage

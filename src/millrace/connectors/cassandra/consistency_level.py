@@ -31,7 +31,7 @@ class ConsistencyLevel(Enum):
 
 
 def require_write_level(level: Any) -> ConsistencyLevel:
-    """The level itself, after a check.
+    """The consistency level itself, after a check that it is one for writes.
 
     Raises:
         JobDefinitionError: it is none, or one that no write can have.

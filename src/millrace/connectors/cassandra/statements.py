@@ -70,7 +70,7 @@ class Statements:
             self._key = _primary_key(session, target.table)
 
     def of(self, values: Sequence[Any], replaced: ReplacedRows) -> Iterator[BoundValues]:
-        """A statement with its values for each record that is written or deletes a row.
+        """For each record that is written or that deletes a row: a statement with its values.
 
         Args:
             replaced: rows of the epoch that an update has replaced.
@@ -88,7 +88,7 @@ class Statements:
             yield self._change(value, written)
 
     def last(self, replaced: ReplacedRows) -> Iterator[BoundValues]:
-        """Such statements at the end of an epoch."""
+        """The remaining statements with their values, at the end of an epoch."""
         for value in replaced.take():
             yield self._change(value, False)
 
@@ -231,7 +231,9 @@ class Statements:
 
 
 class _Prepared:
-    """A prepared statement, with the columns for which the driver accepts values of wrong types."""
+    """A prepared statement, and the columns for which the driver would accept values of wrong
+    types.
+    """
 
     def __init__(self, text: str, statement: Any) -> None:
         self.text = text

@@ -36,7 +36,7 @@ _BOUND = 10_000
 
 @dataclass(frozen=True)
 class CassandraWriting:
-    """Settings of a Cassandra sink: records, destination and options."""
+    """Settings for writing to Cassandra: records, destination and options."""
 
     connection: CassandraConnection = field(default_factory=CassandraConnection)
     target: CassandraTarget = field(default_factory=CassandraTarget)

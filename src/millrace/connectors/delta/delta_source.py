@@ -98,8 +98,8 @@ class DeltaSource(SplitSource[Any]):
 
 
 class _SplitReaders:
-    """Creates the readers of a subtask's splits. All files of the subtask are read with the columns
-    that the table had when the first file was opened.
+    """Creates the readers of a subtask's splits. All files are read with the columns that the table
+    had when the subtask opened its first file.
     """
 
     def __init__(self, options: DeltaOptions) -> None:
@@ -117,7 +117,7 @@ class _SplitReaders:
 
 
 class DeltaEnumerator(SplitEnumerator):
-    """Looks for new versions of the table; its position is the next version."""
+    """Enumerator that looks for new versions of the table. Its position is the next version."""
 
     def __init__(
         self, options: DeltaOptions, starting_version: int | None, bounded: bool, poll_interval: int
@@ -205,7 +205,9 @@ _RANKS = {"delete": 0, "update_preimage": 0, "insert": 1, "update_postimage": 1}
 
 
 class DeltaChangesReader(SplitReader[Any]):
-    """Reads all changes of a version at once: the library returns them in no reproducible order."""
+    """Reads all changes of a version at once, because the library returns them in an order that is
+    not reproducible.
+    """
 
     def __init__(self, options: DeltaOptions, split: DeltaChangesSplit) -> None:
         self._options = options

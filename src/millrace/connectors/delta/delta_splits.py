@@ -78,7 +78,7 @@ def appended_files(options: DeltaOptions, version: int) -> list[DeltaFileSplit]:
 
 
 def require_readable(table: DeltaTable, location: str) -> None:
-    """Refuse tables whose data files alone do not give the current rows.
+    """Refuse tables whose current rows cannot be read from the data files alone.
 
     Raises:
         ConfigurationError: it uses deletion vectors or column mapping.

@@ -77,7 +77,8 @@ class DeltaOptions:
 
 
 def require_plain_columns(table: DeltaTable, location: str) -> None:
-    """Refuse tables whose files use other column names, or whose log has values that are not texts.
+    """Refuse tables whose files use other column names than the table, or whose log has values that
+    are not texts.
 
     Raises:
         ConfigurationError: it uses column mapping, or is partitioned by a binary column.
@@ -98,8 +99,8 @@ def require_plain_columns(table: DeltaTable, location: str) -> None:
 
 
 def require_no_conditions(table: DeltaTable, location: str) -> None:
-    """Refuse tables with constraints or generated columns, which a writer of files would have to
-    apply.
+    """Refuse tables with constraints or generated columns. Writers of files would have to apply
+    these, and this one cannot.
 
     Raises:
         ConfigurationError: there are constraints, generated columns or the like.

@@ -33,7 +33,7 @@ class Backoff:
     delay_millis: int = 0
 
     def waits(self) -> list[float]:
-        """Seconds before each retry, in order."""
+        """Seconds to wait before each retry, in order."""
         if self.kind is FlushBackoffType.NONE:
             return []
         growth = 2 if self.kind is FlushBackoffType.EXPONENTIAL else 1

@@ -1,4 +1,4 @@
-"""Conversion of records to changes of documents. Flink docs: "Elasticsearch", Emitter."""
+"""Conversion of records to actions on documents. Flink docs: "Elasticsearch", Emitter."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ElasticsearchEmitter(ABC):
         return self.emit_batch(values)
 
     def emit_last(self, replaced: ReplacedRows) -> Iterable[ElasticsearchAction]:
-        """Actions at the end of an epoch. Here there are none."""
+        """Actions to send at the end of an epoch; by default none."""
         return ()
 
     @staticmethod

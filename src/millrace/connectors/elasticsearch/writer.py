@@ -1,4 +1,4 @@
-"""The writer of a subtask: bulk requests, with retries when the cluster was too busy."""
+"""The writer of a subtask: sends bulk requests, and retries when the cluster was too busy."""
 
 from __future__ import annotations
 

@@ -41,8 +41,9 @@ class _MemberContext(ReaderContext):
 
 
 class HybridReader(SourceReader[Any]):
-    """Learns from splits and events which source is current; a reader that has received neither
-    asks the enumerator."""
+    """Reader of the current source. Splits and events tell it which source is current; until the
+    first one arrives, it asks the enumerator.
+    """
 
     def __init__(self, members: Sequence[SourceListEntry], context: ReaderContext) -> None:
         self._members = members

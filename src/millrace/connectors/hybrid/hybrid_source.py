@@ -60,7 +60,9 @@ class HybridSource(Source[T]):
 
     @property
     def acknowledges_records(self) -> bool:
-        """Whether one of the sources does. A source that a function makes may."""
+        """Whether any of the sources acknowledges records to its external system. A source that a
+        function makes later counts as one that does.
+        """
         declared = [member.declared for member in self._members]
         return any(source is None or source.acknowledges_records for source in declared)
 

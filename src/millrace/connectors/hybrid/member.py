@@ -30,8 +30,9 @@ class SourceListEntry:
     switch_position: Callable[[Any], Any] | None = None
 
     def position_after(self, previous: SplitEnumerator) -> Any:
-        """Starting position, derived from the enumerator of the previous source; None if there
-        is no function that derives it."""
+        """Start position, derived from the enumerator of the previous source; None if the entry has
+        no function that derives it.
+        """
         return None if self.switch_position is None else self.switch_position(previous)
 
     def source(self, position: Any) -> Source[Any]:

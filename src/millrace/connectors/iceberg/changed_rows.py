@@ -122,7 +122,7 @@ def _replaced(
 
 
 def any_of(keys: pyarrow.Table) -> Any:
-    """Condition that a row has one of the keys."""
+    """Condition on a row: its key is one of the given keys."""
     from pyiceberg.expressions import AlwaysFalse, AlwaysTrue, And, EqualTo, In, Or
 
     names = keys.schema.names

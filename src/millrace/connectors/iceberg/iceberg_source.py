@@ -89,7 +89,9 @@ class IcebergSource(SplitSource[Any]):
 
 
 class IcebergEnumerator(SplitEnumerator):
-    """Looks for new snapshots of the table; its position is the last snapshot that it has read."""
+    """Enumerator that looks for new snapshots of the table. Its position is the last snapshot that
+    it has read.
+    """
 
     def __init__(
         self, options: IcebergOptions, after: int | None, bounded: bool, poll_interval: int

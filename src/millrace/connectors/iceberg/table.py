@@ -17,7 +17,7 @@ __all__ = ["IcebergOptions", "columns_of"]
 
 
 class IcebergOptions:
-    """A table in a catalog. It stays in the driver, together with the catalog's secrets.
+    """A table in a catalog. These options stay in the driver, together with the catalog's secrets.
 
     Args:
         table: its name, such as ``shop.orders``.

@@ -105,7 +105,8 @@ def connect(engine: Engine) -> Connection:
 
 @contextmanager
 def telling(engine: Engine) -> Iterator[None]:
-    """Turn errors of SQLAlchemy and of the driver into readable ones, without passwords.
+    """Turn errors of SQLAlchemy and of the driver into errors that people can read, without
+    passwords.
 
     Raises:
         ConnectionError: what may be otherwise the next time: the engine tries again.

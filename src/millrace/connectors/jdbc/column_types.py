@@ -22,7 +22,7 @@ _LONGEST_DECIMAL, _SCALE = 38, 18
 
 
 def reflected(connection: Connection, table: str) -> Table:
-    """A table with the columns that the database reports.
+    """A SQLAlchemy table with the columns that the database reports.
 
     Raises:
         JdbcError: the table does not exist.
@@ -38,7 +38,7 @@ def reflected(connection: Connection, table: str) -> Table:
 
 
 def chosen(table: Table, name: str, columns: Sequence[str]) -> list[Any]:
-    """Columns of a table by their names.
+    """The columns of a table that have the given names.
 
     Raises:
         JdbcError: it has no such column.

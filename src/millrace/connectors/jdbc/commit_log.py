@@ -73,7 +73,7 @@ class CommitLog:
         return -1 if epoch is None else epoch
 
     def note(self, run_id: str, epoch: int) -> None:
-        """Record an epoch of a run, and all earlier ones, as committed."""
+        """Record that an epoch of a run, and with it all earlier ones, is committed."""
         commits = self._commits
         where = (commits.c.sink_id == self._sink_id) & (commits.c.run_id == run_id)
         update = commits.update().where(where).values(epoch=epoch)
@@ -81,7 +81,7 @@ class CommitLog:
             self._note(run_id, epoch)
 
     def forget(self, batches: Collection[int]) -> None:
-        """Delete the entries of batches that are no longer staged."""
+        """Delete the log's entries of batches that are no longer staged."""
         gone = self._batches.delete().where(self._batches.c.id.in_(batches))
         self._connection.execute(gone)
 

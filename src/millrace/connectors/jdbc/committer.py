@@ -1,5 +1,5 @@
-"""Committer that moves the staged rows of complete checkpoints to their table, once, in one
-transaction.
+"""Committer that moves the staged rows of each complete checkpoint to the target table in one
+transaction, exactly once.
 
 The transaction also records how far the run has come, so a repeated commit is recognised; the rows
 never leave the database.

@@ -33,7 +33,7 @@ class Dialect(ABC):
         return str(self._preparer.quote_identifier(name))
 
     def unescaped(self, names: str) -> str:
-        """Quoted names for statements without placeholders, in which ``%`` is not doubled."""
+        """Quoted names for a statement without placeholders, in which ``%`` must not be doubled."""
         return names.replace("%%", "%") if self.placeholder == "%s" else names
 
     def table(self, name: str) -> str:
@@ -84,7 +84,7 @@ def _stored(value: Any) -> Any:
 
 
 class PostgreSQL(SQLite):
-    """PostgreSQL: loads rows by COPY; all else is as in SQLite."""
+    """PostgreSQL. Rows are loaded by COPY; everything else is as in SQLite."""
 
     placeholder: ClassVar[str] = "%s"
 

@@ -1,4 +1,4 @@
-"""Asynchronous look-ups in a table: keys that wait at the same time share one query."""
+"""Asynchronous look-ups in a table. Keys that wait at the same time are looked up in one query."""
 
 from __future__ import annotations
 
@@ -167,8 +167,9 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
 
 
 class JdbcLookups:
-    """One connection for look-ups by key. One thread uses it at a time; `close` may be called
-    from another thread, and never waits for a query."""
+    """Connection for look-ups by key. Only one thread uses it at a time, but `close` may be called
+    from any thread, and never waits for a query.
+    """
 
     def __init__(self, settings: LookupSettings) -> None:
         self._settings = settings

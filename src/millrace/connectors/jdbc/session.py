@@ -1,4 +1,4 @@
-"""A connection that is made on demand, and again after it broke."""
+"""A connection that is opened when it is needed, and opened again after it broke."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAUSES_S = (0.25, 1.0, 4.0)
 
 
 class JdbcSession:
-    """A sequence of connections to one database, of which one is open at a time.
+    """A sequence of connections to one database, of which at most one is open at a time.
 
     Args:
         options: connection options of the database.

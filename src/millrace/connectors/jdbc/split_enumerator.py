@@ -1,4 +1,6 @@
-"""Enumerator of a JDBC source: cuts the table or query into parts, and holds their snapshot."""
+"""Enumerator of a JDBC source: cuts the table or query into parts, and keeps the database snapshot
+open from which they are read.
+"""
 
 from __future__ import annotations
 

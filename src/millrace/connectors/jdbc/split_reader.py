@@ -26,8 +26,9 @@ _log = logging.getLogger(__name__)
 
 
 class JdbcSplitReader(SplitReader[Any]):
-    """Its position is the last value of the split column and the number of rows read with this
-    value. Rows with equal values are ordered by the primary key, or else by all their columns.
+    """Reads one split. The reader's position is the last value of the split column, and the number
+    of rows read with this value. Rows with equal values are ordered by the primary key, or else by
+    all their columns.
 
     Of texts it is how many rows were read at all, but on PostgreSQL: elsewhere a collation says
     which are equal, and that of MariaDB's tables ignores case, accents and spaces at the end.

@@ -34,7 +34,7 @@ Deleted = list[bool] | None
 
 @dataclass(frozen=True)
 class BatchWriting:
-    """Settings of a JDBC sink: destination, statements and batches."""
+    """Settings for writing to a database: destination, statements and batches."""
 
     connection: JdbcConnectionOptions
     execution: JdbcExecutionOptions
@@ -172,14 +172,16 @@ _GONE = frozenset({RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value})
 
 
 class JdbcRows(NamedTuple):
-    """Values of each row, and flags of the rows that are deletes; None if no row is."""
+    """Values of each row, and flags that mark the rows that are deletes; the flags are None if no
+    row is a delete.
+    """
 
     rows: list[tuple[Any, ...]]
     deleted: list[bool] | None
 
 
 def table_rows(batch: Batch, columns: Sequence[str], keyed: bool) -> JdbcRows:
-    """The rows of a batch.
+    """The values and delete flags of a batch's rows.
 
     Args:
         columns: names of fields; of records without names, the number of fields counts.

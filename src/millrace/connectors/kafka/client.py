@@ -178,7 +178,8 @@ def is_transient(error: Any) -> bool:
 
 
 def ask(request: Callable[[], T], patience: float = PATIENCE_S) -> T:
-    """Response of the brokers to a request, which is repeated while they are not ready yet.
+    """Send a request to the brokers and return the response; the request is repeated while they are
+    not ready yet.
 
     Args:
         patience: seconds after which an error that passes is an error all the same.
@@ -217,7 +218,7 @@ class _Repeats:
 
 
 class ClientLog:
-    """The logger that one client of librdkafka gets.
+    """Logger for one client of librdkafka.
 
     A client that cannot connect logs each attempt, several times a second. Of messages that differ
     only in numbers, the first is written, and then one a minute, with the number of the others;

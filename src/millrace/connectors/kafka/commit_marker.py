@@ -1,5 +1,5 @@
-"""Commit marks of a Kafka sink: the last record of a topic of its own tells which epochs are
-committed.
+"""Commit marks of a Kafka sink. The sink has a topic of its own, whose last record tells which
+epochs are committed.
 
 A transaction that writes an epoch's records also writes the epoch's number to a compacted topic of
 one partition. Both become visible together or not at all, so that topic tells whether the records

@@ -34,7 +34,8 @@ _LOOK_AGAIN = 100
 
 
 class DynamicKafkaEnumerator(SplitEnumerator):
-    """Its state holds the known partitions by cluster, and the end offsets of removed partitions.
+    """Enumerator of a `DynamicKafkaSource`. Its state holds the known partitions by cluster, and
+    the end offsets of removed partitions.
 
     What appears while the job runs is read from its first record; what was removed and comes back,
     from where it was left.

@@ -135,7 +135,7 @@ class KafkaEnumerator(SplitEnumerator):
             self._context.logger.info("no longer read: %s", ", ".join(sorted(event.offsets)))
 
     def available_now_end(self, split: KafkaPartitionSplit) -> int | None:
-        """Offset at which an available-now run ends; None if the split has an end of its own."""
+        """Offset at which an available-now run ends; None if the split itself has an end."""
         return self._ends.get(split.place) if split.stopping_offset is None else None
 
     def _ends_of(self, places: Iterable[KafkaTopicPartition]) -> dict[KafkaTopicPartition, int]:

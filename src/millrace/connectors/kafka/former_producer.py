@@ -48,7 +48,7 @@ _GUARANTEES = {semantic: DeliveryGuarantee[semantic.name] for semantic in Semant
 
 @dataclass(frozen=True)
 class _Choices:
-    """Settings that the producer's methods have made."""
+    """Settings that methods of the producer have changed."""
 
     semantic: Semantic
     writes_timestamps: bool = False
@@ -192,7 +192,7 @@ class FlinkKafkaProducer(Sink[Any]):
 
 
 class _WithoutTimestamps(KafkaRecordSerializationSchema):
-    """Leaves timestamps to the client."""
+    """Serialization schema that leaves the timestamps of records to the client."""
 
     def serialize_batch(
         self, batch: RowBatch[Any], partitions_of: PartitionsOf = no_partitions

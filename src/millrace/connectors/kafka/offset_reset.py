@@ -26,7 +26,7 @@ _POLICIES = {
 
 @dataclass(frozen=True, slots=True)
 class OffsetReset:
-    """Policy for the next offset of a reader whose offset does not exist.
+    """Policy that chooses the next offset of a reader whose offset does not exist.
 
     Attributes:
         policy: ``earliest``, ``latest`` or ``error``.

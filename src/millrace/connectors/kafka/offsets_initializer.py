@@ -56,8 +56,9 @@ class KafkaOffsetsInitializer:
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """Initializer for the position after the last record, at the time the partition is
-        found."""
+        """Initializer for the position after the last record that exists when the partition is
+        found.
+        """
         return KafkaOffsetsInitializer(_Kind.LATEST, KafkaOffsetResetStrategy.LATEST)
 
     @staticmethod

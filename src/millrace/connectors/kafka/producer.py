@@ -104,8 +104,8 @@ class BatchProducer:
         self.check()
 
     def close(self, patience: float = 0.0) -> None:
-        """End the client and its threads. Unsent messages are dropped, because they would arrive
-        behind the records of a restarted job.
+        """End the client and its threads. Messages that are not sent yet are dropped; otherwise
+        they would arrive after the records of a restarted job.
 
         Args:
             patience: seconds in which it may send what waits.
@@ -133,7 +133,7 @@ class BatchProducer:
             raise KafkaError(f"the producer has failed: {error.__cause__}") from error
 
     def check(self) -> None:
-        """Raise a KafkaError if a message was not delivered."""
+        """Raise a KafkaError if any message was not delivered."""
         if self._undelivered is not None:
             message, error = self._undelivered
             raise KafkaError(

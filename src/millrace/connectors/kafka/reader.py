@@ -85,8 +85,7 @@ class _OpenPartition:
 
 
 class KafkaSourceReader(SourceReader[Any]):
-    """Takes the messages that the consumer has fetched; the consumer prefetches in threads of its
-    own.
+    """Takes the messages that the consumer has fetched in its own threads.
 
     Args:
         config: configuration of the consumer.

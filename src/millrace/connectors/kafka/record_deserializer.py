@@ -172,7 +172,7 @@ class WithOrigin(KafkaRecordDeserializationSchema[tuple[Any, KafkaOrigin]]):
 
 
 def require_one_each(batch: Batch, messages: Sequence[Any]) -> None:
-    """Check that the number of records equals the number of messages.
+    """Check that a schema returned exactly one record for each message.
 
     Raises:
         KafkaError: there are not.

@@ -262,8 +262,9 @@ class KafkaRecordSerializationSchemaBuilder:
 
 
 def is_topic_name(topic: str) -> bool:
-    """Whether brokers accept the topic name; records for an invalid topic could never be
-    committed."""
+    """Whether brokers accept the name of a topic. Records for a topic with an invalid name could
+    never be committed.
+    """
     return _NAME.fullmatch(topic) is not None and topic not in (".", "..")
 
 

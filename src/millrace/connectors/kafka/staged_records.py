@@ -70,8 +70,8 @@ class StagingWriter(SinkWriter[Any]):
 
 
 def require_small(outgoing: Outgoing, largest: int) -> None:
-    """Refuse records that the producer will not send: once they are in a checkpoint, it would be
-    too late.
+    """Refuse records that are too big for the producer to send. Once they are in a checkpoint, it
+    is too late to refuse them.
 
     Args:
         largest: bytes of the largest record that the producer will take.

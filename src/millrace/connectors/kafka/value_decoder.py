@@ -1,4 +1,6 @@
-"""Decoder of the messages of a poll from one partition; isolates records that cannot be read."""
+"""Decoder of the messages that one poll returned for one partition. It isolates records that cannot
+be read.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Aggregated records, which the Kinesis Producer Library packs into one (its aggregation
-format)."""
+"""Aggregated records. The Kinesis Producer Library packs many records into one (its aggregation
+format).
+"""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ _VARINT, _BYTES = 0, 2
 
 
 class PackedRecord(NamedTuple):
-    """A record inside an aggregated one."""
+    """A record inside an aggregated record."""
 
     partition_key: str
     data: bytes
 
 
 def unpacked(data: bytes, hash_range: tuple[int, int]) -> list[PackedRecord] | None:
-    """The records packed into ``data``, or None if it is a plain record.
+    """The records packed into ``data``; None if ``data`` is a plain record.
 
     Args:
         hash_range: hash key range of the shard. Records of other shards are left out, because the

@@ -1,5 +1,6 @@
-"""Enumerator of the shards of streams, including those that resharding creates; parents before
-children."""
+"""Enumerator of the shards of streams, including shards that resharding creates. Parent shards come
+before their children.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ class _Shard(NamedTuple):
 
 
 class KinesisEnumerator(SplitEnumerator):
-    """Assigns a shard after all records of its parents are read, which keeps the records of a key
-    in order.
+    """Assigns a shard only after all records of its parents are read, so that the records of a key
+    keep their order.
 
     Its state: the shards that were assigned, those of them that have ended, and since when a job
     reads that began with the latest records.

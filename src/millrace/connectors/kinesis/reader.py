@@ -60,8 +60,8 @@ class _OpenShard:
 
 
 class KinesisReader(SourceReader[Any]):
-    """Reads the shards in turn, each as often as its limits allow. A loop that can be woken does
-    not wait for the answers: requests run in threads.
+    """Reads the shards in turn, each as often as its limits allow. If the loop of the subtask can
+    be woken, requests run in threads, so that the loop does not wait for the answers.
 
     Args:
         create_decoder: makes the decoder of a shard.

@@ -113,7 +113,7 @@ class ResendingWriter(AsyncSinkWriter[Record]):
 
 
 def refused(records: list[Record], results: Sequence[dict[str, Any]]) -> UnsentEntries[Record]:
-    """Rejected records, according to the service's result for each."""
+    """The records that the service rejected, found from the service's result for each record."""
     pairs = list(zip(records, results, strict=True))
     left = [record for record, result in pairs if result.get("ErrorCode")]
     reasons = (result.get("ErrorCode") for _, result in pairs)

@@ -52,8 +52,9 @@ class _ByName(KinesisShardAssigner):
 
 
 class _ByHashKeys(KinesisShardAssigner):
-    """Assigns by hash key ranges. Each stream begins at a different subtask, so that the first
-    subtask does not get the first shards of all streams."""
+    """Assigns shards by their hash key ranges. Each stream begins at a different subtask, so that
+    the first subtask does not get the first shard of every stream.
+    """
 
     def assign(self, shard: KinesisShardSplit, num_parallel_subtasks: int) -> int:
         middle = sum(shard.hash_range) // 2

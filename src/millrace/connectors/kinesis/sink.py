@@ -87,7 +87,8 @@ class KinesisSinkOptions:
         return self
 
     def set_fail_on_error(self, fail_on_error: bool) -> Self:
-        """Whether the job fails when a record is rejected; by default the record is sent again."""
+        """Set whether the job fails when a record is rejected; by default the record is sent
+        again."""
         self._fail_on_error = bool(fail_on_error)
         return self
 
@@ -111,7 +112,8 @@ class KinesisSinkOptions:
         return self
 
     def set_max_in_flight_requests(self, max_in_flight_requests: int) -> Self:
-        """Accepted for Flink programs, without effect: a subtask has one request in flight."""
+        """Accepted for Flink programs, without effect: a subtask always has one request in
+        flight."""
         return self
 
     def set_max_buffered_requests(self, max_buffered_requests: int) -> Self:

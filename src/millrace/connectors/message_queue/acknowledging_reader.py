@@ -62,7 +62,7 @@ class QueueReading:
 
 
 class _Consumer:
-    """One split: its connection and its unacknowledged messages.
+    """Consumer of one split: its connection and its unacknowledged messages.
 
     Its position holds the name of the last reader that polled, the number of polled messages, and
     ids. Two readers that continue from the same position never have equal positions again, so a
@@ -193,8 +193,8 @@ an acknowledgement that it has not yet written to its disk."""
 
 
 class ProcessedIds:
-    """Ids in the position of a reader: ids of messages that the reader has processed, and of
-    messages that the queue may deliver again for a while.
+    """Ids of messages in the position of a reader: messages that the reader has processed, and
+    those that the queue may deliver again for a while.
 
     Args:
         restored: result of `snapshot`, or None.
@@ -215,14 +215,14 @@ class ProcessedIds:
         return not known
 
     def acknowledged(self, now: int) -> None:
-        """Mark all messages that this reader has processed as acknowledged to the queue."""
+        """Mark all processed messages of this reader as acknowledged to the queue."""
         if self._until:
             self._until = {id: until for id, until in self._until.items() if until > now}
         self._until.update(dict.fromkeys(self._fresh, now + ACKNOWLEDGED_MS))
         self._fresh = {}
 
     def snapshot(self) -> Any:
-        """Plain data for the position."""
+        """Plain data with the ids, for the reader's position."""
         kept: dict[int, list[str]] = {}
         for message_id, until in self._until.items():
             kept.setdefault(until, []).append(message_id)

@@ -1,4 +1,6 @@
-"""A connection to a message queue, with the messages that arrived and are not acknowledged yet."""
+"""A connection to a message queue, with the messages that have arrived but are not acknowledged
+yet.
+"""
 
 from __future__ import annotations
 

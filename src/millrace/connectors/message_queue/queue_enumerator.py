@@ -1,4 +1,4 @@
-"""Consumers of a queue: a split for each subtask, or a single one."""
+"""Enumerator of a queue's consumers: one split for each subtask, or a single split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to MongoDB by connection string, with errors that name the place and the remedy."""
+"""Connections to MongoDB by connection string, with errors that name the server and the remedy."""
 
 from __future__ import annotations
 

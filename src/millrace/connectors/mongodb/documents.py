@@ -91,7 +91,7 @@ def fields_of(record: Any) -> dict[str, Any]:
 
 
 def require_storable(documents: Sequence[dict[str, Any]], place: object) -> None:
-    """Raise an error for the value because of which a bulk of documents could not be encoded.
+    """Raise the error that names the value because of which a bulk of documents cannot be encoded.
 
     Raises:
         SerializationError: names the document and its field.

@@ -18,8 +18,8 @@ _ORDER = (
 
 
 def id_range(lower: Bound, upper: Bound, after: bool = False) -> dict[str, Any]:
-    """A filter for the documents from ``lower``, exclusive if ``after``, up to ``upper``, which is
-    exclusive.
+    """A filter for documents whose ``_id`` lies between ``lower`` and ``upper``. ``upper`` is
+    exclusive; ``lower`` is so only with ``after``.
 
     A comparison finds values of its own type only, so types between and beyond the bounds are
     asked for by name.

@@ -29,8 +29,8 @@ class Operations(ABC):
 
     @abstractmethod
     def of(self, values: Sequence[Any], replaced: ReplacedRows) -> Iterator[tuple[Any, Any]]:
-        """Pairs of a token and an operation; an operation supersedes earlier ones with an equal
-        token. The token is None if it supersedes none.
+        """Pairs of a token and an operation. An operation replaces earlier operations with an equal
+        token; if the token is None, it replaces none.
 
         Args:
             replaced: rows of the epoch that an update has replaced.
@@ -40,14 +40,15 @@ class Operations(ABC):
         """
 
     def last(self, replaced: ReplacedRows) -> Iterator[tuple[Any, Any]]:
-        """Such pairs at the end of an epoch."""
+        """Pairs of a token and an operation, as `of` returns them, for the end of an epoch."""
         yield from ()
 
 
 @dataclass(frozen=True)
 class KeyedOperations(Operations):
-    """Makes a record replace or delete the document of its key. Without key fields its ``_id``
-    is the key, and a record without ``_id`` becomes a new document."""
+    """Makes a record replace or delete the document with its key. Without key fields, the key is
+    the record's ``_id``, and a record without ``_id`` becomes a new document.
+    """
 
     key: tuple[str, ...] = ()
     ordered = False

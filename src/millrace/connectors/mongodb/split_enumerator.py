@@ -19,7 +19,7 @@ __all__ = ["MongoEnumerator", "MongoSplit"]
 
 @dataclass(frozen=True)
 class MongoSplit(SourceSplit):
-    """A range of ``_id``."""
+    """A range of ``_id`` as a split."""
 
     lower: Bound = ()
     """Lower bound, included."""

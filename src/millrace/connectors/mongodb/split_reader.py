@@ -27,7 +27,9 @@ _ID = "_id"
 
 
 class MongoSplitReader(SplitReader[Any]):
-    """Its position is the last ``_id`` read and the number of documents read."""
+    """Reads one range. The reader's position is the last ``_id`` read and the number of documents
+    read.
+    """
 
     def __init__(
         self, reading: MongoReading, split: MongoSplit, position: Any, context: ReaderContext

@@ -49,7 +49,8 @@ class MongoWriting:
 
 
 class MongoWriter(LoggableWriter, AsyncSinkWriter[Any]):
-    """Collects operations; if a bulk has several for one document, only the last is sent.
+    """Collects operations and sends them in bulks. If a bulk has several operations for one
+    document, only the last is sent.
 
     Args:
         sleep: waits between retries; replaced by tests.

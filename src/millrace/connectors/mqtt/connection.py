@@ -80,7 +80,7 @@ def _is_address(url: str) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """The URL without user and password, for messages."""
+    """The URL for messages, without user and password."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
@@ -160,8 +160,9 @@ class MqttConnection:
             self._lost(str(reason))
 
     def subscribe(self, topics: list[str]) -> str:
-        """Subscribe with quality of service 1; retained messages are delivered once, if the
-        session is new. Returns the reason of a refusal, or "" if the server has agreed."""
+        """Subscribe with quality of service 1. Retained messages are delivered once, if the session
+        is new. Returns the reason if the server refuses, else "".
+        """
         mqtt = import_paho()
         options = mqtt.subscribeoptions.SubscribeOptions(
             qos=1, retainHandling=mqtt.subscribeoptions.SubscribeOptions.RETAIN_SEND_IF_NEW_SUB

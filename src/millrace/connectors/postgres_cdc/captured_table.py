@@ -74,7 +74,7 @@ class CapturedTable:
 
 
 def created_again(table: CapturedTable) -> PostgresCdcError:
-    """Error for a table that was dropped and created again under the same name."""
+    """Error about a table that was dropped and created again under the same name."""
     return PostgresCdcError(
         f"table {table.full_name} was dropped and created again, which no change of a row "
         "shows: start without a checkpoint, so that it is read again"
@@ -82,14 +82,15 @@ def created_again(table: CapturedTable) -> PostgresCdcError:
 
 
 def in_query(table: CapturedTable) -> str:
-    """Text of the table after FROM, in a query with parameters. Inheriting tables are excluded,
-    because the log has their rows under their own names."""
+    """SQL text of the table after FROM, in a query with parameters. Inheriting tables are excluded,
+    because the log has their rows under their own names.
+    """
     only = "" if table.partitioned else "only "
     return only + table.quoted.replace("%", "%%")
 
 
 def columns_in_query(names: Iterable[str], prefix: str = "") -> str:
-    """Quoted columns, in a query with parameters."""
+    """Quoted column names, in a query with parameters."""
     return ", ".join(prefix + quoted(name).replace("%", "%%") for name in names)
 
 

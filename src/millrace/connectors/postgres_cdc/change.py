@@ -21,7 +21,7 @@ class ChangeOperation(Enum):
 
 @dataclass(frozen=True)
 class RowImage:
-    """Layout of a table's rows at some point of the log.
+    """Layout of a table's rows from some point of the log on.
 
     Attributes:
         database: name of the table's database.

@@ -49,7 +49,7 @@ class SlotSettings:
 
 @dataclass
 class _Session:
-    """Resources that are open during a connection."""
+    """Resources that are open while a connection is open."""
 
     sql: Any
     stream: ReplicationStream
@@ -92,7 +92,7 @@ class ChangesReader:
 
     @property
     def at_end(self) -> bool:
-        """Whether all changes before the end are read."""
+        """Whether all changes up to the end position are read."""
         return self._end is not None and self.position.lsn >= self._end
 
     @property
@@ -102,8 +102,10 @@ class ChangesReader:
 
     @property
     def descriptor(self) -> int | None:
-        """File descriptor of the connection, which can be read when the server has sent something.
-        None if the reader is to be polled instead: it has no connection, or asks for the end."""
+        """File descriptor of the connection, which becomes readable when the server has sent
+        something. None if the reader must be polled, because it has no connection or requests the
+        end of the log.
+        """
         return None if self._session is None or self.is_bounded else self._session.stream.descriptor
 
     def read(self, max_records: int) -> list[TableChange]:

@@ -19,8 +19,8 @@ READ = ChangeOperation.READ
 
 
 class ChunkReader:
-    """Reads pages by one query each, and records the snapshot of each query. The snapshots later
-    tell which changes in the log a page already contains.
+    """Reads each page with one query, and records the query's snapshot. The snapshots later tell
+    which changes in the log are already in a page.
 
     Args:
         position: reading progress; None for the start of the chunk.
@@ -81,7 +81,7 @@ def _with_page(pages: tuple[Page, ...], page: Page) -> tuple[Page, ...]:
 def next_chunk_start(
     connection: Any, table: CapturedTable, start: Key | None, size: int
 ) -> Key | None:
-    """Key that is ``size`` rows after a start; None if fewer rows follow."""
+    """The key that is ``size`` rows after a given start key; None if fewer rows follow."""
     keys = columns_in_query(table.key)
     texts = ", ".join(f"{columns_in_query([name])}::text" for name in table.key)
     where = f"where {_key_columns(table)} >= {_key_values(table)} " if start else ""
@@ -119,7 +119,7 @@ def _key_values(table: CapturedTable) -> str:
 
 
 def open_snapshot_connection(connection: Any) -> Any:
-    """The connection, with transactions that each read one snapshot."""
+    """A connection on which each transaction reads one snapshot."""
     connection.isolation_level = import_psycopg().IsolationLevel.REPEATABLE_READ
     connection.read_only = True
     return connection

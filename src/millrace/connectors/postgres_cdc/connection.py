@@ -115,7 +115,7 @@ class PostgresConnection:
 
 
 class RetryTimer:
-    """Schedule of retries after failures, with a limit.
+    """Schedule of retries after failures, with a time limit.
 
     Args:
         patience: seconds after the first failure of a series.
@@ -135,7 +135,7 @@ class RetryTimer:
         return self._clock() >= self._next
 
     def succeeded(self) -> None:
-        """End the series of failures."""
+        """Record a successful attempt, which ends the series of failures."""
         self._since, self._next, self._pause = None, 0.0, _FIRST_PAUSE_S
 
     def failed(self) -> bool:

@@ -87,7 +87,7 @@ _LOG_PHASES = frozenset({_Phase.CATCH_UP, _Phase.CHANGES})
 
 
 class _NextChunk(NamedTuple):
-    """Start of the next chunk."""
+    """Start of the next chunk, as its query returns it."""
 
     table: int
     number: int
@@ -321,7 +321,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
             raise PostgresCdcError(f"cannot reach {self._connection}: {error}") from error
 
     def available_now_end(self, split: Any) -> int | None:
-        """End position of the changes split; None for splits that have an end of their own."""
+        """End position of the changes split; None for splits that themselves have an end."""
         return self._run_end if split.split_id == CHANGES else None
 
     def no_more_splits(self) -> bool:

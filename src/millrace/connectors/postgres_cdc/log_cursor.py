@@ -111,7 +111,7 @@ class LogCursor:
 
     @property
     def at_end(self) -> bool:
-        """Whether all changes before the end are read."""
+        """Whether all changes up to the end position are read."""
         return self._end is not None and self.position.lsn >= self._end
 
     def read(self, max_records: int) -> list[LogChange]:

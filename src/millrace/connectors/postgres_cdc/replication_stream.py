@@ -86,7 +86,8 @@ class ReplicationStream:
 
     @property
     def descriptor(self) -> int:
-        """File descriptor of the socket, which can be read when the server has sent something."""
+        """File descriptor of the socket, which becomes readable when the server has sent
+        something."""
         return int(self._connection.socket)
 
     def receive(self) -> LogData | LogEnd | None:
@@ -144,5 +145,5 @@ class ReplicationStream:
         self._next_status = time.monotonic() + self._interval
 
     def close(self) -> None:
-        """Close the connection, which also ends the server's side."""
+        """Close the connection. The server then ends the stream, too."""
         self._connection.finish()

@@ -1,4 +1,4 @@
-"""Filter of changes that the queries on the tables have already seen."""
+"""Filter of changes that are already in the results of the queries on the tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DatabaseSnapshot", "SnapshotFilter"]
 
 
 class SnapshotFilter:
-    """Compares each change with the page that holds its row.
+    """Compares each change with the page that holds the changed row.
 
     A page saw a transaction whole or not at all, and PostgreSQL says which ones it saw: there are
     no changes that may or may not be in it.
@@ -114,8 +114,8 @@ class DatabaseSnapshot:
         )
 
     def sees(self, xid: int) -> bool:
-        """Whether the query saw the effects of a transaction, which is known to commit at some
-        time.
+        """Whether the query saw the effects of a transaction. The transaction must be known to
+        commit at some time.
 
         Args:
             xid: its id, of which the lower 32 bits count: it is the one nearest to the snapshot.

@@ -80,8 +80,9 @@ class PostgresCdcSource(Source[T]):
 
     @property
     def requires_checkpoints(self) -> bool:
-        """Whether the source reads changes. The server discards changes that a checkpoint
-        covers, and without checkpoints it would have to keep them all."""
+        """Whether the source reads changes. Without checkpoints, the server would have to keep all
+        changes: it discards only those that a checkpoint covers.
+        """
         return self.boundedness is Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self) -> SplitEnumerator:
@@ -177,7 +178,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def deserializer(self, schema: CdcDeserializationSchema[Any]) -> PostgresCdcSourceBuilder[T]:
-        """The schema that makes records from changes; by default a `RowDeserializationSchema`.
+        """Schema that makes records from changes; by default a `RowDeserializationSchema`.
 
         Raises:
             JobDefinitionError: the argument is not a `CdcDeserializationSchema`.

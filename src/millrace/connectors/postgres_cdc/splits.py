@@ -90,7 +90,7 @@ class ChunkFinished(SourceEvent):
 
 @dataclass(frozen=True)
 class RunEnded(SourceEvent):
-    """The log is read up to the end of the run."""
+    """The log is read up to the end position of an available-now run."""
 
     lsn: int
 

@@ -50,5 +50,5 @@ class StartupOptions:
 
     @property
     def reads_tables(self) -> bool:
-        """Whether the source starts with the rows of the tables."""
+        """Whether the source starts by reading the rows of the tables."""
         return self.mode in {StartupMode.INITIAL, StartupMode.SNAPSHOT}

@@ -66,7 +66,7 @@ class PulsarProperties:
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def number(self, name: str, default: int) -> int:
-        """A property that is a whole number.
+        """The value of a property that is a whole number.
 
         Raises:
             JobDefinitionError: the property is not a whole number.
@@ -79,11 +79,11 @@ class PulsarProperties:
             ) from None
 
     def true(self, name: str, default: bool = False) -> bool:
-        """Whether a property is ``true``."""
+        """Whether a property has the value ``true``."""
         return self.values.get(name, str(default)).lower() == "true"
 
     def with_values(self, properties: Any, more: tuple[str, ...]) -> PulsarProperties:
-        """These properties with further ones.
+        """These properties, and the given ones in addition.
 
         Args:
             more: allowed names in addition to those of clients.
@@ -109,7 +109,7 @@ class PulsarProperties:
         return PulsarProperties({**self.values, **{k: str(v) for k, v in properties.items()}})
 
     def with_authentication(self, plugin: str, params: str | Mapping[str, str]) -> PulsarProperties:
-        """These properties with the job's credentials."""
+        """These properties, with the job's credentials added."""
         if isinstance(params, Mapping):
             params = ",".join(f"{name}:{value}" for name, value in params.items())
         return self.with_values({PLUGIN: plugin, PARAMS: params}, tuple(self.values))

@@ -124,7 +124,7 @@ class StopCursor:
 
     @property
     def by_time(self) -> bool:
-        """Whether the end depends on message times."""
+        """Whether the end position depends on the times of messages."""
         return min(self.publish_time, self.event_time) < math.inf
 
     def excludes(self, publish_time: int, event_time: int) -> bool:

@@ -125,7 +125,7 @@ class PulsarEnumerator(SplitEnumerator):
         return PulsarPartitionSplit(name, position, start.inclusive, start.publish_time, stop)
 
     def available_now_end(self, split: PulsarPartitionSplit) -> MessagePosition | None:
-        """Position at which an available-now run ends; None if the split has an end of its own."""
+        """Position at which an available-now run ends; None if the split itself has an end."""
         return None if split.stop is not None else self._ends.get(split.split_id)
 
     def no_more_splits(self) -> bool:

@@ -57,8 +57,9 @@ class MessagePosition(NamedTuple):
         return MessagePosition(self.ledger, self.entry - 1, _LAST)
 
     def whole_entry(self) -> MessagePosition | None:
-        """Position of the last complete entry; None if there is none. An acknowledgement of a
-        part of a batch may lose the rest."""
+        """Position of the last complete entry; None if there is none. An acknowledgement of a part
+        of a batch could lose the rest of the batch.
+        """
         if self.batch_index < 0:
             return self
         return MessagePosition(self.ledger, self.entry - 1) if self.entry > 0 else None

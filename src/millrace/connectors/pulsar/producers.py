@@ -156,7 +156,7 @@ class Producers:
             )
 
     def close(self) -> None:
-        """Close all producers, which makes their names available again."""
+        """Close all producers, so that their names can be used again."""
         for producer in self._producers.values():
             with suppress(Exception):  # whatever kinds the client has: the brokers may be away
                 producer.close()

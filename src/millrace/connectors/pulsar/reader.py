@@ -40,7 +40,7 @@ _MOST_WAITERS = 16
 
 @dataclass(frozen=True)
 class ReadUpTo(SourceEvent):
-    """Positions of a complete checkpoint."""
+    """Positions up to which a complete checkpoint has read."""
 
     positions: Mapping[str, MessagePosition]
 
@@ -85,7 +85,7 @@ class _OpenPartition:
 
 
 class PulsarReader(SourceReader[Any]):
-    """Takes the messages that the client has fetched; the client prefetches in threads of its own.
+    """Takes the messages that the client has fetched in its own threads.
 
     Args:
         create_decoder: makes the decoder of a partition.

@@ -36,7 +36,8 @@ _PASSING = frozenset(
 
 
 def ask(request: Callable[[], T], topic: str, doing: str) -> T:
-    """Response of the brokers to a request, which is repeated while they are not ready yet.
+    """Send a request to the brokers and return the response; the request is repeated while they are
+    not ready yet.
 
     Raises:
         PulsarError: the request is refused, or not answered for half a minute.
@@ -93,7 +94,8 @@ class Subscription:
         )
 
     def last(self, topic: str) -> MessagePosition:
-        """Position of a partition's last message, or before all messages if it has none.
+        """Position of a partition's last message, or the position before all messages if the
+        partition is empty.
 
         Raises:
             PulsarError: the brokers do not tell.

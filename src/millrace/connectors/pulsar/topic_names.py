@@ -79,7 +79,7 @@ def _matching(pattern: str, properties: PulsarProperties) -> list[str]:
 
 
 def ask_administration(properties: PulsarProperties, path: str) -> Any:
-    """Response of the brokers' admin interface to a GET request.
+    """Send a GET request to the brokers' admin interface and return the response.
 
     Args:
         path: path below ``/admin/v2/``.

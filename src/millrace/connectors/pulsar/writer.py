@@ -39,7 +39,7 @@ class PulsarWriting:
 
 
 class _Outlet(SinkWriter[Any]):
-    """Makes messages from records."""
+    """Makes Pulsar messages from records."""
 
     def __init__(self, writing: PulsarWriting, context: WriterContext) -> None:
         self._writing = writing

@@ -156,7 +156,7 @@ def require_queue(connection: Any, queue: str, place: str) -> Any:
 
 
 def said(error: BaseException) -> str:
-    """Text of a pika error; many have no text, or several reasons."""
+    """Text that describes a pika error. Many such errors have no text, or several reasons."""
     reasons = getattr(error, "exceptions", None) or error.args or (error,)
     last = reasons[-1]
     text = getattr(last, "reply_text", None) or str(getattr(last, "exception", last))

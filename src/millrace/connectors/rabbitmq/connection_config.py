@@ -71,7 +71,7 @@ class RMQConnectionConfig:
 
     @property
     def place(self) -> str:
-        """Host and port, without user and password."""
+        """Host and port of the server, without user and password."""
         settings = self._settings
         if settings.uri is None:
             return f"{settings.host}:{settings.port}"

@@ -165,8 +165,8 @@ class RedisClient:
 
     @contextmanager
     def transaction(self, key: str) -> Iterator[RedisTransaction]:
-        """A transaction on the server that has the key; it is executed only if the key's value has
-        not changed meanwhile.
+        """Begin a transaction on the server that has the key. The server executes it only if the
+        key's value has not changed meanwhile.
 
         Raises:
             RedisUnavailableError: the server cannot be reached, or does not write now.
@@ -197,8 +197,9 @@ class RedisClient:
             pool.release(connection)
 
     def passes(self, answer: Any) -> bool:
-        """Whether a response is an error caused by the state of the server, not by the command,
-        so that a retry may succeed."""
+        """Whether a response is a temporary error: the state of the server causes it, not the
+        command, so a retry may succeed.
+        """
         errors = self._redis.exceptions
         kinds = (
             *(errors.ConnectionError, errors.ReadOnlyError, errors.OutOfMemoryError),

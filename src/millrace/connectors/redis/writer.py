@@ -43,7 +43,7 @@ class RedisWriter(SinkWriter[Any]):
         self._client = RedisClient(url)
 
     def write(self, batch: RowBatch[Any]) -> None:
-        """Write a batch.
+        """Send a batch of commands.
 
         Raises:
             RedisError: the server cannot be reached, or refuses a command.

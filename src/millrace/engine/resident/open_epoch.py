@@ -52,7 +52,7 @@ class OpenEpoch:
     """Whether the barrier has been sent."""
 
     def is_of(self, plan: EpochPlan) -> bool:
-        """Whether this is the epoch of a plan, and the same attempt."""
+        """Whether a plan belongs to this epoch and to the same attempt."""
         return (self.plan.epoch, self.plan.attempt) == (plan.epoch, plan.attempt)
 
     @property
@@ -105,9 +105,10 @@ class BarrierTimes:
         return max(min(often, self._interval), int(self._rounds_ms))
 
     def passed(self, seconds: float, acks: Sequence[Ack]) -> None:
-        """Note how long a barrier has taken to pass all subtasks, and whether records, timers or
-        requests are left in loops. Under load the epochs become longer, so that at most a fifth of
-        the time is spent on barriers."""
+        """Record how long a barrier took to pass all subtasks, and whether records, timers or
+        requests are left in loops. Under load, epochs become longer, so that barriers take at most
+        a fifth of the time.
+        """
         self._rounds_ms += 0.3 * (min(4000 * seconds, MOST_STRETCHED) - self._rounds_ms)
         loops = [ack.loops for ack in acks]
         is_looping = any(loop.feedback or loop.held or loop.waits_to_end for loop in loops)

@@ -112,13 +112,13 @@ class Preparation:
     future: CompletableFuture[None] = field(default_factory=CompletableFuture)
 
     def complete(self) -> None:
-        """Let the rescaling go on."""
+        """Complete the future, so that the rescaling continues."""
         if not self.future.done():
             self.future.set_result(None)
 
 
 class Roster:
-    """Crews of a job."""
+    """All tasks of a job, grouped into crews."""
 
     def __init__(self) -> None:
         self.crews: list[Crew] = []
@@ -154,8 +154,9 @@ class Roster:
         self._seats += count
 
     def seat(self, generation: int, number: int) -> int | None:
-        """Number of a task among all tasks of the job, from its number in its Spark job. None if
-        the Spark job has ended."""
+        """Number of a task among all tasks of the job, given its number in its Spark job. None if
+        the Spark job has ended.
+        """
         for crew in self.crews:
             if crew.generation == generation:
                 return crew.first + number
@@ -182,8 +183,8 @@ def places_of(program: Program, number: int) -> list[tuple[int, int]]:
 
 
 def seated(tasks: Sequence[Task], program: Program) -> list[Task]:
-    """Tasks in the order of their new numbers. A task gets the number whose subtasks are mostly
-    held by its process, or else keeps its number.
+    """Tasks in the order of their new numbers. A task gets the number whose subtasks its process
+    mostly holds, or else keeps its number.
     """
     width, run = program.max_width, program.run_id
     wishes: list[tuple[int, int, int]] = []

@@ -1,4 +1,4 @@
-"""Seam between the executor of resident tasks and the system that starts them."""
+"""Interface between the executor of resident tasks and the system that starts these tasks."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class RunningTasks(Protocol):
     """Tasks of one generation."""
 
     def failure(self) -> str | None:
-        """Reason why the tasks have ended. None while they run; empty if they have returned as they
-        were told.
+        """Reason why the tasks have ended. None while they run; empty if they returned as
+        requested.
         """
 
     def kill(self, attempt: int) -> None:
@@ -89,8 +89,8 @@ class TaskStarter(Protocol):
         """
 
     def cores(self, spare: int = 0, may_wait: bool = True) -> int | None:
-        """Number of tasks that the system can run at present, if ``spare`` of its slots stay free.
-        None if it has no limit.
+        """Number of tasks that the system can run at present if ``spare`` of its slots stay free.
+        None if the system has no limit.
 
         Args:
             may_wait: whether to wait for hosts that are about to register.
@@ -100,7 +100,7 @@ class TaskStarter(Protocol):
         """Number of further tasks that could start now. None if there is no limit."""
 
     def adapted(self, program: Program) -> Program:
-        """The program with the settings of the processes in which the tasks run."""
+        """A copy of the program with the settings of the processes in which the tasks run."""
 
     def forget(self, run_id: str) -> None:
         """Let processes forget a run that another one has replaced."""

@@ -72,7 +72,8 @@ class ColumnAccumulator(ABC):
         arguments: list[pa.Array],
         counted: NDArray[np.bool_] | None,
     ) -> Columns | None:
-        """The accumulator's columns after each row; the rows of a slot are adjacent and in order.
+        """The accumulator's columns after each row. The rows of a slot must be adjacent and in
+        order.
 
         Args:
             carry: the accumulator's columns before these rows, with one value per slot.
@@ -87,7 +88,9 @@ class ColumnAccumulator(ABC):
 
     @abstractmethod
     def merge(self, slots: Slots, columns: Columns, other_slots: Slots, others: Columns) -> None:
-        """Add accumulators of other columns, one to each slot; a slot may occur more than once."""
+        """Merge accumulators from other columns into slots. Several accumulators may go to the same
+        slot.
+        """
 
     @abstractmethod
     def value(self, slots: Slots, columns: Columns) -> pa.Array:

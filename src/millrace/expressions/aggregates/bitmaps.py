@@ -26,7 +26,7 @@ __all__ = ["BitmapAccumulator", "CountedBitmapAccumulator", "XorBitmapAccumulato
 
 
 class _Bitmaps(ColumnAccumulator):
-    """An aggregate of bitmaps, or of numbers, each of which is a bitmap of one element.
+    """An aggregate of bitmaps. Numbers count as bitmaps with one element.
 
     A group is bytes, replaced by others when a batch has rows of it: what an aborted epoch goes
     back to is then the old bytes.
@@ -67,7 +67,7 @@ class _Bitmaps(ColumnAccumulator):
 
 
 class _JoinedBitmaps(_Bitmaps):
-    """AND, OR and BUILD.
+    """Base of the accumulators for AND, OR and BUILD.
 
     Args:
         argument_types: BITMAP, or INT of BUILD.
@@ -86,8 +86,9 @@ class _JoinedBitmaps(_Bitmaps):
 
 
 class BitmapAccumulator(_JoinedBitmaps):
-    """AND, OR and BUILD over rows that are never retracted. Column: the bitmap, None without
-    rows."""
+    """AND, OR and BUILD over rows that are never retracted. The column holds the bitmap, or None if
+    there are no rows.
+    """
 
     retracts = False
 
@@ -122,7 +123,9 @@ class BitmapAccumulator(_JoinedBitmaps):
 
 
 class XorBitmapAccumulator(_Bitmaps):
-    """XOR: a retracted bitmap is XORed once more. Columns: the bitmap, and the number of rows."""
+    """XOR: to retract a bitmap, it is XORed once more. The columns hold the bitmap and the number
+    of rows.
+    """
 
     def columns(self) -> tuple[np.dtype[Any], ...]:
         return np.dtype(object), np.dtype(np.int64)
@@ -153,9 +156,10 @@ class XorBitmapAccumulator(_Bitmaps):
 
 
 class CountedBitmapAccumulator(_JoinedBitmaps):
-    """AND, OR and BUILD over rows that may be retracted. Columns: the numbers in order, the count
-    of each number, and the number of rows. Flink: ``BitmapAndWithRetractAggFunction`` and similar
-    classes."""
+    """AND, OR and BUILD over rows that may be retracted. The columns hold the numbers in order, the
+    count of each number, and the number of rows. Flink: ``BitmapAndWithRetractAggFunction`` and
+    similar classes.
+    """
 
     def columns(self) -> tuple[np.dtype[Any], ...]:
         return np.dtype(object), np.dtype(object), np.dtype(np.int64)

@@ -53,7 +53,7 @@ class ElementCodec:
         self._numbers = held_as_number(kind) and not floating
 
     def objects(self, values: pa.Array) -> list[Any]:
-        """One object per value; None for NULL."""
+        """Python objects for the values; None for NULL."""
         if not self._numbers:
             found: list[Any] = values.to_pylist()
             return found

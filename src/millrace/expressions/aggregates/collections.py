@@ -25,7 +25,7 @@ __all__ = [
 
 
 class _Elements(CollectingAccumulator):
-    """Keeps the values themselves as items."""
+    """Base of accumulators whose items are the values themselves."""
 
     def __init__(self, argument_types: tuple[LogicalType, ...], result_type: LogicalType) -> None:
         super().__init__(argument_types, result_type)

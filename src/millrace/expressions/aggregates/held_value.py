@@ -31,8 +31,9 @@ _IN_NUMBERS = (
 
 
 class HeldValueAccumulator(ColumnAccumulator):
-    """Keeps two columns: whether there is a value, and the value, as a number for numbers and
-    times and as a Python object for other types."""
+    """Keeps two columns: whether there is a value, and the value. Numbers and times are kept as
+    numbers, other types as Python objects.
+    """
 
     retracts = False
 

@@ -1,4 +1,4 @@
-"""PERCENTILE: the value below which a given share of the values lies."""
+"""PERCENTILE: the value below which a given fraction of the values lies."""
 
 from __future__ import annotations
 

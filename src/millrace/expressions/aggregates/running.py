@@ -52,7 +52,7 @@ def running_ufunc(ufunc: Any, values: NDArray[Any], begins: Begins) -> NDArray[A
 
 
 def valid_so_far(valid: NDArray[np.bool_], begins: Begins) -> NDArray[np.int64]:
-    """Position of the group's last valid row up to each row; -1 if there is none.
+    """For each row, the position of the last valid row of its group so far; -1 if there is none.
 
     Example:
         >>> valid_so_far(np.array([True, False, False]), np.array([0, 2])).tolist()

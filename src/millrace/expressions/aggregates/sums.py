@@ -89,7 +89,7 @@ class CountAccumulator(ColumnAccumulator):
 
 
 class SumAccumulator(ColumnAccumulator):
-    """SUM (NULL without values), or SUM0 with ``empty`` 0; it also keeps the number of values.
+    """SUM (NULL without values), or SUM0 if ``empty`` is 0. It also keeps the number of values.
 
     Integers wrap as in Java. Decimals are kept as 64, 32 and again 64 bits of an integer, so that
     a sum that needs more than 38 digits is null, as in Flink, and not another number.
@@ -191,7 +191,9 @@ class SumAccumulator(ColumnAccumulator):
         return pc.if_else(pa.array(none), filler, made)
 
     def totals(self, slots: Slots, columns: Columns) -> pa.Array:
-        """The sums, of 64 bits or of 38 digits: 0 without values, NULL beyond 38 digits."""
+        """The sums, of 64 bits or of 38 digits. A sum without values is 0, and a sum of more than
+        38 digits is NULL.
+        """
         if not self._decimal:
             return pa.array(columns[1][slots])
         low, middle, top = (column[slots] for column in columns[1:])
@@ -253,7 +255,8 @@ def _beyond_38_digits(low: Any, high: Any) -> NDArray[np.bool_]:
 
 
 class AvgAccumulator(SumAccumulator):
-    """AVG from sum and count; truncated for integers, rounded half up for decimals."""
+    """AVG, computed from sum and count; truncated for integers, and rounded half up for
+    decimals."""
 
     def __init__(self, argument_types: tuple[LogicalType, ...], result_type: LogicalType) -> None:
         super().__init__(argument_types, result_type)

@@ -20,8 +20,8 @@ _DIGITS = 9
 
 
 class VarianceAccumulator(ColumnAccumulator):
-    """Variances and standard deviations from count, mean and sum of squared differences, merged by
-    Chan's formula, which stays precise for values far from 0.
+    """Variances and standard deviations, computed from count, mean and sum of squared differences.
+    They are merged by Chan's formula, which stays precise for values far from 0.
 
     Args:
         argument_types: type of the values.

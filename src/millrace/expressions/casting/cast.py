@@ -180,8 +180,9 @@ def _integers(datum: Datum, arrow: Any, parsed: Callable[[str], Any]) -> Datum:
 
 
 def zoned(datum: Datum, zone: str, arrow: Any) -> Datum:
-    """Points in time of wall-clock times in a zone; times in a gap are moved forward, as in
-    Java."""
+    """Points in time for wall-clock times in a zone. Times in a gap of the clock are moved forward,
+    as in Java.
+    """
     if zone == "UTC":
         return datum.cast(arrow)
     made = pc.assume_timezone(datum, zone, ambiguous="earliest", nonexistent="latest")
@@ -198,7 +199,7 @@ def zoned(datum: Datum, zone: str, arrow: Any) -> Datum:
 
 
 def wall(datum: Datum, zone: str) -> Datum:
-    """Wall-clock times of points in time in a zone."""
+    """Wall-clock times for points in time in a zone."""
     unit = datum.type.unit
     if zone == "UTC":
         return datum.cast(pa.timestamp(unit))

@@ -27,8 +27,9 @@ _FIRST_NANOS, _LAST_NANOS = -(2**63) + 1, 2**63 - 1
 
 
 def parser_of(kind: LogicalType) -> Callable[[str], Any] | None:
-    """Parser of texts for a type, which returns a value that Arrow accepts; it raises ValueError
-    for invalid texts."""
+    """Function that parses texts to values of a type, in the form that Arrow accepts; it raises
+    ValueError for invalid texts.
+    """
     if isinstance(kind, logical.IntegralType):
         return lambda text: _whole(text, kind)
     if isinstance(kind, logical.DecimalType):
@@ -78,8 +79,9 @@ def _float(text: str) -> float:
 
 
 def parse_date(text: str) -> date:
-    """The date at the beginning of a text such as ``2020-1-2``, ``2020-1`` or ``2020``; a time
-    behind it is ignored."""
+    """The date at the beginning of a text such as ``2020-1-2``, ``2020-1`` or ``2020``; a time of
+    day after the date is ignored.
+    """
     found = _DATE.fullmatch(text.strip().partition(" ")[0])
     if not found:
         raise ValueError("a date is written yyyy-MM-dd")
@@ -116,7 +118,7 @@ def parse_timestamp(text: str, precision: int) -> Any:
 
 
 def nanoseconds(second: datetime, fraction: str) -> int:
-    """Nanoseconds since 1970, from a whole second and the digits of its fraction.
+    """Nanoseconds since 1970, given whole seconds and the digits of the fraction.
 
     Raises:
         ValueError: the number does not fit into 64 bits.

@@ -1,4 +1,6 @@
-"""Casts between numbers: Java's narrowing, and decimals rounded half up, NULL on overflow."""
+"""Casts between numbers. Whole numbers are narrowed as in Java; decimals are rounded half up, and
+become NULL on overflow.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ __all__ = ["double_text", "float_text", "text_of", "trimmed_or_padded"]
 
 
 def text_of(kind: LogicalType, zone: str) -> Callable[[Datum], Datum]:
-    """Caster from a type to text; points in time are shown in a zone."""
+    """Caster from a type to text, which shows points in time in the given zone."""
     if isinstance(kind, (*CHARACTERS, logical.NullType)):
         return lambda datum: datum.cast(pa.string())
     if isinstance(kind, logical.BooleanType):

@@ -43,7 +43,7 @@ _ORDERED = (
 
 
 def ordered_elements(context: CallContext) -> Types:
-    """Types for arrays whose elements have an order, as in Flink."""
+    """Strategy that accepts only arrays whose elements have an order, as in Flink."""
     element = context.types[0].children()[0]
     if not isinstance(element, _ORDERED):
         raise FunctionResolutionError(
@@ -54,14 +54,15 @@ def ordered_elements(context: CallContext) -> Types:
 
 
 def of_texts(context: CallContext) -> Types | None:
-    """The parameter types, if the argument is an array of texts; else None."""
+    """The parameter types if the argument is an array of texts, else None."""
     element = context.types[0].children()[0]
     return context.types if isinstance(element, (*CHARACTERS, logical.NullType)) else None
 
 
 def with_element() -> Callable[[CallContext], Types | None]:
-    """Strategy that casts the elements of an array and the arguments behind the array to their
-    common type."""
+    """Strategy that casts the elements of an array, and the arguments after the array, to their
+    common type.
+    """
 
     def adjust(context: CallContext) -> Types | None:
         array, *others = context.types
@@ -75,7 +76,7 @@ def with_element() -> Callable[[CallContext], Types | None]:
 
 
 def needle(context: CallContext) -> Types | None:
-    """Types of an array and of the value to search in it: their common type."""
+    """Types of an array and of the value to search for in it, both based on their common type."""
     array, sought = context.types
     kind = common_type((array.children()[0].with_nullable(True), sought))
     if kind is None:

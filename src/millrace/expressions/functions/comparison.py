@@ -47,7 +47,9 @@ _ORDERS = ("<", "<=", ">", ">=", "BETWEEN")
 
 
 def comparable(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """Types in which the operands are compared; a text is cast to the type of the other operand."""
+    """Types in which operands are compared. A text operand is cast to the type of the other
+    operand.
+    """
     known = tuple(k for k in context.types if not isinstance(k, CHARACTERS))
     texts = len(known) < len(context.types)
     if texts and known:
@@ -94,7 +96,7 @@ def _compare(kernel: Callable[[Datum, Datum], Datum], name: str) -> Callable[...
 
 
 def equality(left: Datum, right: Datum) -> Datum:
-    """Whether values of any type are equal; NULL if one of them is NULL."""
+    """Comparison of values of any type for equality; NULL if one of the values is NULL."""
     if pa.types.is_nested(left.type):
         return per_value(_same, pa.bool_(), left, right)
     return pc.equal(left, right)

@@ -51,7 +51,9 @@ Printer = Callable[[datetime, int], str]
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A run of equal letters in a pattern, padded with blanks to a width."""
+    """A run of equal letters in a pattern, which is one field, and the width to which it is padded
+    with blanks.
+    """
 
     letter: str
     count: int
@@ -288,7 +290,7 @@ def finest_unit(pattern: str) -> str | None:
 
 
 def digits_of_second(pattern: str) -> int:
-    """Number of fractional digits of a second that a pattern reads.
+    """Number of digits after a second's decimal point that a pattern reads.
 
     >>> digits_of_second("HH:mm:ss.SSSSSS")
     6

@@ -154,8 +154,9 @@ def _instant(text: str, pattern: str, name: str) -> datetime | None:
 
 
 def ltz_type(context: CallContext) -> LogicalType:
-    """Type of TO_TIMESTAMP_LTZ; its precision is the number's unit or the digits that the
-    pattern reads, at least 3."""
+    """Type of TO_TIMESTAMP_LTZ. Its precision comes from the number's unit, or from the digits that
+    the pattern reads, and is at least 3.
+    """
     digits = context.literals[1] if len(context.literals) > 1 else 3
     if isinstance(context.types[0], (logical.CharType, logical.VarCharType)):
         digits = digits_of_second(digits) if isinstance(digits, str) else 3
@@ -193,7 +194,7 @@ _NO_TIME = -(2**63)
 
 
 def from_unixtime(site: CallSite, seconds: Datum, pattern: Datum | None = None) -> Datum:
-    """Texts of seconds since 1970 in the session's time zone; NULL beyond the year 9999."""
+    """Texts for seconds since 1970, in the session's time zone; NULL after the year 9999."""
     zone = ZoneInfo(site.session.time_zone)
     whole = cast_number(seconds, site.argument_types[0], logical.BigIntType(), pa.int64())
 

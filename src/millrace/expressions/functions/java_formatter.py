@@ -37,7 +37,9 @@ class JavaInteger:
 
 
 class JavaFloat(float):
-    """A 32-bit number, printed with the fewest digits that identify it among 32-bit numbers."""
+    """A 32-bit floating-point number. It is printed with the fewest digits that identify it among
+    32-bit numbers.
+    """
 
     def __repr__(self) -> str:
         return _shortest(self)

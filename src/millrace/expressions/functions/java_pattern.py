@@ -32,7 +32,8 @@ class JavaPattern:
     @property
     def replaces(self) -> bool:
         """Whether RE2 can replace the matches: its groups are the same, `linear` has no final
-        ``$``, and an empty text does not match."""
+        ``$``, and the pattern does not match an empty text.
+        """
         return self.same_groups and not self.ends and not self.search("")
 
     def search(self, text: str) -> re.Match[str] | None:
@@ -40,8 +41,9 @@ class JavaPattern:
         return self.compiled.search(text)
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """All matches. After an empty match the search continues one character further, as in
-        Java; Python would also find a longer match at the same place."""
+        """All matches. After an empty match, the search continues one character further, as in
+        Java. Python would also find a longer match at the same place.
+        """
         position = 0
         while position <= len(text):
             found = self.compiled.search(text, position)
@@ -60,8 +62,9 @@ class JavaPattern:
         return "".join([*parts, text[position:]])
 
     def split(self, text: str, limit: int = 0) -> list[str]:
-        """The parts between matches, as by ``String.split``: at most ``limit`` parts; with 0 all
-        parts, without empty ones at the end."""
+        """The parts between matches, as ``String.split`` returns them: at most ``limit`` parts. For
+        0, all parts, but no empty ones at the end.
+        """
         parts: list[str] = []
         position = 0
         for found in self.matches(text):

@@ -48,7 +48,7 @@ class JsonPathSyntaxError(ValueError):
 
 
 class _Missing:
-    """Value of a path that leads nowhere."""
+    """Type of `missing`, the result of a path that leads to no value."""
 
     def __bool__(self) -> bool:
         return False
@@ -58,7 +58,7 @@ MISSING = _Missing()
 
 
 def parse_filter(text: str, place: int, relative: Relative) -> tuple[Test, int]:
-    """The test of a filter, and the position behind its closing bracket.
+    """The test that a filter describes, and the position after its closing bracket.
 
     Args:
         text: text of the whole path.

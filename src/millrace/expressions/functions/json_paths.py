@@ -33,7 +33,7 @@ _FILTER = re.compile(r"\[\s*\?")
 
 
 class PathMissingError(EvaluationError):
-    """A path in strict mode leads nowhere."""
+    """A path in strict mode leads to no value."""
 
 
 class Step:
@@ -43,7 +43,7 @@ class Step:
     """Whether it leads to one value."""
 
     def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
-        """Values that the step leads to.
+        """Values to which the step leads from the given value.
 
         Args:
             root: the whole document, for filters.
@@ -57,8 +57,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Names(Step):
-    """Members of an object by name; several names at the end of a path give an object of these
-    members."""
+    """Step to members of an object by name. Several names at the end of a path give an object with
+    these members.
+    """
 
     names: tuple[str, ...]
     last: bool = False
@@ -78,7 +79,7 @@ class Names(Step):
 
 
 class Every(Step):
-    """All members of an object, or all items of an array."""
+    """Step to all members of an object, or to all items of an array."""
 
     def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
         if isinstance(value, dict):
@@ -88,7 +89,7 @@ class Every(Step):
 
 @dataclass(frozen=True, slots=True)
 class Places(Step):
-    """Items of an array by position; negative positions count from the end."""
+    """Step to items of an array by position; negative positions count from the end."""
 
     places: tuple[int, ...]
 
@@ -104,8 +105,9 @@ class Places(Step):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Step):
-    """Items of an array from one position up to, but not including, another. A negative bound
-    counts from the end if it is the only bound."""
+    """Step to items of an array from one position up to, but not including, another. A negative
+    bound counts from the end if it is the only bound.
+    """
 
     first: int | None
     last: int | None
@@ -121,7 +123,7 @@ class Slice(Step):
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter(Step):
-    """Items of an array that pass a test, or an object if it passes."""
+    """Step to the items of an array that pass a test, or to an object if it passes the test."""
 
     test: Test
 
@@ -135,7 +137,7 @@ class ItemFilter(Step):
 
 @dataclass(frozen=True, slots=True)
 class Deep(Step):
-    """Results of a step from every object and every array, at any depth."""
+    """Step that applies another step to every object and every array, at any depth."""
 
     step: Step
 
@@ -152,7 +154,7 @@ class Deep(Step):
 
 @dataclass(frozen=True, slots=True)
 class PathCall(Step):
-    """Result of a function at the end of a path."""
+    """Step at the end of a path that calls a function."""
 
     name: str
     definite = True
@@ -189,8 +191,8 @@ class Path:
     steps: tuple[Step, ...]
 
     def read(self, document: Any, missing: Any = None) -> Any:
-        """The value in a document that the path leads to; `missing` if the path is definite and
-        leads nowhere.
+        """The value to which the path leads in a document; `missing` if the path can lead to only
+        one value, and it does not exist.
 
         Raises:
             PathMissingError: the path is strict and leads nowhere.
@@ -304,13 +306,14 @@ def _relative(text: str) -> Callable[[Any, Any], Any]:
 
 
 def is_strict(path: str) -> bool:
-    """Whether it is an error if the path leads nowhere; it is, unless the path begins with
-    ``lax``."""
+    """Whether a path that leads to no value is an error. It is one unless the path begins with
+    ``lax``.
+    """
     return not _path(path).lax
 
 
 def walk(text: str, path: str, parse: Callable[[str], Any]) -> Any:
-    """The value that a path leads to: a list of all values if there may be several, None if there
+    """The value to which a path leads: a list of all values if there may be several, None if there
     is none.
 
     Args:

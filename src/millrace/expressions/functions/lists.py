@@ -33,7 +33,8 @@ NULL_KEY = (
 
 
 def key_of(value: Any) -> Any:
-    """A hashable key that equal values share, since rows, arrays and maps have no hash in Python.
+    """A hashable key that is the same for equal values. Rows, arrays and maps themselves have no
+    hash in Python.
 
     >>> key_of([("a", 1), ("b", 2)]) == key_of([("b", 2), ("a", 1)])
     True
@@ -48,7 +49,7 @@ def key_of(value: Any) -> Any:
 
 
 def place(items: list[Any], needle: Any) -> int:
-    """Position of the first equal item, from 1; 0 if there is none."""
+    """Position of the first item that equals a value, from 1; 0 if there is none."""
     if not isinstance(needle, (dict, list)):
         return items.index(needle) + 1 if needle in items else 0
     wanted = key_of(needle)
@@ -82,7 +83,7 @@ def without(items: list[Any], needle: Any) -> list[Any]:
 
 
 def ordered(items: list[Any], ascending: bool = True, nulls_first: bool | None = None) -> Any:
-    """The sorted items, with NULLs first or last; NaN is the greatest number."""
+    """The items, sorted, with NULLs first or last. NaN is the greatest number."""
     first = ascending if nulls_first is None else nulls_first
     nulls = [item for item in items if item is None]
     rest = sorted((i for i in items if i is not None), key=_rank, reverse=not ascending)
@@ -94,8 +95,9 @@ def _rank(item: Any) -> tuple[bool, Any]:
 
 
 def part(items: list[Any], start: int, end: int | None = None) -> list[Any]:
-    """Items from one position up to and including another; negative positions count from the
-    end, and positions before the first item mean the first."""
+    """Items from one position up to and including another. Negative positions count from the end;
+    positions before the first item are taken as the first.
+    """
     count = len(items)
     first, last = (
         max(at if at >= 0 else count + at + 1, 1) for at in (start, count if end is None else end)
@@ -110,7 +112,7 @@ def joined(items: list[Any], separator: str, instead: str | None = None) -> str:
 
 
 def extreme(best: Callable[..., Any]) -> Callable[..., Any]:
-    """Function that returns the best of the items that are not NULL."""
+    """Function that returns the least or greatest of the items that are not NULL."""
     return lambda items: best((item for item in items if item is not None), default=None)
 
 
@@ -120,19 +122,21 @@ def concatenated(*arrays: list[Any]) -> list[Any]:
 
 
 def zipped(keys: list[Any], values: list[Any]) -> list[tuple[Any, Any]]:
-    """Map entries of keys and values; for a repeated key the last value is kept."""
+    """Map entries from a list of keys and a list of values. For a repeated key, the last value is
+    kept.
+    """
     if len(keys) != len(values):
         raise EvaluationError(f"{len(keys)} keys do not go with {len(values)} values")
     return entries(zip(keys, values, strict=True))
 
 
 def union(*maps: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Map entries of all maps; for a repeated key the last value is kept."""
+    """Map entries of all the maps. For a repeated key, the last value is kept."""
     return entries(pair for pairs in maps for pair in pairs)
 
 
 def entries(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Map entries of pairs of keys and values; for a repeated key the last value is kept.
+    """Map entries from pairs of a key and a value. For a repeated key, the last value is kept.
 
     Raises:
         EvaluationError: a key is NULL.
@@ -147,7 +151,7 @@ def entries(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def looked_up(pairs: list[tuple[Any, Any]], key: Any) -> Any:
-    """Value of a key; None if there is none."""
+    """Value for a key in map entries; None if there is none."""
     if not isinstance(key, (dict, list)):
         return dict(pairs).get(key)
     wanted = key_of(key)

@@ -40,8 +40,8 @@ _MARKS = "\x00\x01\x02\x03\x04\x05\x06\x07"
 
 
 def by_pattern(column: Column, text: Datum, pattern: Datum, arrow: Any) -> Datum:
-    """Result of a function of texts and a pattern, evaluated once per distinct pattern; NULL for
-    NULL.
+    """Result of a function that takes texts and a pattern. It is called once for each distinct
+    pattern; NULL for NULL.
 
     Args:
         column: makes an array of a pattern and an array of texts.
@@ -71,14 +71,16 @@ def has_match(known: JavaPattern, texts: Any) -> Any:
 
 
 def find_in(known: JavaPattern, texts: Any, group: int) -> Any:
-    """A group of the first match in each text, 0 for the whole match; None if RE2 cannot decide."""
+    """For each text, a group of its first match; group 0 is the whole match. None if RE2 cannot
+    decide.
+    """
     possible = known.same_groups and _readable(known, texts)
     search = partial(_first, known, group=group)
     return _tried(lambda: _each_once(search, texts), possible)
 
 
 def find_all_in(known: JavaPattern, texts: Any, group: int) -> Any:
-    """A group of every match in each text; None if RE2 cannot decide."""
+    """For each text, a group of each of its matches. None if RE2 cannot decide."""
     if not _is_same_anywhere(known):
         return None
     mark = next(

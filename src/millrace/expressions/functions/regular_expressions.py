@@ -37,7 +37,7 @@ _WRONG_PERCENT = re.compile("%(?![0-9a-fA-F]{2})")
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """The search of a function, for columns and for single texts.
+    """A function's search for a pattern, in two forms: for whole columns and for single texts.
 
     Attributes:
         in_column: search of an array of texts by RE2; None where RE2 cannot decide.

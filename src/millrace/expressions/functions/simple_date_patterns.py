@@ -58,7 +58,7 @@ class SimpleReading:
     offset: timedelta | None = None
 
     def instant(self, zone: tzinfo) -> float:
-        """Seconds since 1970; the zone applies if the text has no offset.
+        """Seconds since 1970. The zone is used if the text has no offset.
 
         As in Java, an hour that comes twice is the second one, and one that is left out is in the
         next.

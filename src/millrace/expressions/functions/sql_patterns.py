@@ -65,8 +65,8 @@ def like_regex(pattern: str, escape: str | None = None) -> str:
 
 @lru_cache(maxsize=1024)
 def similar_regex(pattern: str, escape: str | None = None) -> str:
-    """Java regular expression for a pattern of SIMILAR TO, for whole texts; signs without a meaning
-    in SQL keep their Java meaning, as in Flink.
+    """Java regular expression for a pattern of SIMILAR TO, for whole texts. Characters without a
+    meaning in SQL keep their meaning in Java, as in Flink.
 
     Raises:
         EvaluationError: an escape or a bracket is wrong.

@@ -41,7 +41,7 @@ Kernel = Callable[..., Datum]
 
 
 def python(function: Callable[..., Any]) -> Kernel:
-    """Kernel of a Python function, called once per distinct value; NULL for NULL."""
+    """Kernel that calls a Python function once for each distinct value; NULL for NULL."""
     return lambda site, *datums: per_value(function, site.arrow, *datums)
 
 

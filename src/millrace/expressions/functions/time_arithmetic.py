@@ -37,7 +37,7 @@ _MOST_MONTHS = 12 * 20_000
 
 
 def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """Unchanged types of the operands if they can be added; else None."""
+    """The operand types, unchanged, if the operands can be added; else None."""
     left, right = context.types
     if isinstance(left, logical.NullType) or isinstance(right, logical.NullType):
         return _with_null(left, right)
@@ -76,8 +76,9 @@ def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:
 
 
 def sum_of_times(context: CallContext) -> LogicalType:
-    """Type of the sum of a time and an interval or of two intervals, or of the difference of two
-    times."""
+    """Type of the sum of a time and an interval, or of two intervals; also of the difference of two
+    times.
+    """
     left, right = context.types
     if not any(isinstance(kind, (*_INTERVALS, *_NUMBERS)) for kind in context.types):
         months = context.options is TemporalUnit.MONTH
@@ -127,7 +128,7 @@ def _shifted(site: CallSite, left: Datum, right: Datum, minus: bool) -> Datum:
 
 
 def since_1970(datum: Datum) -> Datum:
-    """Times of day as timestamps on the first day of 1970."""
+    """Times of day, converted to timestamps on the first day of 1970."""
     number = pa.int32() if pa.types.is_time32(datum.type) else pa.int64()
     return datum.cast(number).cast(pa.int64()).cast(pa.timestamp(datum.type.unit))
 
@@ -163,7 +164,9 @@ def _floor_divided(value: Datum, by: int) -> Datum:
 
 
 def add_months(value: Datum, months: Datum) -> Datum:
-    """Dates or timestamps plus months; the last day of the month if the month has no such day."""
+    """Dates or timestamps plus months. If the resulting month has no such day, its last day is
+    used.
+    """
     if is_scalar(value):
         if is_scalar(months):
             return add_months(array_of(value, 1), months)[0]

@@ -20,7 +20,7 @@ _EXACT = Context(prec=100)
 
 
 def to_instants(value: Datum, digits: Datum, arrow: Any) -> Datum:
-    """Points in time; NULL outside the years 1 to 9999.
+    """Convert numbers to points in time; NULL outside the years 1 to 9999.
 
     Args:
         value: numbers.

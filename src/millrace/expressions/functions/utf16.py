@@ -37,7 +37,8 @@ def encodable(text: str) -> str:
 
 
 def in_code_units(function: Callable[..., str | None]) -> Callable[..., str | None]:
-    """The function over texts of UTF-16 units; half of a character becomes ``?``.
+    """Function that applies another function to texts in UTF-16 units. Half of a character becomes
+    ``?``.
 
     >>> in_code_units(lambda text: text[:2])("a😀")
     'a?'

@@ -1,4 +1,6 @@
-"""HDFS as a file system: hidden names, atomic renames that never replace a file, and no locks."""
+"""HDFS as a file system. It has hidden names and atomic renames that never replace a file, but no
+locks.
+"""
 
 from __future__ import annotations
 

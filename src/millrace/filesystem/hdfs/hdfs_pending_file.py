@@ -21,8 +21,8 @@ _BUFFER = 1 << 20
 
 
 class HdfsPendingFile(PendingFile):
-    """A file that is created when its buffer is full or at its end: a small file is one stream of
-    one block.
+    """A file that is created only when its buffer is full, or at its end. So a small file is
+    written by one stream, as one block.
 
     Args:
         root: prefix of paths in locations, for example ``hdfs://namenode:8020``.

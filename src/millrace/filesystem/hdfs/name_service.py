@@ -1,5 +1,5 @@
-"""A namenode, or a name service of several: operations by path, with errors of the operating
-system in place of those of HDFS and its client.
+"""A namenode, or a name service of several namenodes. Operations take paths, and raise errors of
+the operating system in place of the errors of HDFS and its client.
 
 A namenode sends the stack trace of its exception: messages keep its first line.
 """
@@ -127,7 +127,7 @@ class NameService:
 
 
 def normal(path: str) -> str:
-    """A path in the form of namenodes.
+    """A path in the form that namenodes use.
 
     >>> normal("//a//b/"), normal("")
     ('/a/b', '/')

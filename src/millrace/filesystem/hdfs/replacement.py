@@ -37,8 +37,8 @@ def replace_if(
     published: Callable[[], bool],
     patience: float = _PATIENCE,
 ) -> bool:
-    """Replace a file if ``unchanged`` is true while no other process replaces it; returns whether
-    it was replaced.
+    """Replace a file, while no other process replaces it, if ``unchanged`` returns true; returns
+    whether it was replaced.
 
     Args:
         published: whether the file has the new content. It is called after doubtful renames: if
@@ -73,8 +73,8 @@ def replace_if(
 
 
 def remove_abandoned(names: NameService, path: str, now: Callable[[], float] = time.time) -> None:
-    """Remove files that killed writers prepared an hour ago or earlier, and the lock of a killed
-    holder.
+    """Remove the files that killed writers prepared at least an hour ago, and the lock of a killed
+    process.
 
     Args:
         now: seconds since 1970.

@@ -31,7 +31,7 @@ _SEPARATOR = "|"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Bytes of an object, with further facts from the answer."""
+    """Bytes of an object, with further information from the store's answer."""
 
     data: Any
     """Bytes in any object with the buffer protocol."""
@@ -137,7 +137,8 @@ class Bucket:
             self._obstore.put(self._store, key, data, use_multipart=False)
 
     def put_if(self, key: str, data: bytes, version: Version | None) -> Version | None:
-        """Write an object if the current one has a version; with None, if there is none.
+        """Write an object if the current object has the given version or, for None, if there is no
+        object.
 
         Returns:
             The new version; None if ``version`` is not the current one.
@@ -174,11 +175,13 @@ class Bucket:
             self._obstore.copy(self._store, source, key, overwrite=False)
 
     def writer(self, key: str) -> Any:
-        """A file-like object that becomes visible when it is closed."""
+        """A file-like object for writing an object, which becomes visible when the writer is
+        closed.
+        """
         return self._obstore.open_writer(self._store, key)
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects, with few requests; missing ones are skipped."""
+        """Delete objects with few requests; missing objects are skipped."""
         try:
             with self._refusals(keys[0] if keys else ""):
                 self._obstore.delete(self._store, list(keys))

@@ -183,8 +183,9 @@ class ObjectStoreFileSystem(FileSystem):
 
 
 class PendingObject(PendingFile):
-    """An object under construction. It buffers bytes until they fill a part of an upload, or
-    until the object is complete."""
+    """An object under construction. It buffers bytes until they fill a part of an upload, or until
+    the object is completed.
+    """
 
     def __init__(self, bucket: Bucket, key: str) -> None:
         super().__init__()
@@ -253,7 +254,8 @@ _MOST = 8 << 20
 
 
 class ObjectReader(PositionedReader):
-    """An object, opened with its first bytes. Sequential reads get larger and larger ranges.
+    """An object that was opened with its first bytes. For sequential reads, it requests larger and
+    larger ranges.
 
     Raises:
         FileNotFoundError: (when made) there is no such object.

@@ -1,4 +1,6 @@
-"""Multipart uploads of S3, through botocore: obstore completes only uploads of the same process."""
+"""Multipart uploads of S3, through botocore, because obstore can complete only uploads of the same
+process.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _PAUSE = 0.2
 
 
 class S3Uploads(Uploads):
-    """The multipart uploads of a bucket.
+    """The multipart uploads of an S3 bucket.
 
     Args:
         client: botocore's for S3; thread-safe.

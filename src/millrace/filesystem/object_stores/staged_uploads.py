@@ -94,7 +94,7 @@ class StagedUploads(Uploads):
 
 
 class _StagedUpload(Upload):
-    """An upload by one put if it is small, else by a writer that begins a multipart upload."""
+    """An upload. A small one is a single put; a larger one is a multipart upload by a writer."""
 
     def __init__(self, store: ObjectStore, key: str) -> None:
         import obstore

@@ -22,7 +22,7 @@ class Upload(ABC):
 
     @abstractmethod
     def add(self, data: Any) -> None:
-        """Append a piece, which is large unless it is the last."""
+        """Append a piece. Only the last piece may be small."""
 
     @abstractmethod
     def seal(self) -> None:
@@ -30,7 +30,8 @@ class Upload(ABC):
 
     @abstractmethod
     def finish(self, exclusive: bool) -> None:
-        """Make the upload visible. Raises FileExistsError if the key is taken and ``exclusive``."""
+        """Make the upload visible. With ``exclusive``, raises FileExistsError if the key is
+        taken."""
 
     @abstractmethod
     def abort(self) -> None:
@@ -53,7 +54,9 @@ class Uploads(ABC):
 
     @abstractmethod
     def pending(self, root: str, prefix: str) -> Iterator[UploadStatus]:
-        """Uploads below a prefix that are not visible; ``root`` precedes keys in locations."""
+        """Uploads below a prefix that are not visible; ``root`` comes before the keys in their
+        locations.
+        """
 
     @abstractmethod
     def abort(self, key: str, id: str) -> None:
@@ -65,7 +68,7 @@ class Uploads(ABC):
 
 
 def token_of(location: str, id: str) -> str:
-    """The engine's name of an upload."""
+    """Token of an upload: the engine's name for it."""
     return f"{location}#{id}"
 
 

@@ -58,7 +58,8 @@ class AvroDecoder:
         return self.batch_of(self.records_of(messages))
 
     def records_of(self, messages: Sequence[bytes]) -> list[Any]:
-        """One record per message, as fastavro returns them; input of `batch_of`.
+        """One record per message, in the form in which fastavro returns them; `batch_of` takes this
+        form.
 
         Raises:
             Exception: a message is no such record, or more than that.
@@ -105,12 +106,14 @@ class AvroDecoder:
         return str(fields[first]["name"]) if first < len(fields) else None
 
     def read_many(self, stream: BytesIO, count: int) -> list[Any]:
-        """Consecutive records of a stream, as fastavro returns them; input of `batch_of`."""
+        """Consecutive records of a stream, in the form in which fastavro returns them; `batch_of`
+        takes this form.
+        """
         read, physical, reader = fastavro().schemaless_reader, self._physical, self._reader
         return [read(stream, physical, reader) for _ in range(count)]
 
     def batch_of(self, records: list[Any]) -> Batch:
-        """Batch of the program's records from fastavro's.
+        """Batch of the program's records, converted from fastavro's records.
 
         Raises:
             Exception: a value is none of its logical type.

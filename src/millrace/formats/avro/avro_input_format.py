@@ -84,8 +84,9 @@ class AvroInputFormat(BulkFormat[Any], ResultTypeQueryable):
 
 
 class AvroFileReader(FormatReader[Any]):
-    """Reads the blocks whose preceding marker begins in a range. Its position is the start of a
-    block and the number of its records read."""
+    """Reads the blocks that follow the markers in a range of the file. Its position is the start of
+    a block, and the number of records read from this block.
+    """
 
     def __init__(
         self,

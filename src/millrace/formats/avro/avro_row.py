@@ -30,7 +30,7 @@ class RowEncoder:
         self._convert = write_conversion(schema.type)
 
     def write(self, records: Sequence[Any], prefix: bytes = b"") -> list[bytes]:
-        """The encoded bytes of each record, behind a prefix.
+        """The encoded bytes of each record, each after the given prefix.
 
         Raises:
             SerializationError: a record is not of the schema.
@@ -89,8 +89,8 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
 
 
 class AvroRowDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryable):
-    """Reads records of an Avro schema as rows, or several at once as columns if no field is a map,
-    a record or a union of several types.
+    """Reads records of an Avro schema as rows. Several records are read at once as columns if no
+    field is a map, a record or a union of several types.
 
     Args:
         record_class: a class of the JVM, which has no meaning here; leave it out.

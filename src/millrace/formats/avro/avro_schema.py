@@ -124,7 +124,7 @@ def require_avro_schema(schema: Any, method: str) -> AvroSchema:
 
 
 def without_logical_types(schema: Any) -> Any:
-    """The schema with its underlying types only, as bytes are written."""
+    """The schema with only its underlying types, in which its values are encoded."""
     if isinstance(schema, list):
         return [without_logical_types(branch) for branch in schema]
     if not isinstance(schema, Mapping):

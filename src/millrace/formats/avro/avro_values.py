@@ -83,7 +83,7 @@ def _record_reader(kind: AvroType, record_type: type[Any]) -> Convert | None:
 
 
 def unless_none(convert: Convert) -> Convert:
-    """The conversion, except that None stays None."""
+    """The same conversion, but None stays None."""
     return lambda value: None if value is None else convert(value)
 
 

@@ -52,7 +52,7 @@ class FileHeader:
 
 @dataclass(frozen=True, slots=True)
 class AvroBlock:
-    """A compressed block of records that were written together."""
+    """A compressed block with the records that were written together."""
 
     count: int
     data: bytes
@@ -119,7 +119,7 @@ def read_block(stream: BinaryIO, marker: bytes) -> AvroBlock:
 
 
 def find_marker(stream: BinaryIO, marker: bytes, start: int) -> int | None:
-    """Position of the next marker from a byte on; None if there is none."""
+    """Position of the next marker at or after a byte; None if there is none."""
     stream.seek(start)
     kept, at = b"", start
     while data := stream.read(_CHUNK):
@@ -133,7 +133,7 @@ def find_marker(stream: BinaryIO, marker: bytes, start: int) -> int | None:
 
 
 def varint(number: int) -> bytes:
-    """Encoded Avro ``long``.
+    """Encode an Avro ``long``.
 
     >>> varint(64), varint(-1)
     (b'\\x80\\x01', b'\\x01')
@@ -148,7 +148,7 @@ def varint(number: int) -> bytes:
 
 
 def read_varint(stream: BinaryIO) -> int:
-    """Decoded Avro ``long``.
+    """Decode an Avro ``long``.
 
     Raises:
         EOFError: the stream ends.

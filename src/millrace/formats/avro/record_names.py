@@ -12,8 +12,8 @@ __all__ = ["with_names_of"]
 
 
 def with_names_of(reader: AvroSchema, writer: AvroSchema) -> AvroSchema:
-    """The reader's schema, with the names of the writer's records at the same places as aliases: as
-    in Flink, the name of a record says nothing about its fields.
+    """The reader's schema with aliases: the names that the writer's schema has at the same places.
+    As in Flink, the name of a record does not matter for its fields.
 
     Example:
         >>> text = '{"type": "record", "name": "%s", "fields": [{"name": "n", "type": "int"}]}'

@@ -44,7 +44,8 @@ INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = (kind.value for kind in RowKind)
 
 
 def merged(old: Any, fields: Any) -> bytes:
-    """The row before an update, from a message that has only the old values of changed fields.
+    """The row before an update, completed from a message that has only the old values of changed
+    fields.
 
     >>> merged(b'{"n": 1}', b'{"id": 7, "n": 2}')
     b'{"id":7,"n":1}'

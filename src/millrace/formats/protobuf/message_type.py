@@ -103,7 +103,7 @@ def _message_class(message_type: MessageType) -> Any:
 
 
 def checked(message_type: MessageType) -> MessageType:
-    """The message type, if rows can represent it.
+    """The message type itself, after a check that rows can represent it.
 
     Raises:
         JobDefinitionError: the descriptor set lacks the type, or no row type can represent it.

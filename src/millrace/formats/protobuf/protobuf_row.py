@@ -97,9 +97,9 @@ class ProtobufRowDeserializationSchema(
         self._columnar = bool(self._getters) and all(map(_has_column, self._row_type.types))
 
     def with_default_values(self) -> Self:
-        """The same schema with defaults instead of None for fields that are not set: in proto2
-        the declared default, for a message the row of its defaults. Flink:
-        ``read-default-values``."""
+        """The same schema, but fields that are not set get defaults instead of None: in proto2 the
+        declared default, and for a message the row of its defaults. Flink: ``read-default-values``.
+        """
         return type(self)(self._message_type, True)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -183,9 +183,10 @@ class ProtobufRowSerializationSchema(_OfMessageType, SerializationSchema[Any]):
         self._encoder = MessageEncoder(message_type, null_text)
 
     def with_null_text(self, text: str) -> Self:
-        """The same schema with this text for None in lists and maps of text, and the default for
-        None of other types. Without this option None is refused there, because Protobuf does not
-        support it. Flink: ``write-null-string-literal``."""
+        """The same schema, but a None in a list or map is written as this text, or, in lists and
+        maps of other types, as the default value. Without this option such a None is refused,
+        because Protobuf does not support it. Flink: ``write-null-string-literal``.
+        """
         return type(self)(self._message_type, text)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -31,8 +31,8 @@ Properties = Mapping[str, str]
 
 
 class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryable):
-    """Reads messages as rows of a schema, whatever schema each was written with; made by
-    `for_generic`.
+    """Reads messages as rows of one schema, although messages may have been written with other
+    schemas; made by `for_generic`.
 
     Example:
         >>> schema = AvroSchema.parse_string(
@@ -55,7 +55,8 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema[Row], Res
     def for_generic(
         schema: AvroSchema, url: str, registry_configs: Properties | None = None
     ) -> ConfluentRegistryAvroDeserializationSchema:
-        """Schema that reads rows of a schema; messages with other schemas are resolved to it.
+        """Schema that reads rows of a given Avro schema. Messages with other schemas are converted
+        by Avro's schema resolution.
 
         Args:
             schema: the one that rows are wanted in.

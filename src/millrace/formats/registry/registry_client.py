@@ -157,7 +157,8 @@ class SchemaRegistryClient:
         return int(answer["version"])
 
     def referenced(self, schema: RegisteredSchema) -> dict[str, RegisteredSchema]:
-        """All schemas that a schema refers to, by their reference names; inner ones first.
+        """All schemas that a schema refers to, by their reference names; a schema comes after those
+        that it refers to itself.
 
         Raises:
             SchemaRegistryError: the registry lacks a schema, or does not answer.
@@ -280,14 +281,16 @@ class SchemaRegistryClient:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Follows no redirects, because another address would receive the credentials."""
+    """HTTP handler that follows no redirects, because another address would receive the
+    credentials.
+    """
 
     def redirect_request(self, *request: Any) -> None:
         return None
 
 
 class _UnansweredError(Exception):
-    """No response, or one that asks for a retry."""
+    """The registry sent no response, or a response that asks for a retry."""
 
 
 @lru_cache(maxsize=64)

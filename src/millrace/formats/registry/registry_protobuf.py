@@ -71,7 +71,7 @@ class ConfluentRegistryProtobufDeserializationSchema(
         )
 
     def deserialize(self, message: bytes) -> Row:
-        """Row of a message.
+        """Schema that reads messages of a class that ``protoc`` generated.
 
         Raises:
             MalformedRecordError: the message has no frame, or a schema that the registry does not
@@ -199,7 +199,7 @@ def indexes_of(descriptor: Any) -> list[int]:
 
 
 def index_bytes(indexes: Sequence[int]) -> bytes:
-    """Encoded indexes of a message type in its file, as at the beginning of a message.
+    """Encoded indexes of a message type in its file, in the form that precedes a message.
 
     >>> index_bytes([0]), index_bytes([1, 0])
     (b'\\x00', b'\\x04\\x02\\x00')

@@ -14,7 +14,9 @@ log = logging.getLogger(__name__)
 
 
 class LogReporter(MetricReporter):
-    """Reporter that logs all metrics at level INFO, as one record (Flink: ``Slf4jReporter``)."""
+    """Reporter that writes all metrics to the log at level INFO, as one record (Flink:
+    ``Slf4jReporter``).
+    """
 
     def report(self, measurements: Sequence[Measurement]) -> None:
         lines = sorted(map(self._line, measurements))

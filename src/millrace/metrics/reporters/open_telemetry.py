@@ -98,7 +98,8 @@ class OpenTelemetryReporter(MetricReporter):
 
 
 def with_path(endpoint: str) -> str:
-    """The URL for metrics: users mostly give a collector's address without the path.
+    """The URL for metrics, with the path added, because users mostly give a collector's address
+    without it.
 
     Example:
         >>> with_path("http://collector:4318/")

@@ -52,7 +52,7 @@ class PrometheusReporter(MetricReporter):
 
 
 class _Scraped:
-    """The endpoint of one port, and the jobs whose metrics it serves."""
+    """The endpoint on one port, and the jobs whose metrics it serves."""
 
     _open: ClassVar[dict[tuple[str, range], _Scraped]] = {}
     _lock: ClassVar[Lock] = Lock()

@@ -70,7 +70,7 @@ Frame = tuple[bool, int | None, int | None]
 
 @dataclass
 class Clause:
-    """A clause of a query.
+    """A clause of a query whose expressions may contain aggregates or OVER.
 
     Attributes:
         name: name for errors.

@@ -41,7 +41,7 @@ class Aggregation:
         self.sets = None if simple else tuple(keys.sets)
 
     def over(self, expression: ResolvedExpression) -> ResolvedExpression:
-        """Rewrite an expression over the rows of FROM into one over the aggregate's rows.
+        """Rewrite an expression over the rows of FROM into one over the aggregate's result rows.
 
         Raises:
             UngroupedError: a column is neither a key nor in an aggregate.

@@ -52,6 +52,6 @@ class BindingContext:
         )
 
     def placed(self, rows: N, node: exp.Expr) -> N:
-        """The relational node, with the position of the text that asks for it."""
+        """The relational node, marked with the position of its syntax in the statement's text."""
         place = self.place(node)
         return rows if place is None else replace(rows, place=place)

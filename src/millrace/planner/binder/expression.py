@@ -139,7 +139,9 @@ class ExpressionBinder:
     def call(
         self, node: exp.Expr, function: FunctionDefinition, *arguments: ResolvedExpression
     ) -> ResolvedExpression:
-        """A call of a function that the language itself uses."""
+        """The resolved call of a function which SQL's syntax stands for, such as the function of an
+        operator.
+        """
         return resolved_call(self.context, node, function, arguments)
 
     def query(self, node: exp.Expr) -> RelNode:

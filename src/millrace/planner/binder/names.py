@@ -1,4 +1,4 @@
-"""Unique names of a query's columns, as Flink makes them."""
+"""Unique names for a query's columns, made by Flink's rules."""
 
 from __future__ import annotations
 

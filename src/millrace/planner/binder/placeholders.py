@@ -107,5 +107,5 @@ class OverPlaceholder(ResolvedExpression):
 
 
 def has(expression: ResolvedExpression, kind: type[ResolvedExpression]) -> bool:
-    """Whether the expression contains a placeholder of a kind."""
+    """Whether the expression contains a placeholder of the given class."""
     return isinstance(expression, kind) or any(has(child, kind) for child in expression.children())

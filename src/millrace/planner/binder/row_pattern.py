@@ -32,8 +32,9 @@ class RowPattern:
         return tuple(each.name for each in self.variables)
 
     def members(self, name: str) -> tuple[str, ...] | None:
-        """Variables that a name stands for, in the order of the pattern; None if the name is
-        unknown."""
+        """Variables that a name stands for (a variable, or a subset of them), in the order of the
+        pattern; None if the name is unknown.
+        """
         return (name,) if name in self.names else self.subsets.get(name)
 
     def occurs(self, names: tuple[str, ...]) -> bool:
@@ -42,7 +43,7 @@ class RowPattern:
         return any(each.least for each in self.variables if not names or each.name in names)
 
     def unknown(self, name: str) -> str:
-        """Error text about a name that is not a variable."""
+        """Error text about an unknown pattern variable, with a similar name if there is one."""
         known = [*self.names, *self.subsets]
         return f"Unknown pattern {name!r}{did_you_mean(name, known)}"
 

@@ -51,7 +51,7 @@ class ScopeTable:
         return ScopeTable(self.path, tuple(columns))
 
     def shifted(self, by: int) -> ScopeTable:
-        """The same table, further to the right in the row of a join."""
+        """The same table, with its columns further to the right in the row of a join."""
         columns = (FieldReference(each.index + by, each.type, each.name) for each in self.columns)
         return ScopeTable(self.path, tuple(columns))
 
@@ -92,7 +92,7 @@ class Scope:
         return sum(len(table.columns) for table in self.tables)
 
     def within(self, parent: Scope | None) -> Scope:
-        """The same tables in a subquery of another scope."""
+        """The same tables as the scope of a subquery, with another scope outside."""
         return Scope(self.tables, self.merged, parent)
 
     def find(self, names: tuple[str, ...]) -> FoundColumn | None:
@@ -138,7 +138,7 @@ class Scope:
         return next((table for table in self.tables if table.matches(qualifier)), None)
 
     def star(self) -> Iterator[tuple[str, ResolvedExpression]]:
-        """The columns of ``*``: the columns of USING come first, once."""
+        """The columns of ``*``: first each column of USING once, then the others."""
         yield from self.merged.items()
         for table in self.tables:
             for column in table.columns:
@@ -162,6 +162,6 @@ class Scope:
 
 
 def table_of(path: tuple[str, ...], row_type: RowType) -> ScopeTable:
-    """A table that stands alone in FROM."""
+    """The `ScopeTable` for a table that stands alone in FROM."""
     columns = (FieldReference(i, each.type, each.name) for i, each in enumerate(row_type))
     return ScopeTable(path, tuple(columns))

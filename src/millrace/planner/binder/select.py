@@ -64,8 +64,9 @@ class BoundSelect:
     names: tuple[str, ...]
 
     def shown(self, rows: RelNode) -> RelNode:
-        """The given rows with only the columns of SELECT, without helper columns such as sort
-        keys."""
+        """Projection of the given rows to the columns of SELECT, without helper columns such as
+        sort keys.
+        """
         width = len(self.names)
         if width == len(rows.row_type):
             return rows

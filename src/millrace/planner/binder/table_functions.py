@@ -199,7 +199,7 @@ def _with_milliseconds(kind: LogicalType) -> LogicalType:
 
 
 def windowed(rows: RelNode, time: int, window: WindowingStrategy) -> WindowTableFunction:
-    """The rows, followed by window_start, window_end and window_time."""
+    """The input rows, followed by the columns window_start, window_end and window_time."""
     kind = _with_milliseconds(rows.row_type.fields[time].type.with_nullable(False))
     stamp = logical.TimestampType(3, nullable=False)
     names = unique_names((*rows.row_type.names, "window_start", "window_end", "window_time"))

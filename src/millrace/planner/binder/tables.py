@@ -17,7 +17,7 @@ __all__ = ["bind_table", "path_of", "renamed", "table_rows"]
 
 
 def path_of(node: exp.Table) -> tuple[str, ...]:
-    """Name of a table as the query writes it."""
+    """Name of a table, in the parts that the query writes."""
     return tuple(part.name for part in node.parts)
 
 
@@ -76,7 +76,7 @@ def _view(context: BindingContext, node: exp.Expr, view: ResolvedView) -> RelNod
 
 
 def renamed(rows: RelNode, names: tuple[str, ...]) -> RelNode:
-    """The same rows under other names."""
+    """The same rows under other column names."""
     if rows.row_type.names == names:
         return rows
     fields = tuple(rows.field(index) for index in range(len(rows.row_type)))

@@ -75,7 +75,7 @@ def fused(node: RelNode) -> FusedCalc:
 def composed(
     expression: ResolvedExpression, below: tuple[ResolvedExpression, ...]
 ) -> ResolvedExpression:
-    """Rewrite an expression over a projection into one over the projection's input."""
+    """Rewrite an expression over a projection's output into one over the projection's input."""
 
     def replaced(each: ResolvedExpression) -> ResolvedExpression:
         return below[each.index] if isinstance(each, FieldReference) else each

@@ -95,8 +95,8 @@ Hints = tuple[tuple[str, Any], ...]
 
 
 def lookup_hint(hints: Hints, names: tuple[str, ...]) -> dict[str, Any]:
-    """Options of the LOOKUP hint for a table, by any of its names; the defaults if there is no
-    hint.
+    """Options of the LOOKUP hint for a table, found by any of the table's names; the defaults if
+    there is no hint.
 
     Raises:
         JobDefinitionError: an option is unknown or wrong.

@@ -137,7 +137,7 @@ def _of_all_rows(
 def state_signature(
     node: OverAggregate, group: OverGroup, translator: Translator, by: tuple[object, ...] = ()
 ) -> StateSignature:
-    """Signature of the state: rows of frames and waiting rows, with accumulators, by partition.
+    """Signature of the state: rows of frames and waiting rows, with accumulators, per partition.
 
     Args:
         group: the frame.

@@ -87,8 +87,9 @@ def ranked(node: RelNode, name: str, spec: RankSpec, translator: Translator) -> 
 
 
 def state_signature(ranked_rows: RelNode, spec: RankSpec, translator: Translator) -> StateSignature:
-    """Signature of the state: ranked rows and candidates by partition. It includes the first
-    rank, which decides the rows in the state."""
+    """Signature of the state: ranked rows and candidates per partition. It includes the first rank,
+    because this decides which rows are in the state.
+    """
     rows = translator.provenance(translator.input(ranked_rows))
     return StateSignature.of(
         rows,

@@ -30,7 +30,7 @@ __all__ = ["constraints_on", "repeats_writes", "translate_collect", "translate_s
 
 
 def repeats_writes(root: RelNode) -> bool:
-    """Whether a root is a sink that writes by key and at least once."""
+    """Whether a tree's root is a sink that writes by key and at least once."""
     if not isinstance(root, LogicalSink):
         return False
     hints = dict(root.options)
@@ -129,7 +129,7 @@ def _constraints(node: LogicalSink, translator: Translator) -> SinkConstraints |
 def constraints_on(
     row_type: RowType, options: Mapping[str, Any], table: str | None = None
 ) -> SinkConstraints | None:
-    """Constraints on rows of a type; None if there are none.
+    """Constraints that rows of a type must meet when they are written; None if there are none.
 
     Args:
         options: options of the session by key.

@@ -133,8 +133,9 @@ def _own_parts(
 
 
 def function_identity(function: FunctionDefinition) -> object:
-    """Identity of a function: the name of a built-in one, the registered name of a user
-    function."""
+    """Identity of a function: the name of a built-in function, or the registered name of a user
+    function.
+    """
     return function.name if function.built_in else ("user", function.name.upper())
 
 

@@ -65,11 +65,11 @@ class Provenance:
         )
 
     def order(self, keys: Iterable[SortKey]) -> tuple[object, ...]:
-        """Identity of an order of the rows."""
+        """Identity of a sort order of the rows."""
         return tuple((self.columns[key.index], key.ascending, key.nulls_first) for key in keys)
 
     def with_columns(self, columns: Sequence[str], *rows: object) -> Provenance:
-        """Meaning of the rows with other columns.
+        """Provenance of the rows with other columns.
 
         Args:
             rows: parts of the query that change the set of rows; empty if the rows stay the same.
@@ -78,12 +78,13 @@ class Provenance:
         return replace(self, rows=origin, columns=tuple(columns))
 
     def filtered(self, condition: ResolvedExpression) -> Provenance:
-        """Meaning of the rows for which a condition is TRUE; all rows must be inserts."""
+        """Provenance of the rows for which a condition is TRUE; all rows must be inserts."""
         return replace(self, filters=(*self.filters, self.column(condition)))
 
     def beside(self, right: Provenance) -> Provenance:
-        """Meaning of joined rows. A column's digest includes its side, since both sides may be
-        the same table."""
+        """Provenance of joined rows. A column's digest includes its side, since both sides may be
+        the same table.
+        """
         sides = (("left", self), ("right", right))
         columns = [digest(name, column) for name, side in sides for column in side.columns]
         filters = tuple(digest(name, each) for name, side in sides for each in side.filters)
@@ -114,8 +115,9 @@ class StateSignature:
 
     @property
     def filters(self) -> str:
-        """Digest of the inputs' changeable filters, which tells apart operators that are equal
-        otherwise."""
+        """Digest of those filters of the inputs that may change. It distinguishes operators with
+        otherwise equal signatures.
+        """
         return digest([each.filters for each in self.inputs])
 
 

@@ -127,8 +127,9 @@ class DataStreamAccess:
 
     @property
     def repeats(self) -> bool:
-        """Whether the stream has the same rows if its sources are read again: functions of the
-        program may depend on the order of the rows, on the time, or on chance."""
+        """Whether the stream has the same rows if its sources are read again. If functions of the
+        program depend on the order of rows, on time or on chance, it has not.
+        """
         return all(map(_repeats, self.inputs))
 
 
@@ -251,7 +252,7 @@ class TableFactory:
         raise self.refused(table, "asked for its partitions")
 
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
-        """Delete all rows.
+        """Delete all rows of the table.
 
         Raises:
             JobDefinitionError: the table cannot be emptied, as by default.

@@ -172,8 +172,9 @@ def _again(
 def with_columns(
     rows: RelNode, expressions: list[ResolvedExpression]
 ) -> tuple[RelNode, tuple[int, ...]]:
-    """The rows with expressions appended as columns, unless they are columns already, and the
-    positions of the expressions."""
+    """The rows with expressions appended as columns, and the position of each expression's column.
+    Expressions that are columns already are not appended.
+    """
     width = len(rows.row_type)
     added = [each for each in expressions if not isinstance(each, FieldReference)]
     places = tuple(

@@ -141,15 +141,18 @@ class Translator:
         return next(self._sinks)
 
     def emits_update_before(self, node: RelNode) -> bool:
-        """Whether the node must emit -U rows before +U rows."""
+        """Whether the node must emit a -U row before each +U row."""
         return self._modes is None or self._modes.emits_update_before(node)
 
     def repeatable(self, node: RelNode) -> bool:
-        """Whether the node's changes must also correct the rows that a lost epoch has written."""
+        """Whether the node's changes must also correct rows that an epoch wrote before it was
+        lost."""
         return self._modes is not None and self._modes.repeatable(node)
 
     def leaves_lost_rows(self, sink: LogicalSink) -> bool:
-        """Whether rows that a lost epoch has written by key could stay in the sink's table."""
+        """Whether rows that an epoch wrote by key before it was lost could stay in the sink's
+        table.
+        """
         return self._modes is not None and leaves_lost_rows(sink, self._modes)
 
     def insert_only(self, node: RelNode) -> bool:
@@ -166,12 +169,13 @@ class Translator:
     # -- transformations ---------------------------------------------------------------
 
     def input(self, node: RelNode, number: int = 0) -> Input:
-        """The rows of a node as an input that keeps them in their subtasks."""
+        """The rows of a node as an input of an operator in the same subtasks."""
         return Input(self.translate(node), number=number)
 
     def keyed(self, node: RelNode, positions: Sequence[int], number: int = 0) -> Input:
-        """The rows of a node as an input keyed by some columns: equal keys share a subtask;
-        without columns, all rows go to one."""
+        """The rows of a node as an input keyed by some columns: rows with equal keys go to the same
+        subtask. Without columns, all rows go to one subtask.
+        """
         if not positions:
             partitioning = Partitioning(Exchange.GLOBAL)
         else:
@@ -255,7 +259,7 @@ class Translator:
     def name(
         self, made: Transformation, uid: str, gives: Provenance, taken: JobDefinitionError
     ) -> None:
-        """Give an operator with state the uid that the program chose.
+        """Give a stateful operator the uid that the program chose.
 
         Args:
             gives: meaning of its rows and columns.
@@ -270,7 +274,7 @@ class Translator:
     def begin(
         self, transformation: Transformation, identity: str, columns: Iterable[object]
     ) -> Transformation:
-        """Give a source its uid.
+        """Give a source its uid and provenance.
 
         Args:
             identity: a text that identifies the source, independent of its columns.
@@ -286,8 +290,9 @@ class Translator:
         return transformation
 
     def narrow(self, transformation: Transformation, condition: ResolvedExpression) -> None:
-        """Record that a source of updates produces only rows for which a condition is TRUE:
-        retractions of these rows need the same condition."""
+        """Record that a source of updates produces only rows for which a condition is TRUE.
+        Retractions of these rows then need the same condition.
+        """
         rows = self._provenance[transformation]
         self._provenance[transformation] = rows.with_columns(
             rows.columns, "where", rows.expression(condition)
@@ -309,8 +314,8 @@ class Translator:
         return self.settings.session or SessionSettings()
 
     def uid(self, name: str, identity: str, filters: str = "") -> str:
-        """A uid that stays the same as long as the query has this operator at this place; further
-        equal operators get a number as suffix.
+        """A uid that stays the same as long as the query has this operator at this place. Further
+        operators with an equal signature get a number as suffix.
 
         Args:
             filters: digest of filters that tells apart operators that are equal otherwise. If such

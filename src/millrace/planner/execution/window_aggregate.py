@@ -25,8 +25,8 @@ __all__ = ["slices_of", "translate_window_aggregate"]
 
 
 def slices_of(window: WindowingStrategy) -> WindowSlices:
-    """The slices of TUMBLE, HOP and CUMULATE. The slices of SESSION are unused, because its rows
-    already have windows.
+    """The slices of TUMBLE, HOP and CUMULATE. A session window gets slices that are not used,
+    because its rows already have windows.
     """
     whole = window.kind in (WindowKind.TUMBLE, WindowKind.SESSION)
     slide = window.size if whole else window.slide

@@ -124,8 +124,8 @@ class ChangelogModes:
 
     def repeatable(self, node: RelNode) -> bool:
         """Whether a node's changes must also correct the rows that a lost epoch has written into a
-        table. Net changes since the last flush do not, because a lost epoch may have flushed at
-        other places.
+        table. Net changes since the last flush cannot correct them, because the lost epoch may have
+        flushed at other places.
         """
         return node in self._repeatable
 

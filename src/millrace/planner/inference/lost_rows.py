@@ -82,8 +82,8 @@ def leaves_lost_rows(sink: LogicalSink, modes: ChangelogModes) -> bool:
 
 @dataclass(frozen=True)
 class _Returns:
-    """Finds nodes that repeat their changes after a failure: for each change of a lost epoch, the
-    repeated epoch emits a change with the same values in the fixed columns.
+    """Finds the nodes that repeat their changes after a failure. Such a node, for each change of a
+    lost epoch, emits a change with the same values in its fixed columns when the epoch is repeated.
     """
 
     modes: ChangelogModes

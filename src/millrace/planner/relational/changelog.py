@@ -72,7 +72,7 @@ class ToChangelog(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class FromChangelog(SingleRel):
-    """One change per row of the input, which only inserts.
+    """One change per row of the input. The input only inserts.
 
     Attributes:
         op: position of the column that has the code.

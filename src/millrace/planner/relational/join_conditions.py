@@ -77,7 +77,7 @@ def equal_sides(
 
 
 def equal_by_bytes(one: LogicalType, two: LogicalType) -> bool:
-    """Whether values of two types can be compared by their bytes in Arrow's columns. Joins
-    compare floating point numbers this way, as Flink does: NaN matches NaN, and -0.0 does not
-    match 0.0."""
+    """Whether values of two types can be compared by their bytes in Arrow's columns. Joins compare
+    floating-point numbers this way, as Flink does: NaN matches NaN, and -0.0 does not match 0.0.
+    """
     return bool(arrow_type(one) == arrow_type(two))

@@ -56,7 +56,7 @@ def from_inside(expression: ResolvedExpression, level: int = 1) -> ResolvedExpre
 
 
 def with_expressions(node: RelNode, change: Change) -> RelNode:
-    """The same node with each of its expressions changed."""
+    """The same node, with ``change`` applied to each of its expressions."""
     if isinstance(node, Project):
         return replace(node, expressions=tuple(map(change, node.expressions)))
     if isinstance(node, Filter | Join):

@@ -94,6 +94,6 @@ class ProcessTable(RelNode):
         return None if table.argument is None else self.signature.arguments[table.argument]
 
     def asks(self, table: TableOperand, trait: ArgumentTrait) -> bool:
-        """Whether a table's argument is declared with a trait."""
+        """Whether the declared argument of a table has a trait."""
         argument = self.argument(table)
         return argument is not None and trait in argument.traits

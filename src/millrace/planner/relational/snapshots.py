@@ -29,8 +29,9 @@ class SnapshotSide:
     conditions: tuple[ResolvedExpression, ...]
 
     def below(self) -> SnapshotSide | None:
-        """The same side over the input of its projection or filter; None if its top node is
-        neither of them."""
+        """The same side over the input of its top node; None if the top node is neither a
+        projection nor a filter.
+        """
         rows = self.rows
         if isinstance(rows, Project):
             expressions = rows.expressions
@@ -49,19 +50,20 @@ class SnapshotSide:
         return None
 
     def over(self, rows: RelNode) -> SnapshotSide:
-        """The same side over other rows with the same columns."""
+        """The same side over other rows, which have the same columns."""
         return SnapshotSide(rows, self.columns, self.conditions)
 
     def lowest(self) -> SnapshotSide:
-        """The same side below all projections and filters."""
+        """The same side over the rows below all its projections and filters."""
         side = self
         while (below := side.below()) is not None:
             side = below
         return side
 
     def computed_by(self, keys: tuple[int, ...]) -> SnapshotSide:
-        """The same side, where a column that repeats a key's expression refers to the key.
-        Example: a view that has the expression in SELECT and in PARTITION BY."""
+        """The same side, but a column that repeats the expression of a key refers to this key.
+        Example: a view that has the expression in SELECT and in PARTITION BY.
+        """
         rows = self.rows
         if not isinstance(rows, Project):
             return self
@@ -82,8 +84,9 @@ class SnapshotSide:
     def equalities(
         self, join: Join
     ) -> tuple[dict[int, ResolvedExpression], tuple[ResolvedExpression, ...]]:
-        """Expressions of the left row that table columns must equal, by column, and the join's
-        other conditions, over the joined row."""
+        """The join's conditions over the joined row, split in two: expressions of the left row that
+        table columns must equal, by column; and all other conditions.
+        """
         width = len(join.left.row_type)
         equal: dict[int, ResolvedExpression] = {}
         others = []

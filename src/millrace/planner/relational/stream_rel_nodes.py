@@ -106,8 +106,9 @@ class WindowingStrategy:
 
 @dataclass(frozen=True, eq=False)
 class WindowTableFunction(SingleRel):
-    """The input's rows, once per window they belong to, followed by window_start, window_end
-    (TIMESTAMP(3) NOT NULL) and window_time."""
+    """The input's rows, once per window that they belong to, followed by window_start, window_end
+    (TIMESTAMP(3) NOT NULL) and window_time.
+    """
 
     time: int
     window: WindowingStrategy
@@ -290,7 +291,7 @@ class QuantifiedVariable:
 
 
 class AfterMatchSkip(Enum):
-    """AFTER MATCH SKIP: the place from which the next match is searched."""
+    """AFTER MATCH SKIP: the place where the search for the next match begins."""
 
     PAST_LAST_ROW = "PAST LAST ROW"
     TO_NEXT_ROW = "TO NEXT ROW"

@@ -29,8 +29,9 @@ __all__ = ["WindowColumns", "WindowJoinColumns", "window_join_columns", "windows
 
 @dataclass(frozen=True)
 class WindowColumns:
-    """Positions of a window's properties; a property may be in one column, in several or in
-    none."""
+    """Positions of the columns with a window's properties; a property may be in one column, in
+    several or in none.
+    """
 
     window: WindowingStrategy
     start: frozenset[int]
@@ -39,11 +40,11 @@ class WindowColumns:
 
     @property
     def all(self) -> frozenset[int]:
-        """Positions of all properties."""
+        """Positions of the columns of all properties."""
         return self.start | self.end | self.time
 
     def shifted(self, by: int) -> WindowColumns:
-        """The same with positions further to the right."""
+        """The same window columns, with their positions further to the right."""
         start, end, time = (
             frozenset(by + each for each in places) for places in (self.start, self.end, self.time)
         )
@@ -81,7 +82,7 @@ def windows_of(node: RelNode) -> WindowColumns | None:
 
 @dataclass(frozen=True)
 class WindowJoinColumns:
-    """The windows of both sides of a window join, each by positions in the row of its side."""
+    """The windows of both sides of a window join. Positions are those in the row of the side."""
 
     left: WindowColumns
     right: WindowColumns

@@ -44,8 +44,9 @@ _ROW_TYPE = RowType.of(("x", IntType()))
 
 
 def without_constant_conditions(rows: RelNode) -> RelNode:
-    """The tree without conditions that are always true, and without inputs of conditions that
-    never are."""
+    """The tree without conditions that are always true, and without inputs whose condition is never
+    true.
+    """
     return bottom_up(rows, _changed)
 
 

@@ -320,8 +320,9 @@ def _with_row(inner: Decorrelated, around: RelNode | None) -> Decorrelated:
 
 def with_mark(inner: Decorrelated) -> tuple[RelNode, int | None]:
     """The query's rows with an added column that is never NULL, and the column's position. After an
-    outer join, NULL in this column means that there is no row. If other columns tell this, no
-    column is added, and the position is None."""
+    outer join, NULL in this column means that there is no row. If another column already shows
+    this, no column is added, and the position is None.
+    """
     rows = inner.rows
     for index, value in enumerate(inner.empty or ()):
         if not _is_null(value) and rows.field(index).output_type.is_nullable:
@@ -561,8 +562,9 @@ def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
 
 
 def nearer(rows: RelNode) -> RelNode:
-    """The rows of a subquery that has been merged into its outer query: the levels of references
-    to queries further out decrease by one."""
+    """The rows of a subquery that has been merged into its outer query. The levels of references to
+    queries further out decrease by one.
+    """
     for level in (2, 3):
         if has_outer(rows, level):
             rows = map_outer(rows, level, lambda each: replace(each, level=each.level - 1))

@@ -1,4 +1,4 @@
-"""Results of queries that find nothing: the values of aggregates over no rows."""
+"""Results of aggregate queries over no rows."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ _ROW_TYPE = RowType.of(("x", IntType()))
 
 
 def value_of_nothing(call: AggregateCall) -> ValueLiteral | None:
-    """Value of an aggregate over no rows; None if only its accumulator knows, as with user
-    functions."""
+    """Value of an aggregate over no rows; None if only the aggregate's accumulator can compute it,
+    as with user functions.
+    """
     if call.function not in _OF_NOTHING:
         return None
     value = _OF_NOTHING[call.function]

@@ -43,7 +43,9 @@ _EXTREMES = {
 
 
 def quantified_value(query: Subquery) -> ResolvedExpression:
-    """The value (TRUE, FALSE or unknown) as an expression over EXISTS and scalar queries only."""
+    """Truth value of IN, SOME or ALL with a query, as an expression over EXISTS and scalar queries
+    only.
+    """
     if query.kind is SubqueryKind.ALL:  # what holds for all has no counterexample
         opposite = built_in.NEGATED_COMPARISONS[query.comparison]
         some = replace(query, kind=SubqueryKind.SOME, comparison=opposite)

@@ -100,8 +100,9 @@ def _ranked(over: RelNode, parts: list[ResolvedExpression]) -> RelNode | None:
 
 
 def rank_without_end(node: Filter) -> OverAggregate | None:
-    """The row numbers that a filter bounds only from below, so that no Top-N replaces them; None
-    if there are none."""
+    """The row numbers that a filter limits only from below, so that a Top-N cannot replace them;
+    None if there are none.
+    """
     rows, parts = node.input, conjuncts(node.condition)
     if isinstance(rows, Project):
         project = rows

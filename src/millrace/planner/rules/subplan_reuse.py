@@ -39,7 +39,7 @@ def with_reused_subplans(roots: Sequence[RelNode], sources: bool = True) -> list
 
 
 class _Reuse:
-    """Finds equal nodes, inputs first."""
+    """Finds equal nodes in trees; inputs come before the nodes that read them."""
 
     def __init__(self, sources: bool) -> None:
         self._sources = sources

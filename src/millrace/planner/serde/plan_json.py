@@ -60,7 +60,7 @@ class CatalogObjects(Protocol):
     """Catalog objects that a plan refers to by name."""
 
     def contains(self, table: ResolvedTable) -> bool:
-        """Whether a plan contains a table's schema and options besides its name.
+        """Whether a plan stores a table's schema and options in addition to its name.
 
         Raises:
             JobDefinitionError: the table exists only in this program.
@@ -68,7 +68,7 @@ class CatalogObjects(Protocol):
         ...
 
     def table_of(self, path: tuple[str, ...], definition: ResolvedTable | None) -> ResolvedTable:
-        """The table with a name.
+        """The table with the given name.
 
         Args:
             definition: the table as the plan contains it, without its source and sink.
@@ -89,7 +89,7 @@ class CatalogObjects(Protocol):
     def model_of(
         self, path: tuple[str, ...], input_type: RowType, output_type: RowType
     ) -> ResolvedModel:
-        """The model with a name.
+        """The model with the given name.
 
         Args:
             input_type, output_type: columns of the model when the plan was compiled.
@@ -108,7 +108,7 @@ class CatalogObjects(Protocol):
         ...
 
     def function_of(self, name: str) -> FunctionDefinition:
-        """The user function with a name.
+        """The user function with the given name.
 
         Raises:
             JobDefinitionError: the function does not exist.
@@ -343,7 +343,9 @@ _KINDS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def reads_back(kind: LogicalType) -> bool:
-    """Whether a type's text describes it completely; an interval's text omits unused digits."""
+    """Whether a type's text describes the type completely. The text of an interval does not,
+    because it omits unused digits.
+    """
     return parse_type(str(kind)) == kind
 
 

@@ -1,4 +1,4 @@
-"""An active rule: its automaton, and the events that it can skip."""
+"""An active rule: its automaton, and a check for events that the rule can skip."""
 
 from __future__ import annotations
 
@@ -84,8 +84,9 @@ class ActiveRule:
         may."""
 
     def start_conditions(self) -> list[Condition | None]:
-        """Conditions of which the first event of a match satisfies at least one. A None among
-        them means that any event may begin a match."""
+        """The first event of a match satisfies at least one of these conditions. If None is among
+        them, any event may begin a match.
+        """
         return [
             None if condition is None else without_context(condition)
             for transition in self.automaton.start.transitions
@@ -111,7 +112,7 @@ class ActiveRule:
                 matches.deadline = end
 
     def name(self, error: Exception) -> None:
-        """Add the rule's name to an error of a condition."""
+        """Extend an error of a condition by the rule's name."""
         error.add_note(f"the rule is '{self.id}', version {self.rule.version}")
 
     def __repr__(self) -> str:

@@ -41,7 +41,9 @@ class NamedCondition:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class MatchOutcome:
-    """Next states of a partial match after an event."""
+    """Next states of a partial match after an event, and whether the match is complete without the
+    event.
+    """
 
     taken: tuple[MatchState, ...]
     """States after the event was taken, in the order of the pattern."""
@@ -174,7 +176,9 @@ class Automaton:
         return self._labels[label]
 
     def spelled(self, places: PatternPositions, name: str) -> PatternPositions:
-        """Positions that are reached from ``places`` by an event taken for ``name``."""
+        """Positions that are reached if an event is taken for the pattern ``name`` at one of
+        ``places``.
+        """
         known = self._spelled.get((places, name))
         if known is None:
             transitions = (
@@ -214,8 +218,9 @@ class Automaton:
     # -- what an event does --------------------------------------------------------------------
 
     def outcome(self, state: MatchState, satisfied: int) -> MatchOutcome:
-        """Outcome of an event in a state. The bits of ``satisfied`` say which tests the event
-        satisfies."""
+        """Outcome of an event in a state. The bits of ``satisfied`` tell which tests the event
+        passes.
+        """
         known = state.outcomes.get(satisfied)
         if known is None:
             true = {

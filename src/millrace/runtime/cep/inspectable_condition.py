@@ -1,4 +1,5 @@
-"""Inspectable conditions: they tell which events cannot satisfy them, without being called.
+"""Inspectable conditions: their necessary field values are known without a call, so events with
+other values can be skipped.
 
 The matcher of many rules uses it to index rules by the values of fields (`rule_index`), and to skip
 events early (`active_rule`).
@@ -19,7 +20,8 @@ __all__ = ["Equality", "InspectableCondition", "equalities", "without_context"]
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """One of a few values that a field must have, or else the condition cannot be true."""
+    """Condition on a field: it must have one of a few values, or else the whole condition is
+    false."""
 
     path: FieldPath
     values: frozenset[Any]

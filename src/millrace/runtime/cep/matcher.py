@@ -79,8 +79,9 @@ class Matcher:
         """Called with every partial match or match that the skip strategy discards."""
 
     def starts(self, values: list[Any]) -> list[bool] | None:
-        """For each of the values, whether a match could begin with it. None if the values alone
-        do not tell."""
+        """For each of the values, whether a match could begin with this value. None if this cannot
+        be decided from the values alone.
+        """
         test = self._can_start
         if test is None:
             return None
@@ -103,8 +104,8 @@ class Matcher:
     def process(
         self, matches: Matches, event: BufferedEvent, may_start: Any = True
     ) -> list[FoundMatch]:
-        """Process one event. It must come after all earlier events in their order, and the matcher
-        must have advanced to its time.
+        """Process one event. Events must be processed in their order, and after the matcher has
+        advanced to their time.
 
         Args:
             may_start: false if it is known that no match begins with it.
@@ -141,7 +142,7 @@ class Matcher:
     def begin(
         self, matches: Matches, event: BufferedEvent, states: tuple[MatchState, ...]
     ) -> list[FoundMatch]:
-        """Process one event that only begins matches, and does not change the matches that exist.
+        """Process one event that can only begin matches, and cannot continue existing ones.
 
         Args:
             states: states of the matches after the event.
@@ -356,7 +357,7 @@ def _start_test(automaton: Automaton) -> Call | None:
 
 
 def any_call(calls: list[Call]) -> Call:
-    """One function that tells whether any of the calls is true for an event."""
+    """One function that tells whether at least one of the calls is true for an event."""
     if len(calls) == 1:
         return calls[0]
     if len(calls) == 2:

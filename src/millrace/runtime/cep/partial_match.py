@@ -156,7 +156,7 @@ def events_of(matches: list[FoundMatch]) -> Iterator[dict[str, list[Any]]]:
 
 
 class _Chain:
-    """The events that lead to one entry, as columns."""
+    """Columns of the events that lead to one entry."""
 
     __slots__ = ("_orders", "_runs", "_values", "start")
 
@@ -209,7 +209,7 @@ class Matches:
 
 @dataclass(slots=True)
 class Chains:
-    """Entries and events of one pattern and one key that are in keyed state."""
+    """Entries and events, in keyed state, of one pattern and one key."""
 
     entries: set[int] = field(default_factory=set)
     events: set[Order] = field(default_factory=set)
@@ -265,7 +265,7 @@ class KeyMatches:
         self.matches.pop(rule, None)
 
     def next_event(self, time: int, value: Any) -> BufferedEvent:
-        """A new event, which comes after all events before."""
+        """Create a new event, which is later than all events before."""
         self.events += 1
         self.time = time
         return BufferedEvent((time, self.events), value)

@@ -69,8 +69,9 @@ class Quantifier:
 
     @property
     def exact(self) -> bool:
-        """Whether the number of occurrences is fixed and at least two. `greedy` then has no
-        effect."""
+        """Whether the number of occurrences is fixed and at least two, so that `greedy` has no
+        effect.
+        """
         return self.most == self.least > 1
 
 
@@ -110,7 +111,7 @@ Part = Event | Group
 
 @dataclass(frozen=True, slots=True)
 class EventPattern:
-    """A whole pattern.
+    """A complete pattern, as a sequence of events and groups.
 
     Example:
         >>> pattern = EventPattern((Event("a"), Group((Event("b"), Event("c")))))
@@ -124,12 +125,13 @@ class EventPattern:
     skip: AfterMatchSkipStrategy = field(default_factory=AfterMatchSkipStrategy.no_skip)
 
     def events(self) -> Iterator[Event]:
-        """All events, including those of groups, in the order of the program."""
+        """All events of the pattern, including those in groups, in the order of the program."""
         return _events(self.parts)
 
     def conditions(self) -> Iterator[Condition]:
-        """All elementary conditions, without duplicates. They include ``until`` conditions and
-        the conditions of negated patterns."""
+        """All elementary conditions of the pattern, without duplicates, including ``until``
+        conditions and the conditions of negated patterns.
+        """
         leaves = {id(leaf): leaf for c in _conditions(self.parts) for leaf in c.leaves()}
         yield from leaves.values()
 

@@ -17,7 +17,7 @@ __all__ = ["PatternRule", "RejectedRule", "RuleAction", "RuleChange", "RuleMatch
 
 
 class HasModel(Protocol):
-    """A builder of patterns, such as `millrace.cep.Pattern`."""
+    """An object that can supply a pattern model, such as `millrace.cep.Pattern`."""
 
     def model(self) -> EventPattern:
         """The pattern as plain data."""
@@ -80,8 +80,9 @@ class PatternRule:
         return json
 
     def read_from(self, json: str) -> Self:
-        """Record the JSON text from which the rule was read. It is not a field, since copies
-        with other fields do not match the text."""
+        """Record the JSON text from which the rule was read. The text is not a field of the rule,
+        because copies with other fields do not match it.
+        """
         object.__setattr__(self, "_json", json)
         return self
 

@@ -122,20 +122,22 @@ class Transition:
 
     @property
     def pending(self) -> bool:
-        """Whether the transition leads to the end when the time of the pattern is over."""
+        """Whether the transition leads to the end of the pattern once the pattern's time is
+        over."""
         return self.target is None and bool(self.unless)
 
     def after_waiting(self) -> Transition:
-        """The transition after an event was skipped."""
+        """The transition as it is after an event was skipped."""
         return self.waited or self
 
     def entered(self, contiguity: Contiguity) -> Transition:
-        """A copy with this contiguity, if none is set yet."""
+        """A copy with the given contiguity, if the transition has none yet."""
         return self if self.contiguity is not None else replace(self, contiguity=contiguity)
 
     def guarded(self, guard: Guard, at_once: bool) -> Transition:
-        """A copy that an event of the guard closes: any such event, or with ``at_once`` only the
-        next event."""
+        """A copy that is closed by an event of the guard: by any such event, or with ``at_once``
+        only by the very next event.
+        """
         if at_once:
             return replace(self, not_next=(guard, *self.not_next))
         return replace(self, unless=(guard, *self.unless))

@@ -105,7 +105,8 @@ class RuleIndex:
 
 
 class _Keys:
-    """Keys of a batch. A rule with a prefix is only evaluated for keys with this prefix."""
+    """Keys of a batch, by which a rule with a prefix is evaluated only for keys that begin with
+    it."""
 
     def __init__(self, keys: list[Any]) -> None:
         self._keys = keys

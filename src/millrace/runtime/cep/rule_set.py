@@ -34,7 +34,7 @@ LAST_NUMBER = ""
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One change of the rule table."""
+    """A step in the table of rules: one change."""
 
     id: str
     compiled: ActiveRule | None = None

@@ -70,7 +70,7 @@ class SharedBuffer:
         self.forget()
 
     def forget(self) -> None:
-        """Drop all objects, after the tables have changed."""
+        """Drop all cached objects, because the tables have changed."""
         self._live: dict[Any, KeyMatches] = {}
         self._touched: set[Any] = set()
         self.mutable = False
@@ -87,7 +87,7 @@ class SharedBuffer:
         return (self._live.keys() & keys).union(filter(self._matches.data.__contains__, keys))
 
     def stored(self) -> Iterator[tuple[Any, KeyMatches]]:
-        """Matches of all keys from keyed state, to be read only.
+        """Matches of all keys, read from keyed state. The caller must not change them.
 
         Raises:
             CheckpointError: the pattern has no place for a partial match.
@@ -104,8 +104,9 @@ class SharedBuffer:
                 yield key, min(times)
 
     def hold(self, values: Iterable[Any]) -> None:
-        """Note if any of the given events, which may become part of matches, can be changed in
-        place."""
+        """Record whether any of the given events, which may become part of matches, can be changed
+        in place.
+        """
         self.mutable = self.mutable or not all(map(is_immutable, values))
 
     def of(self, key: Any) -> KeyMatches:
@@ -117,8 +118,7 @@ class SharedBuffer:
         return live
 
     def drop_if_empty(self, key: Any, matches: KeyMatches) -> None:
-        """Drop the objects of a key without matches, if there is nothing of the key in the state
-        either."""
+        """Drop the cached objects of a key without matches, if the key has no state either."""
         if not (matches.starts or matches.chains or matches):
             self._touched.discard(key)
             del self._live[key]

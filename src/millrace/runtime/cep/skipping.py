@@ -1,5 +1,6 @@
-"""After-match skipping: drops the matches that a match excludes (Flink docs, "FlinkCEP", section
-After Match Skip Strategy)."""
+"""After-match skipping: drops the matches that a completed match excludes (Flink docs, "FlinkCEP",
+section After Match Skip Strategy).
+"""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ def release(
     time: int,
     on_pruned: OnPruned | None = None,
 ) -> list[FoundMatch]:
-    """Add new matches, and return the matches that no earlier match can discard after ``time`` (ms
-    since the epoch).
+    """Add new matches, and return the matches that can no longer be discarded by an earlier match
+    after ``time`` (ms since the epoch).
 
     Raises:
         JobExecutionError: there is nothing to skip to, and the strategy says that this is an error.

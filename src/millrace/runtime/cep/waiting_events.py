@@ -27,7 +27,7 @@ Place = tuple[int, int, int]
 
 
 class EventColumns(NamedTuple):
-    """Events, in columns."""
+    """Events as columns."""
 
     keys: list[Any]
     values: list[Any]
@@ -43,7 +43,7 @@ class WaitingEvents:
         self.forget()
 
     def forget(self) -> None:
-        """Drop all objects, after the table has changed."""
+        """Drop all cached objects, because the table has changed."""
         self._runs: list[_Run] = []
         self._number = 0
         self._stored: dict[int, list[tuple[Place, Any]]] = {}
@@ -73,9 +73,10 @@ class WaitingEvents:
             column += more
 
     def take(self, watermark: int) -> EventColumns:
-        """Remove the events up to the watermark and return them. They are not sorted by time,
-        because a caller that needs only a few keys then sorts less; but events of the same time
-        keep their order of arrival."""
+        """Remove the events up to the watermark and return them. They are not sorted by time, so
+        that a caller that needs only a few keys sorts less. Events of the same time keep their
+        order of arrival.
+        """
         due = self._take_stored(watermark)
         for run in self._runs:
             run.take(watermark, due)

@@ -38,8 +38,9 @@ _Kind = tuple[Any, ...]
 
 
 class _KeptNotices:
-    """Notices of this process that no acknowledgement has taken yet, by job. Those of an unknown
-    job, such as of a thread that a function has started, go to the next job that asks."""
+    """Notices of this process that no acknowledgement has taken yet, by job. Notices without a
+    known job, such as those of a thread that a function started, go to the next job that asks.
+    """
 
     def __init__(self) -> None:
         # a finalizer or a handler of a signal may log in a thread that has the lock
@@ -100,14 +101,16 @@ _kept = _KeptNotices()
 
 
 class NoticeHandler(logging.Handler):
-    """Handler that makes notices of warnings and errors."""
+    """Log handler that turns warnings and errors into notices."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self.addFilter(LogOriginFilter())
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep the record as a notice. Of an exception, its last line is kept."""
+        """Keep the record as a notice. If it has an exception, only the exception's last line is
+        kept.
+        """
         try:
             text = record.getMessage()
             if record.exc_info and record.exc_info[0] is not None:
@@ -120,7 +123,7 @@ class NoticeHandler(logging.Handler):
 
 
 def tell(logger: logging.Logger, text: str) -> None:
-    """Log a line of level INFO, and show it to the people who run the job.
+    """Log a line of level INFO, and also show it as a notice to the people who run the job.
 
     Args:
         logger: logger of the caller.
@@ -135,11 +138,13 @@ def begin_notices(job: str) -> None:
 
 
 def has_new_notices(job: str) -> bool:
-    """Whether this process has notices of a job that are of a kind the job has not had before. The
-    others may wait: a sink that warns in each epoch would keep an idle job in epochs."""
+    """Whether this process has notices of a kind that the job has not had before. Notices of known
+    kinds may wait: otherwise a sink that warns in each epoch would keep an idle job running epochs.
+    """
     return _kept.has_new(job)
 
 
 def take_notices(job: str) -> list[WorkerNotice]:
-    """Notices of a job in this process since the last call, or of no known job."""
+    """Notices of a job in this process since the last call, including notices without a known
+    job."""
     return _kept.take(job)

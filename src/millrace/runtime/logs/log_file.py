@@ -35,8 +35,9 @@ class LogFile(logging.Handler):
         return True
 
     def append(self, line: str) -> None:
-        """Append a line. If the disk is full, the line is lost, as there is no place for a
-        report."""
+        """Append a line. If the disk is full, the line is lost, because this loss cannot be
+        reported anywhere.
+        """
         with suppress(OSError):
             os.write(self._descriptor, f"{line}\n".encode(errors="backslashreplace"))
 

@@ -71,15 +71,16 @@ def log_format(as_json: bool) -> logging.Formatter:
 
 
 def use_format(as_json: bool, logger: str = "millrace") -> None:
-    """Set the format of those handlers of a logger that have one of these formats, and of the
-    handler of last resort if it has one."""
+    """Set the format of a logger's handlers that already have a format of this module, and of the
+    handler of last resort if it has one.
+    """
     for handler in (*logging.getLogger(logger).handlers, logging.lastResort):
         if handler and isinstance(handler.formatter, TextLogFormat | JsonLogFormat):
             handler.setFormatter(log_format(as_json))
 
 
 def placed(handler: logging.Handler, as_json: bool = False) -> logging.Handler:
-    """The handler, with a format and a filter that adds the place to each record."""
+    """The handler, after it got a format, and a filter that adds the origin to each record."""
     handler.setFormatter(log_format(as_json))
     handler.addFilter(LogOriginFilter())
     return handler

@@ -61,7 +61,7 @@ def at_log_origin(origin: LogOrigin) -> Iterator[None]:
 
 
 def current_log_origin() -> LogOrigin:
-    """Origin last set in this thread by `enter_log_origin`."""
+    """Origin that this thread last set with `enter_log_origin`."""
     origin: LogOrigin = getattr(_current, "origin", _UNKNOWN)
     return origin
 

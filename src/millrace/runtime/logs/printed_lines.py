@@ -123,7 +123,7 @@ class PrintedLines(io.TextIOBase):
 
 
 class _Writer:
-    """A thread that prints."""
+    """A thread that prints, with its incomplete line."""
 
     def __init__(self) -> None:
         self.thread = threading.current_thread()
@@ -135,8 +135,8 @@ class _Writer:
 
 
 def log_printed(handler: logging.Handler | None, name: str, stream: TextIO, line: str) -> None:
-    """Write a printed line to the log of the records: as a record if the format is JSON, else as
-    the plain line.
+    """Write a printed line to the job's log: as a record if the format is JSON, otherwise as the
+    plain line.
 
     Args:
         handler: handler of the records. None if there is no log yet.

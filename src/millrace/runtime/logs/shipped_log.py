@@ -61,8 +61,9 @@ class ShippedLog(logging.Handler):
         return taken
 
     def printed(self, name: str, line: str) -> None:
-        """Keep a printed line, in pieces if it is long. The line is dropped if another log
-        handler printed it and this handler keeps the same record."""
+        """Keep a printed line, in pieces if it is long. If another log handler printed this line
+        for a record that this handler also keeps, the line is dropped.
+        """
         if self._keeps_record_of(sys._getframe(1)):
             return
         created, origin = time.time(), log_origin()

@@ -30,7 +30,7 @@ _notices = NoticeHandler()
 
 
 class _WorkerLog:
-    """Destination of a worker's records and prints, by the settings of its newest job."""
+    """Destination of a worker's log records and printed lines, as its newest job has set it."""
 
     def __init__(self) -> None:
         self.settings = LogSettings()
@@ -91,8 +91,8 @@ _log = _WorkerLog()
 
 def set_up_worker_log(settings: LogSettings) -> None:
     """Send the records of the root logger and printed lines to the job's log, and also to the
-    driver if it is on another machine. The driver gets warnings in any case. Handlers that the
-    job's modules have set up stay.
+    driver if it is on another machine. Warnings always go to the driver. Handlers that the job's
+    modules have set up stay.
     """
     root = logging.getLogger()
     root.setLevel(settings.level or logging.WARNING)
@@ -122,7 +122,7 @@ def finish_prints() -> None:
 
 
 def take_shipped() -> list[LogLine]:
-    """Lines for the driver to log. Incomplete lines that functions have printed are included."""
+    """Lines for the driver to log, including incomplete lines that functions have printed."""
     finish_prints()
     return _shipped.take()
 
@@ -136,6 +136,7 @@ class StandardErrorHandler(logging.StreamHandler[TextIO]):
     """Writes records to standard error, which may be broken, full or closed."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Report an error, except one of the stream itself: then there is no place for a report."""
+        """Report an error, unless the stream itself is broken: then it cannot be reported
+        anywhere."""
         if not isinstance(sys.exception(), OSError) and not self.stream.closed:
             super().handleError(record)

@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 def without_numbers(text: str) -> str:
-    """A text with a mark for each number.
+    """A text with each number replaced by a mark.
 
     Example:
         >>> without_numbers("no answer of host:80 for 10.5 s")
@@ -40,8 +40,10 @@ class WorkerNotice(NamedTuple):
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Properties that equal notices share. A count or a duration in a warning makes no other
-        notice, but a port in something that is told on purpose does."""
+        """Properties that notices of one kind have in common. In warnings, numbers such as counts
+        and durations are ignored. In notices that are told on purpose, numbers such as a port are
+        not ignored.
+        """
         text = self.text if self.level < logging.WARNING else without_numbers(self.text)
         return self.level, self.logger, self.operator, text
 

@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class AssembledVector(ModelStage):
-    """Numbers and vectors concatenated to one vector.
+    """Concatenates numbers and vectors to one vector.
 
     Attributes:
         keep_missing: whether a missing number stays NaN. Else it is refused.
@@ -52,7 +52,7 @@ class AssembledVector(ModelStage):
 
 @dataclass(frozen=True)
 class ScaledVector(ModelStage):
-    """Vectors with each feature as ``(x - shift) * scale + offset``, or as a constant if the
+    """Scales each feature of a vector to ``(x - shift) * scale + offset``, or to a constant if the
     feature cannot be scaled.
 
     Attributes:
@@ -76,7 +76,7 @@ class ScaledVector(ModelStage):
 
 @dataclass(frozen=True)
 class UnitVector(ModelStage):
-    """Vectors scaled to length 1 in a norm. Zero vectors stay zero."""
+    """Scales vectors to length 1 in a norm. Zero vectors stay zero."""
 
     input: str
     output: str
@@ -92,7 +92,7 @@ class UnitVector(ModelStage):
 
 @dataclass(frozen=True)
 class PrincipalComponents(ModelStage):
-    """Vectors projected on the axes of a matrix."""
+    """Projects vectors on the axes of a matrix."""
 
     input: str
     output: str
@@ -104,7 +104,7 @@ class PrincipalComponents(ModelStage):
 
 @dataclass(frozen=True)
 class IndexedLabels(ModelStage):
-    """Texts as the indices of known labels.
+    """Replaces texts by their indices in a list of labels.
 
     Attributes:
         labels: labels of each column.
@@ -148,7 +148,7 @@ class IndexedLabels(ModelStage):
 
 @dataclass(frozen=True)
 class LabelsOfIndices(ModelStage):
-    """Indices as the labels that they stand for."""
+    """Replaces indices by the labels that they stand for."""
 
     input: str
     output: str
@@ -161,7 +161,7 @@ class LabelsOfIndices(ModelStage):
 
 @dataclass(frozen=True)
 class OneHotVectors(ModelStage):
-    """Category indices as vectors with a 1 at the category's position.
+    """Replaces category indices by vectors that have a 1 at the category's position.
 
     Attributes:
         sizes: number of categories of each column.
@@ -197,7 +197,8 @@ class OneHotVectors(ModelStage):
 
 @dataclass(frozen=True)
 class Buckets(ModelStage):
-    """Values as the numbers of the ranges in which they lie. The last range includes its end.
+    """Replaces values by the numbers of the ranges in which they lie. The last range includes its
+    end.
 
     Attributes:
         keep_missing: whether NaN and NULL get the number after the last one. Else they are refused.
@@ -232,7 +233,7 @@ class Buckets(ModelStage):
 
 @dataclass(frozen=True)
 class FilledColumns(ModelStage):
-    """Columns with replacements for missing values.
+    """Replaces missing values in columns.
 
     Attributes:
         missing: value that counts as missing, besides NULL: NaN or a number.
@@ -253,7 +254,7 @@ class FilledColumns(ModelStage):
 
 @dataclass(frozen=True)
 class IndexedCategories(ModelStage):
-    """Vectors in which some features are replaced by category indices.
+    """Replaces some features of vectors by category indices.
 
     Attributes:
         values: known values of each such feature. The position of a value is its index.
@@ -284,7 +285,7 @@ class IndexedCategories(ModelStage):
 
 @dataclass(frozen=True)
 class BinaryThreshold(ModelStage):
-    """1 if a number is greater than a threshold, else 0."""
+    """Returns 1 if a number is greater than a threshold, else 0."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

@@ -29,7 +29,7 @@ class ModelFrame:
         self.rows = rows
 
     def column(self, name: str) -> Column:
-        """A column, unconverted.
+        """A column as it is, without conversion.
 
         Raises:
             JobExecutionError: the frame has no column of this name.

@@ -145,7 +145,9 @@ class Forest:
     values: Doubles
 
     def leaves(self, root: int, vectors: Doubles) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Leaf that each row reaches. All rows go down one level at a time."""
+        """For each row, the leaf of a tree that the row reaches. All rows go down one level at a
+        time.
+        """
         at = np.full(len(vectors), root, np.int64)
         rows = np.flatnonzero(self.features[at] != _LEAF)
         while rows.size:

@@ -42,7 +42,7 @@ class Scorer(ABC):
 
 
 class StagedScorer(Scorer):
-    """NumPy stages, applied one after the other.
+    """A scorer of NumPy stages, which are applied one after the other.
 
     Args:
         stages: stages of the model.
@@ -92,7 +92,7 @@ class StagedScorer(Scorer):
 
 
 class PredictScorer(Scorer):
-    """Any object with a method that takes a batch, such as a model of scikit-learn.
+    """A scorer that calls a method of any object with a batch, such as a model of scikit-learn.
 
     Args:
         model: the object. It is pickled, by value if its class belongs to the program.

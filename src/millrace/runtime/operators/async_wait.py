@@ -38,7 +38,8 @@ WAKE_UP_INTERVAL_MS = 10
 
 @dataclass
 class _QueueEntry:
-    """A record whose request is in flight or done, or a watermark after such records."""
+    """A record whose request is in flight or has ended, or a watermark that follows such
+    records."""
 
     number: int
     value: Any = None
@@ -230,8 +231,9 @@ class AsyncWaitOperator(FunctionOperator):
         return self._input_ended
 
     def output_idle(self, input_idle: bool) -> bool:
-        """Whether the output is idle. It is not while the queue holds back results or
-        watermarks."""
+        """Whether the output is idle. It is never idle while the queue holds back results or
+        watermarks.
+        """
         return input_idle and not self._queue
 
     def room(self) -> int | None:

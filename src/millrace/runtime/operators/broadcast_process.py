@@ -1,5 +1,4 @@
-"""Broadcast state pattern: the records of one stream control how records of another stream are
-processed.
+"""Broadcast state pattern: the records of one stream control the processing of another stream.
 
 Input 0 is the stream that is not broadcast, input 1 the broadcast one.
 """
@@ -36,7 +35,7 @@ def _declared(descriptors: Descriptors) -> tuple[OperatorStateDeclaration, ...]:
 
 
 class _BroadcastStates:
-    """The maps that the program declared, for writing and for reading."""
+    """The broadcast maps that the program declared, in a writable and a read-only form."""
 
     def __init__(self, operator: Operator, descriptors: Descriptors) -> None:
         context = operator.context
@@ -138,8 +137,9 @@ class BroadcastProcessOperator(FunctionOperator):
 
 
 class _KeyedReadOnly(_ReadOnly, KeyedBroadcastProcessFunction.OnTimerContext):
-    """Context of the keyed side and of timers. It takes keys and timers from the operator's
-    context."""
+    """Context for records of the keyed side and for timers. It takes keys and timers from the
+    operator's context.
+    """
 
     def __init__(self, operator: KeyedBroadcastProcessOperator, states: _BroadcastStates) -> None:
         super().__init__(operator, states)

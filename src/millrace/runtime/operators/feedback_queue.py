@@ -29,7 +29,7 @@ _BATCH = 4096
 
 
 class _File:
-    """Encoded batches in a temporary file, which is in memory while it is small."""
+    """A temporary file of encoded batches, which stays in memory while it is small."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile[bytes](max_size=_MOST_BYTES)
@@ -100,7 +100,7 @@ class FeedbackQueue:
             self._batches.append((values, timestamps))
 
     def take(self, limit: int) -> Records | None:
-        """Take at most ``limit`` records, joined to one batch. None if none wait.
+        """Take at most ``limit`` records, joined to one batch. None if no records wait.
 
         Records with event times and such without are never joined.
         """

@@ -56,7 +56,7 @@ class _JoinContext(ProcessJoinFunction.Context):
 
 
 class _Side:
-    """Records of one side that may still be matched."""
+    """Records of one side that may still find a match."""
 
     def __init__(self, table: NestedTable, lower: int, upper: int, keep: int) -> None:
         self.table = table

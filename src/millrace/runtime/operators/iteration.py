@@ -49,7 +49,9 @@ _PIECE = 4096
 
 
 def fed_back(state: SubtaskState, tail: str) -> list[bytes]:
-    """Records fed back in the previous epoch, from the state of the tail with this uid."""
+    """Records that were fed back in the previous epoch, read from the state of the tail with this
+    uid.
+    """
     table = state.table(TableId(tail, _FEEDBACK.name), _FEEDBACK.table_kind)
     return [table.data[place] for place in sorted(table.data)]
 
@@ -140,8 +142,9 @@ class IterationHeadOperator(Operator):
 
 
 class IterationTailOperator(Operator):
-    """Collects the records to feed back. Those that are left when an epoch ends are operator
-    state."""
+    """Collects the records to feed back. Records that are left at the end of an epoch become
+    operator state.
+    """
 
     operator_states = (_FEEDBACK,)
 
@@ -183,7 +186,7 @@ class IterationTailOperator(Operator):
         return self._queue.size
 
     def take(self, limit: int) -> Records | None:
-        """Take at most ``limit`` records, to emit them at once. None if none wait."""
+        """Take at most ``limit`` records, which the head emits at once. None if no records wait."""
         return self._queue.take(limit)
 
     def end_epoch(self, ended: bool) -> None:

@@ -25,7 +25,7 @@ class BatchSpec:
 
 
 class MapBatchesOperator(FunctionOperator):
-    """Calls a function with every batch, in form of columns."""
+    """Calls a function with every batch in columnar form."""
 
     takes = BatchForm.COLUMNS
     method = "map_batch"
@@ -148,8 +148,8 @@ def _from_arrow(result: Any) -> list[Any]:
 
 
 def pandas_frame(batch: Any, **options: Any) -> Any:
-    """A batch or table as a pandas frame. Integers with missing values stay integers; NumPy would
-    make them floats, and change large ones.
+    """Convert a batch or table to a pandas frame. Integers with missing values stay integers; NumPy
+    would make them floats, and change large ones.
 
     Args:
         options: options of pyarrow's `to_pandas`.

@@ -1,4 +1,4 @@
-"""Event-time windows with the default trigger: whole panes of accumulators or elements.
+"""Event-time windows with the default trigger: accumulators or elements are kept in whole panes.
 
 A pane holds what one window has of every key of this subtask, so a window fires and is purged as a
 whole. Semantics: Flink docs, "Windows" (event-time trigger; a record is late when the watermark has

@@ -1,4 +1,5 @@
-"""Base of operators that find patterns: order of events, time, and results of matches.
+"""Base of operators that find patterns: sorts events by time, advances time, and emits the results
+of matches.
 
 Semantics: Flink docs, "FlinkCEP"; class ``CepOperator``. Events wait until the watermark has passed
 them; what comes out is in the order of time over all keys.

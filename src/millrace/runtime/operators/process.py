@@ -13,7 +13,7 @@ from millrace.runtime.produced_records import producing
 
 
 class _TimeOnly(TimerService):
-    """Timer service that only gives the time. Timers need a key."""
+    """Timer service that only tells the time, because timers need a key."""
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator

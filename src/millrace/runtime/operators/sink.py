@@ -260,7 +260,7 @@ class SinkOperator(Operator):
 
     @property
     def wants_barrier(self) -> bool:
-        """Whether the writer is due, such as to close a file."""
+        """Whether the writer needs a new epoch, for example to close a file."""
         return self._wakeup is not None and self._wakeup <= self.context.clock()
 
     def close(self) -> None:

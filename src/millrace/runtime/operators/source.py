@@ -134,7 +134,8 @@ class SourceOperator(Operator):
 
     @property
     def wants_barrier(self) -> bool:
-        """Whether the enumerator has something to do: a request, an event, a finished split."""
+        """Whether the enumerator has work to do because of a request, an event or a finished
+        split."""
         context = self._reader_context
         if context.split_requested or context.events:
             return True
@@ -204,9 +205,10 @@ class SourceOperator(Operator):
         self._completed_checkpoint = checkpoint_id
 
     def read_available(self, plan: ReadPlan) -> Iterator[None]:
-        """Read until the reader has no more records, the epoch's limit is reached, or the epoch
-        is asked to end. Data delivered with this epoch is read completely, as the next epoch
-        does not have it."""
+        """Read until the reader has no more records, the epoch's limit is reached, or the epoch is
+        asked to end. Data that was delivered for this epoch is read completely, because the next
+        epoch does not have it.
+        """
         reader = self._reader
         assert reader is not None
         delivered = plan.delivered

@@ -1,5 +1,6 @@
-"""A stream without event time, which does not hold back the watermark of streams that it is
-joined with."""
+"""A stream without event time. It does not hold back the watermark of streams that are joined with
+it.
+"""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ class WatermarkTracker:
         """Latest timestamp that may move the watermark."""
 
     def pieces(self, batch: Batch, now: int) -> Iterator[Batch]:
-        """The batch with its event times, piece by piece. After each piece `watermark` is the
-        watermark right after that piece.
+        """The batch with event times, in pieces. When a piece is yielded, `watermark` is the
+        watermark that follows this piece.
 
         A generator that emits on events cuts the batch after each event that moved the watermark.
         """
@@ -236,8 +236,9 @@ class WatermarkTracker:
         return self._asked + interval if self._is_periodic and interval else None
 
     def hold(self, elapsed: int) -> None:
-        """Exclude a time of ``elapsed`` ms from the idle timeout, because no record could come
-        during that time."""
+        """Exclude ``elapsed`` ms from the idle timeout, because no record could arrive during that
+        time.
+        """
         if self._last_record is not None:
             self._last_record += elapsed
 
@@ -257,8 +258,9 @@ class WatermarkTracker:
         return now - self._last_record >= timeout
 
     def idle_at(self) -> int | None:
-        """Time in ms since the epoch at which the tracker becomes idle if no record comes. None
-        if never."""
+        """Time in ms since the epoch at which the tracker becomes idle if no record arrives. None
+        if it never does.
+        """
         if self._idle_timeout is None or self._last_record is None:
             return None
         return self._last_record + self._idle_timeout

@@ -104,15 +104,15 @@ class FrameConnection:
 
     @property
     def has_waiting(self) -> bool:
-        """Whether bytes wait until the kernel takes them."""
+        """Whether queued bytes have not been sent yet."""
         return bool(self._waiting)
 
     def send(self, kind: FrameKind, *body: bytes | memoryview) -> None:
-        """Queue a frame, whose body may come in pieces."""
+        """Queue a frame for sending; its body may be given in pieces."""
         self._waiting.extend(map(memoryview, framed(kind, *body)))
 
     def connected(self) -> bool:
-        """Note that the kernel has ended its attempt to connect. Returns whether it succeeded."""
+        """Note that the kernel has finished connecting. Returns whether the connection was made."""
         self.is_connecting = False
         self.is_open = not self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         return self.is_open
@@ -144,8 +144,8 @@ class FrameConnection:
             waiting.popleft()
 
     def push_in(self, selector: selectors.BaseSelector) -> bool:
-        """Send as many bytes as the kernel accepts, and let the selector report when it accepts
-        more. Returns False if the connection is broken.
+        """Send as many bytes as the kernel accepts, and let the selector report when the kernel
+        accepts more. Returns False if the connection is broken.
         """
         if not self.push():
             return False
@@ -191,7 +191,7 @@ class FrameConnection:
 
 
 class Strangers:
-    """Accepted connections whose greeting has not arrived yet. A few are kept, the newest ones.
+    """Accepted connections whose greeting has not arrived yet. Only the newest few are kept.
 
     Args:
         selector: selector of the loop that receives their greetings.
@@ -221,7 +221,7 @@ class Strangers:
         connection.authenticated(peer)
 
     def forget(self, connection: FrameConnection) -> bool:
-        """Forget a connection that is closed. Returns whether it was a stranger's."""
+        """Remove a closed connection. Returns whether its greeting was still missing."""
         is_stranger = connection in self._waiting
         if is_stranger:
             self._waiting.remove(connection)
@@ -260,7 +260,7 @@ def encoded_greeting(greeting: Greeting) -> bytes:
 
 
 def parsed_greeting(kind: int, body: Body, token: bytes) -> Greeting:
-    """The greeting in the first frame of a connection. Nothing is unpickled.
+    """The greeting in the first frame of a connection. No pickled data is loaded.
 
     Raises:
         TransportError: the peer does not know the token, or sends something else.
@@ -277,8 +277,8 @@ def parsed_greeting(kind: int, body: Body, token: bytes) -> Greeting:
 
 
 def connect(*addresses: str, patience: float = 10.0) -> socket.socket:
-    """A socket connected to the first of the addresses (``unix:PATH`` or ``HOST:PORT``) at which
-    something answers.
+    """A socket connected to the first of the addresses (``unix:PATH`` or ``HOST:PORT``) that
+    accepts the connection.
 
     Raises:
         OSError: nothing answers at any of them.
@@ -291,8 +291,9 @@ def connect(*addresses: str, patience: float = 10.0) -> socket.socket:
 
 
 def begin_connect(*addresses: str) -> tuple[socket.socket, bool]:
-    """A socket that is being connected to the first of the addresses that does not refuse at once,
-    and whether it is not connected yet. Does not wait for another host, which may have vanished.
+    """Begin to connect to the first of the addresses that does not refuse at once. Returns the
+    socket, and whether its connection is still being made: another host may have vanished, and this
+    function does not wait for it.
 
     Raises:
         OSError: all of them refuse.

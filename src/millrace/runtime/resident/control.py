@@ -40,7 +40,7 @@ ProgramLoader = Callable[[bytes], Program]
 
 
 class News(IntEnum):
-    """Reason for which an open epoch may end."""
+    """Reason why an open epoch may end."""
 
     RECORDS = 0
     """Something has been processed that is worth a checkpoint."""
@@ -62,14 +62,16 @@ class WorkerAddress(msgspec.Struct, frozen=True):
     tcp: str = ""
 
     def addresses_from(self, other: WorkerAddress) -> list[str]:
-        """Addresses by which the worker at ``other`` connects. Containers may share a host's name
-        but no files, so a second one may be needed."""
+        """Addresses at which the worker at ``other`` can reach this worker, the preferred one
+        first. The Unix socket alone is not enough, because containers may share a host's name but
+        no files.
+        """
         here = [f"unix:{self.unix}"] if self.unix and self.host == other.host else []
         return [*here, self.tcp] if self.tcp else here
 
 
 class HeldSubtask(msgspec.Struct, frozen=True, array_like=True):
-    """A subtask whose state a process has."""
+    """Identity of a subtask whose state is in the memory of a process."""
 
     run: str
     stage: int
@@ -99,7 +101,9 @@ class Hello(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Wiring:
-    """Connections of an attempt: the program, and where its tasks are."""
+    """Message with which the driver wires the tasks of an attempt: it has the program and the
+    address of each task.
+    """
 
     attempt: int
     """Number of the attempt, never used again in a run. A process of an earlier attempt is refused
@@ -148,7 +152,7 @@ class LoadFailure(msgspec.Struct, frozen=True):
 
 
 def encode_plan(plan: EpochPlan) -> bytes:
-    """A task's part of a plan as bytes."""
+    """Encode the part of a plan that concerns one task."""
     return dump_pickle(plan)
 
 

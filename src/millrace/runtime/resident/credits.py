@@ -52,7 +52,9 @@ def unpack_credit(body: Body) -> tuple[int, int, int, int]:
 
 
 def first_credit(producers: int) -> int:
-    """Records that each of the ``producers`` of a subtask may send before its pace is known."""
+    """Number of records that each of the ``producers`` of a subtask may send before its pace is
+    known.
+    """
     return max(1, FIRST_CREDIT // max(1, producers))
 
 
@@ -84,15 +86,15 @@ class Pace:
 
     @property
     def columns(self) -> int:
-        """Records of the next piece of columns."""
+        """Number of records in the next piece of a column batch."""
         return max(self._columns, self._costs.least)
 
     def is_slow(self, records: int, seconds: float) -> bool:
-        """Whether a piece took much longer than those before."""
+        """Whether a piece took much longer than the pieces before it."""
         return 0 < SLOW * self.seconds * records < seconds
 
     def observe(self, records: int, seconds: float) -> None:
-        """Measure: ``records`` took ``seconds``."""
+        """Record that ``records`` records took ``seconds`` seconds."""
         if not records:
             return
         self._costs.observe(records, seconds)
@@ -109,28 +111,29 @@ class Pace:
         self.seconds = self._time / self._records
 
     def limit(self, records: int) -> int:
-        """Records of the next piece, at most ``records``."""
+        """Number of records in the next piece, at most ``records``."""
         first, self._first = self._first, min(2 * self._first, MOST_RECORDS)
         paced = self._paced() if self.seconds else records
         return max(1, min(records, paced, first))
 
     def wanted(self, records: int) -> int:
-        """Records of a piece of rows that is large enough, at most ``records``."""
+        """Number of records that make a piece of rows large enough, at most ``records``."""
         return max(1, min(records, self._paced())) if self.seconds else 1
 
     def _paced(self) -> int:
         return max(int(PIECE / self.seconds), self._costs.least)
 
     def least(self, is_columnar: bool) -> int:
-        """Records that must be able to wait before the subtask, so that its pieces can be as large
-        as they should be."""
+        """Number of records that must be allowed to wait in front of the subtask, so that its
+        pieces can have their full size.
+        """
         return self.columns if is_columnar else self._costs.least
 
 
 class Preemptions:
-    """Tells whether a piece took long because another process had the processor. The pace of the
-    subtask is then that of the processor time: otherwise the next pieces would be small, and more
-    so the busier the machine is.
+    """Detects pieces that took long because another process used the processor. For them the
+    subtask's processor time is its pace. With the elapsed time, the next pieces would be too small
+    on a busy machine.
 
     A function that sleeps or waits for an answer gives up the processor by itself. Its time counts
     in full, unless the piece is much slower than those before.
@@ -170,7 +173,8 @@ def _switches() -> tuple[int, int]:
 
 
 class CreditWindow:
-    """Grants of one subtask to its producers, which share what may wait before a barrier.
+    """Credit that one subtask has granted to its producers. They share the records that may wait in
+    front of the subtask.
 
     A producer gets its equal share at least, and what the others have not been granted: of a
     forward edge, one producer of many sends. No grant is taken back.
@@ -206,8 +210,8 @@ class CreditWindow:
             self.share = self.records // self._channels
 
     def returned(self, channel: Channel, records: int) -> int:
-        """Records to grant to a channel, after ``records`` of its records have been processed. 0
-        while half of its window is still granted.
+        """Number of records to grant to a channel, after ``records`` of its records have been
+        processed. 0 while at least half of its window is still granted.
         """
         self._sum -= records
         held = self._held[channel] = self._held[channel] - records

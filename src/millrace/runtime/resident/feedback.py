@@ -1,4 +1,4 @@
-"""Feedback: the way of a loop from its tail to its head, which are in the same process.
+"""Feedback: records go from the tail of a loop to its head, in the same process.
 
 A record goes back as soon as the head has a turn, and nothing is serialized. Before an epoch ends,
 nothing has to be counted or awaited: once the head has passed the barrier on, it takes no more, and
@@ -18,7 +18,7 @@ __all__ = ["Feedback", "FeedbackChannel", "feedback_channel"]
 
 
 class FeedbackChannel:
-    """Way from the tail of a loop to its head."""
+    """Queue of records from the tail of a loop to its head."""
 
     def __init__(self, head: IterationHeadOperator, tail: IterationTailOperator) -> None:
         self._head = head
@@ -26,12 +26,12 @@ class FeedbackChannel:
 
     @property
     def backlog(self) -> int:
-        """Number of records that wait."""
+        """Number of records that wait in the channel."""
         return self._tail.backlog
 
     @property
     def holds_barrier(self) -> bool:
-        """Whether the head holds its barrier, and takes records meanwhile."""
+        """Whether the head holds its barrier back, and takes records meanwhile."""
         return self._head.holds_barrier
 
     def meet_barrier(self) -> None:
@@ -48,7 +48,7 @@ class FeedbackChannel:
 
 
 class Feedback:
-    """All feedback of one subtask, from several loops if they begin in it.
+    """All feedback channels of one subtask: one per loop that begins in the subtask.
 
     Args:
         most: records that may wait before new input has to wait for them.
@@ -74,7 +74,7 @@ class Feedback:
 
     @property
     def holds_barrier(self) -> bool:
-        """Whether the barrier waits for records that are fed back."""
+        """Whether the barrier must wait for records that are still being fed back."""
         return any(channel.holds_barrier for channel in self._channels)
 
     def meet_barrier(self) -> None:
@@ -83,13 +83,14 @@ class Feedback:
             channel.meet_barrier()
 
     def takes_turn(self) -> bool:
-        """Whether feedback comes before input this time: they take turns."""
+        """Whether the next turn belongs to feedback: feedback and input alternate."""
         self._is_turn = not self._is_turn
         return self._is_turn
 
     def step(self, limit: int) -> int | None:
-        """Process at most ``limit`` records of one loop. Loops take turns. Returns the number of
-        records; None if none wait."""
+        """Process at most ``limit`` records of one loop; loops take turns. Returns the number of
+        records; None if no records wait.
+        """
         for _ in self._channels:
             channel = self._channels[self._next]
             self._next = (self._next + 1) % len(self._channels)

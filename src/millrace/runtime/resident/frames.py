@@ -95,8 +95,8 @@ def framed(kind: FrameKind, *body: bytes | memoryview) -> list[bytes | memoryvie
 
 
 class FrameReader:
-    """Cuts received bytes into frames. The body of a long frame is received where it stays, and is
-    not copied.
+    """Cuts received bytes into frames. The body of a long frame is received directly into its own
+    memory, without a copy.
 
     Example:
         >>> reader = FrameReader()
@@ -120,7 +120,7 @@ class FrameReader:
         """Longest accepted body in bytes."""
 
     def space(self) -> memoryview:
-        """Memory for the next bytes, which is never empty. `received` follows."""
+        """Memory for the next received bytes; never empty. The caller then calls `received`."""
         if self._body is not None:
             return memoryview(self._body)[self._received :]
         if self._at:  # little is left of a frame that is cut
@@ -130,7 +130,7 @@ class FrameReader:
         return memoryview(self._waiting)[self._end :]
 
     def received(self, count: int) -> Iterator[Frame]:
-        """Complete frames, after ``count`` bytes have been written into the `space`.
+        """Frames that are complete after ``count`` bytes have been written into the `space`.
 
         Raises:
             TransportError: a frame is longer than the limit.

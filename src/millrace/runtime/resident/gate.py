@@ -49,7 +49,7 @@ class InputGate:
 
     @property
     def is_ending(self) -> bool:
-        """Whether a barrier of the open epoch has arrived, although records may wait before it."""
+        """Whether a barrier of the open epoch has arrived. Records may still wait before it."""
         return self._barriers > 0
 
     @property
@@ -80,8 +80,8 @@ class InputGate:
             self._block(channel, sent, barrier if is_news else None)
 
     def take(self) -> tuple[Channel, Buffer] | None:
-        """The next buffer. None if there is none, or all channels with buffers are blocked.
-        Barriers block their channels, and are not returned.
+        """The next buffer. None if there is no buffer, or if all channels with buffers are blocked.
+        A barrier blocks its channel, and is not returned.
 
         Raises:
             IncompleteInputError: buffers are missing before a barrier.

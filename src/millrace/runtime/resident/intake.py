@@ -157,7 +157,7 @@ class Intake:
 
 
 class _Arrived(NamedTuple):
-    """Batch of a buffer.
+    """A batch that arrived in a buffer.
 
     Args:
         to: input to which the batch goes.

@@ -14,7 +14,7 @@ __all__ = ["Load", "LoadMeter"]
 
 
 class Load(Enum):
-    """State of a subtask at a moment."""
+    """State of a subtask at a moment: busy, back-pressured or idle."""
 
     IDLE = "IDLE"
     """The subtask has nothing to do."""
@@ -26,7 +26,7 @@ class Load(Enum):
 
 
 class LoadMeter:
-    """Measures the time in each state.
+    """Measures the time that a subtask is busy, back-pressured or idle.
 
     Args:
         clock: seconds of a monotonic clock.
@@ -47,13 +47,14 @@ class LoadMeter:
         self._busy = self._back_pressured = 0.0
 
     def enter(self, load: Load) -> None:
-        """Note that the subtask is in a state from now on."""
+        """Note that the subtask is busy, back-pressured or idle from now on."""
         self._count()
         self.load = load
 
     def taken(self) -> tuple[float, float]:
         """Seconds in which the subtask was busy, and in which it was back-pressured, since the last
-        call. No time is counted twice, and none is left out."""
+        call. Consecutive calls cover all time exactly once.
+        """
         self._count()
         taken = self._busy, self._back_pressured
         self._busy = self._back_pressured = 0.0

@@ -69,13 +69,15 @@ class Outbox:
 
     def room(self) -> int:
         """Smallest credit window among the targets. One piece of input should produce at most this
-        number of records.
+        many records.
         """
         return self._room
 
     @property
     def peak_share(self) -> float:
-        """Share of the target that got most of the last records. 1 as long as little is known."""
+        """Fraction of the recent records that went to the most frequent target; 1 while only few
+        records have been sent.
+        """
         return (self._peak + _UNKNOWN) / (self._total + _UNKNOWN)
 
     def put(self, buffers: Iterable[Buffer]) -> None:
@@ -97,7 +99,7 @@ class Outbox:
                 self._lanes[buffer.edge, task] = deque([buffer])
 
     def add_credit(self, edge: int, target: int, records: int) -> None:
-        """Take a grant of a target, and send the buffers that waited for it."""
+        """Add credit that a target has granted, and send the buffers that waited for it."""
         place = edge, target
         self._credits[place] = self._windows[place] = self._credits[place] + records
         self._room = max(1, min(self._windows.values()))

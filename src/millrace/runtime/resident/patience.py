@@ -1,4 +1,5 @@
-"""Patience: time that records wait in a subtask for others, with which they are processed and sent.
+"""Patience: time that records wait in a subtask for more records, so that one call processes many
+of them.
 
 A worker that often waits for input passes each record on at once. A saturated worker has a backlog:
 a record waits longer in the queues than in any buffer, and small batches make the queues longer.
@@ -22,7 +23,7 @@ _LEAST_IDLE = 0.25
 
 
 class Patience:
-    """Time that records may wait in the subtasks of one worker.
+    """Time that records in one worker's subtasks may wait for more records.
 
     Args:
         timeout: seconds that records wait at most for a buffer to fill; 0: each record is
@@ -62,7 +63,7 @@ class Patience:
         self.is_saturated = is_busy and self._is_longer
 
     def end(self) -> None:
-        """End the patience, because no subtask has anything to do."""
+        """Stop waiting for more records, because no subtask has anything else to do."""
         self.is_saturated = False
 
 
@@ -83,7 +84,7 @@ class Share:
         self._ended: float | None = None
 
     def observe(self, began: float, ended: float) -> None:
-        """Note a turn by the times of its beginning and its end in seconds."""
+        """Record the beginning and the end of a turn, in seconds."""
         since, self._ended = self._ended, ended
         if since is not None and ended > since:
             self.of_worker += _RECENT * ((ended - began) / (ended - since) - self.of_worker)

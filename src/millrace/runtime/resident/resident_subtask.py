@@ -1,4 +1,4 @@
-"""A subtask driven by a loop: input is processed as it arrives, and an epoch ends by a barrier."""
+"""Resident subtask: processes input as it arrives, and ends an epoch at its barrier."""
 
 from __future__ import annotations
 
@@ -677,7 +677,7 @@ others, may come any time."""
 
 
 class _Reading:
-    """Reading of a source in an epoch: one round after the other."""
+    """Reads a source during an epoch, in consecutive rounds."""
 
     def __init__(self, plan: ReadPlan) -> None:
         self.plan = plan

@@ -54,7 +54,9 @@ class TaskExchange:
         return total.astype(own.dtype, copy=False)[()]
 
     def all_gather(self, value: Any) -> list[Any]:
-        """The objects of all tasks, in their order. They are pickled, so keep them small."""
+        """The objects of all tasks, in the order of the tasks. The objects are pickled, so they
+        should be small.
+        """
         data = dump_pickle(value)
         received = self._transport.swap("all_gather", self._to_all([data]))
         received[self.index] = memoryview(data)
@@ -117,7 +119,8 @@ class GraphExchange(TaskExchange):
         self._mirrors = partition.mirrors
 
     def for_partition(self, partition: GraphPartition) -> GraphExchange:
-        """The exchange of the same tasks for other edges of the same vertices.
+        """The exchange of the same tasks for another partition, which has other edges of the same
+        vertices.
 
         Args:
             partition: vertices and edges of this task, with ghosts on which the tasks have agreed.
@@ -125,8 +128,8 @@ class GraphExchange(TaskExchange):
         return GraphExchange(self._transport, partition)
 
     def pull(self, values: Array) -> Array:
-        """The values of all slots: a task's own values, and the values of ghosts, fetched from
-        their owners.
+        """The values of all slots: a task's own values, and those of its ghosts, which are fetched
+        from their owners.
 
         Args:
             values: a value (or a row) for each own vertex.
@@ -140,8 +143,8 @@ class GraphExchange(TaskExchange):
         return slots
 
     def pull_changed(self, slots: Array, changed: Array) -> Array:
-        """Bring the ghosts' values up to date, in place. Returns the slots of the ghosts that have
-        changed. If few values change, only these are sent.
+        """Bring the values of ghosts up to date, in place. Returns the slots of the ghosts whose
+        values have changed. If only few values changed, only these are sent.
 
         Args:
             slots: a value for each slot, such as `pull` has returned; those of own vertices are
@@ -164,8 +167,8 @@ class GraphExchange(TaskExchange):
         return np.concatenate(updated) if updated else np.empty(0, np.int64)
 
     def push(self, slots: Array, combine: Combine) -> Array:
-        """Combine the values of slots at the owners: for each own vertex, its own value and the
-        values that other tasks have for it.
+        """Combine the values of slots at their owners: for each own vertex, the task's own value
+        with the values that other tasks have for it.
 
         Args:
             slots: a value (or a row) for each slot, such as `GraphPartition.combine_at_targets`
@@ -216,8 +219,8 @@ class GraphExchange(TaskExchange):
         return own, have
 
     def send(self, slots: Array, *columns: Any) -> list[Any]:
-        """Send messages to the owners of slots, any number for each. Returns the own vertices that
-        get messages, and the columns of these messages.
+        """Send messages to the owners of slots; a slot may get any number of messages. Returns the
+        own vertices that get messages, and the columns of these messages.
 
         Args:
             slots: slot to which each message goes.
@@ -233,8 +236,8 @@ class GraphExchange(TaskExchange):
         return [joined(pieces) for pieces in zip(*received, strict=True)]
 
     def addressed(self, slots: Array) -> list[tuple[Array, Array]]:
-        """The messages to each task: their positions in ``slots``, and the places of their
-        receivers, which `swap_addressed` sends.
+        """The messages for each task: their positions in ``slots``, and their receivers' places at
+        that task. `swap_addressed` sends them.
         """
         tasks = np.searchsorted(self._bounds[1:], slots, side="right")
         tasks[slots < self._own] = self.index
@@ -248,8 +251,8 @@ class GraphExchange(TaskExchange):
         return result
 
     def swap_addressed(self, call: str, parts: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Exchange columns with all tasks. The first column has places of receivers (see
-        `addressed`); on arrival it has own vertices instead.
+        """Exchange columns with all tasks. The first column that is sent has the places of
+        receivers (see `addressed`). In the result, it has own vertices instead.
         """
         received = self.swap_parts(call, parts)
         for task, part in enumerate(received):

@@ -25,7 +25,7 @@ _COMBINING: dict[str, np.ufunc] = {
 
 
 def combining(combine: Combine) -> np.ufunc:
-    """The function of two arrays that ``combine`` names."""
+    """The NumPy function for ``combine``, which combines two arrays."""
     return _COMBINING[combine]
 
 
@@ -85,7 +85,7 @@ class GraphPartition:
 
     @cached_property
     def sources(self) -> npt.NDArray[np.int32]:
-        """Own vertex from which each edge leads."""
+        """For each edge, the own vertex from which it leads."""
         return self.to_edges(np.arange(self.vertex_count, dtype=np.int32))
 
     @cached_property
@@ -96,7 +96,7 @@ class GraphPartition:
         return pa.concat_arrays([self.ids, self.ghost_ids])
 
     def to_edges(self, values: Array) -> Array:
-        """The value of each edge's source.
+        """For each edge, the value of its source.
 
         Args:
             values: a value for each own vertex.
@@ -104,8 +104,8 @@ class GraphPartition:
         return np.repeat(values, self.out_degrees, axis=0)
 
     def combine_at_targets(self, values: Array, combine: Combine, initial: Any) -> Array:
-        """The values of edges combined at their targets, for each slot. `GraphExchange.push` takes
-        them to the owners of the ghosts.
+        """The values of edges, combined for each slot over the edges that lead to it.
+        `GraphExchange.push` passes the results for ghosts to their owners.
 
         Args:
             values: a value for each edge.
@@ -121,7 +121,7 @@ class GraphPartition:
         return combined
 
     def combine_at_sources(self, values: Array, combine: Combine, initial: Any) -> Array:
-        """The values of edges combined at their sources, for each own vertex.
+        """The values of edges, combined for each own vertex over the edges that lead from it.
 
         Args:
             values: a value for each edge.

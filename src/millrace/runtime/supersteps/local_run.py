@@ -1,5 +1,6 @@
-"""`run_local`: a superstep program on a graph in this process, without Spark and without sockets;
-messages pass between threads."""
+"""`run_local`: runs a superstep program on a graph in this process, without Spark and sockets.
+Messages pass between threads.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def run_local(
 def run_tasks(
     task: Callable[[TaskTransport], Any], transports: Sequence[TaskTransport]
 ) -> list[Any]:
-    """The results of a function for each transport, called in threads at the same time.
+    """Call a function for each transport, in threads at the same time; returns the results.
 
     Raises:
         BaseException: the first error of a task.
@@ -89,7 +90,8 @@ def run_tasks(
 
 
 class _Owners:
-    """The task of each vertex: ids in ascending order, dealt out like cards."""
+    """The task that owns each vertex: vertices in the order of their ids go to the tasks in
+    turn."""
 
     def __init__(self, ids: Any, parallelism: int) -> None:
         distinct = pc.unique(ids)
@@ -127,8 +129,7 @@ def _values(table: Any) -> Any:
 
 
 def graph_tables(edges: Sequence[tuple[Any, ...]], vertices: Sequence[Any] = ()) -> tuple[Any, Any]:
-    """The tables of a small graph: vertices, which are the ends of edges and ``vertices``, and
-    edges.
+    """The tables of a small graph. Vertices are the ends of edges and those in ``vertices``.
 
     Args:
         edges: pairs of ids, or triples with a value.

@@ -23,7 +23,7 @@ def array_bytes(array: npt.NDArray[Any]) -> memoryview:
 
 
 def pack_columns(columns: Sequence[Any]) -> list[Any]:
-    """The pieces of a message with the columns."""
+    """The pieces of a message that contains the columns."""
     heads: list[list[Any]] = []
     pieces: list[Any] = []
     for column in columns:
@@ -42,7 +42,7 @@ def pack_columns(columns: Sequence[Any]) -> list[Any]:
 
 
 def unpack_columns(message: memoryview) -> list[Any]:
-    """The columns of a message. Arrays refer to the message's memory.
+    """The columns in a message. Arrays refer to the memory of the message.
 
     Example:
         >>> message = b"".join(pack_columns([np.array([1, 2]), np.array([0.5])]))

@@ -121,7 +121,7 @@ def gathered(batches: Iterable[Any], least: int, enough_bytes: int = ENOUGH_BYTE
 
 
 def unpacked(pieces: Iterable[Any], types: GraphTypes) -> Iterator[tuple[bool, Any]]:
-    """Whether rows are edges, and the rows as a record batch, for each piece.
+    """For each piece, whether its rows are edges, and the rows as a record batch.
 
     Args:
         pieces: record batches of pieces.

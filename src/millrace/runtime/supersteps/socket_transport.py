@@ -143,8 +143,9 @@ class SocketTransport:
 
 
 class _Loss:
-    """A broken connection. The task at its other end may have failed rather than died. In that case
-    a last message arrives soon, from this task or from a task that it has informed.
+    """A broken connection. The task at its other end may have failed rather than died. In that
+    case, a last message about the failure arrives soon, from that task or from a task that it has
+    told.
 
     Args:
         error: how the loss was seen.

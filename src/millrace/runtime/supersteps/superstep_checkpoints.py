@@ -93,7 +93,7 @@ class SuperstepCheckpoints:
         self._last = time.monotonic()
 
     def is_due(self, number: int) -> bool:
-        """Whether this task wants a checkpoint after the superstep."""
+        """Whether this task wants a checkpoint after the given superstep."""
         policy = self._policy
         if policy.supersteps is not None and number % policy.supersteps == 0:
             return True

@@ -64,7 +64,7 @@ class SuperstepProgram(ABC):
     exchange: GraphExchange
 
     def start(self, partition: GraphPartition, exchange: GraphExchange) -> None:
-        """Prepare for the first superstep. Extensions call this method first.
+        """Prepare for the first superstep. A class that extends this method calls it first.
 
         Args:
             partition: the task's vertices and edges.
@@ -92,6 +92,6 @@ class SuperstepProgram(ABC):
         return {name: getattr(self, name) for name in self.state}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Continue from a checkpoint. `start` has been called before."""
+        """Continue from a checkpoint, after a call of `start`."""
         for name, value in snapshot.items():
             setattr(self, name, value)

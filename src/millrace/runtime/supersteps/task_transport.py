@@ -14,11 +14,12 @@ Parts = Sequence[Any]
 
 
 class PeerLostError(MillraceError):
-    """A task of the graph job is gone, or its connection broke. The run is repeated."""
+    """Another task of the graph job has died, or the connection to it broke. The run is
+    repeated."""
 
 
 class PeerFailedError(MillraceError):
-    """Another task of the graph job has failed. The other task reports the cause."""
+    """Another task of the graph job has failed. That task itself reports the cause."""
 
 
 class TaskTransport(Protocol):
@@ -60,7 +61,7 @@ class TaskTransport(Protocol):
 
 
 def require_same_call(call: str, index: int, other_call: str, other: int) -> None:
-    """Check that two tasks make the same call.
+    """Check that two tasks take part in the same call.
 
     Raises:
         JobExecutionError: they do.

@@ -66,7 +66,7 @@ class Alert(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(job: ObservedJob, condition: AlertCondition, address: str) -> Alert:
-        """The alert about a condition that has become true, or that is no longer true.
+        """Make the alert about a condition that has become true, or that is no longer true.
 
         Args:
             address: URL of the server.

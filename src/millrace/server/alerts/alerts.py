@@ -29,7 +29,7 @@ checkpoints rise and fall all the time."""
 
 @dataclass(slots=True)
 class _Firing:
-    """An alert that has been sent and is not resolved."""
+    """An alert that has been sent and that is not resolved yet."""
 
     condition: AlertCondition
     calm_since: int | None = None
@@ -131,8 +131,9 @@ class Alerts:
             self._unreadable.discard(job.id)
 
     def job_ended(self, job: RegisteredJob) -> None:
-        """Send the alert about the end of a job soon. Returns immediately, and takes no lock:
-        callers hold the supervisor's lock, for which threads that observe jobs wait.
+        """Send the alert about the end of a job soon. This method returns immediately and takes no
+        lock, because its callers hold the supervisor's lock, for which threads that observe jobs
+        wait.
         """
         if self.webhooks:
             self._ended.append(job)

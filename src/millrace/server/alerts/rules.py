@@ -45,7 +45,7 @@ def failure_of(job: ObservedJob, defaults: Configuration) -> AlertCondition:
 
 
 class JobRules:
-    """The rules for one job, with the earlier figures that they need."""
+    """The alert rules for one job, with the earlier figures that they compare."""
 
     def __init__(self) -> None:
         self._restarts: deque[int] = deque()

@@ -48,7 +48,7 @@ def signature_of(secret: str, timestamp: str, body: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Delivery:
-    """An alert on its way, with an id that all attempts share."""
+    """An alert that is being delivered, with an id that all attempts share."""
 
     id: str
     alert: Alert

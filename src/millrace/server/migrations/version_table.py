@@ -1,5 +1,6 @@
-"""Name of the table with a registry's revision: Alembic's default name may belong to another
-program."""
+"""Name of the table with a registry's revision. Alembic's default name is not used, because it may
+belong to another program.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,9 @@ _OF_JOB = {
 
 
 def execution_state(job: ObservedJob) -> str:
-    """State of all subtasks of a vertex: they run in step, epoch by epoch."""
+    """State of all subtasks of a vertex. It is the same for all, because they run epoch by epoch in
+    step.
+    """
     state = _OF_JOB[job.job.status]
     return "INITIALIZING" if state == "RUNNING" and job.details.epochs == 0 else state
 

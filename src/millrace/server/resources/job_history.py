@@ -32,7 +32,7 @@ class HistoryAnswer(msgspec.Struct, frozen=True):
 
 
 class AttemptAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """A process of a job."""
+    """A process of a job: one attempt."""
 
     attempt: int
     pid: int

@@ -80,7 +80,7 @@ def job_plan(job: ObservedJob) -> JobPlan:
 def stage_nodes(
     stages: Iterable[ArchivedStage], parallelism: Mapping[str, int] = MappingProxyType({})
 ) -> list[PlanNode]:
-    """The nodes of a graph.
+    """The vertices of a graph as nodes of the plan.
 
     Args:
         parallelism: parallelism by uid, of stages for which it differs from the plan.

@@ -17,7 +17,7 @@ MOST_BYTES = 4 << 20
 
 
 class LogInfo(msgspec.Struct, frozen=True):
-    """A file of a log."""
+    """A log file, with its size and time."""
 
     name: str
     size: int

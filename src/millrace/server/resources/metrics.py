@@ -29,14 +29,16 @@ AGG = QueryParameter("agg", description="of min, max, sum, avg, separated by com
 
 
 class MetricValue(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A metric; with its value only if the request names it."""
+    """A metric. Its value is included only if the request names the metric."""
 
     id: str
     value: str | None = None
 
 
 class AggregatedMetric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A metric over several subtasks or jobs; with figures only if the request names it."""
+    """A metric aggregated over several subtasks or jobs. Its figures are included only if the
+    request names the metric.
+    """
 
     id: str
     min: float | None = None
@@ -106,7 +108,7 @@ def vertex_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
 
 
 def selected(values: Values, wanted: str | None) -> list[MetricValue]:
-    """The names of all metrics; if a request names metrics, their values instead."""
+    """The names of all metrics. If the request names metrics, their values instead."""
     if wanted is None:
         return [MetricValue(name) for name in sorted(values)]
     names = [name for name in wanted.split(",") if name in values]
@@ -116,7 +118,7 @@ def selected(values: Values, wanted: str | None) -> list[MetricValue]:
 def aggregated(
     sets: Iterable[Values], wanted: str | None, aggregates: str | None
 ) -> list[AggregatedMetric]:
-    """The names of all metrics; if a request names metrics, the aggregates of their values over
+    """The names of all metrics. If the request names metrics, the aggregates of their values over
     several sets instead.
 
     Raises:

@@ -157,7 +157,7 @@ def _asked(
 
 
 def running_job(server: JobServer, request: ApiRequest) -> RegisteredJob:
-    """The job that a request names.
+    """The job that a request names; raises if it does not run.
 
     Raises:
         ApiError: 400 and 404, as `JobServer.registered`; 409, it has ended.

@@ -55,8 +55,9 @@ class PreviewAnswer(msgspec.Struct, frozen=True):
 
 
 def get_preview(server: JobServer, request: ApiRequest) -> PreviewAnswer:
-    """Answer ``GET /jobs/:jobid/vertices/:vertexid/preview``. The first request begins to take
-    records; they end when nobody asks any more."""
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid/preview``. The first request starts the preview
+    of records, which stops when there are no more requests.
+    """
     job, vertex = server.observed_vertex(request)
     operators = [vertex.uid] if vertex.details is None else list(vertex.details.operators)
     operator = request.query.get("operator") or operators[0]

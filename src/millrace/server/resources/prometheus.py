@@ -22,7 +22,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def job_measurements(jobs: Iterable[ObservedJob]) -> Iterator[Measurement]:
-    """The metrics of the jobs that have not ended."""
+    """The metrics of all jobs that have not ended."""
     for job in jobs:
         if job.job.is_over:
             continue

@@ -1,4 +1,4 @@
-"""Queryable state of a job: requests go on to the job's own endpoint, with its token."""
+"""Queryable state of a job: requests are forwarded to the job's own endpoint, with its token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def get_state(server: JobServer, request: ApiRequest) -> ApiReply:
 
 
 def ask_job(server: JobServer, request: ApiRequest, below: str, query: str) -> ApiReply:
-    """Answer of the job that a request names, from the job's own endpoint.
+    """Forward a request to the endpoint of the job that it names, and return the answer.
 
     Args:
         below: path below the job's queryable states, beginning with a slash; empty for all states.

@@ -70,7 +70,7 @@ def last_checkpoint(job: ObservedJob) -> str | None:
 
 
 def rerun_submission(job: ObservedJob, snapshot: str | None) -> Submission:
-    """The submission of a job, to be run again.
+    """The submission that runs an ended job again.
 
     Args:
         snapshot: checkpoint of that job, which the server itself has found, from which the new

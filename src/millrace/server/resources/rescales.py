@@ -21,8 +21,9 @@ GROUP = "default"
 
 
 class VertexRescale(msgspec.Struct, frozen=True, rename="camel"):
-    """The parallelism of a vertex before and after a rescaling; null if the graph at that time
-    does not have the vertex."""
+    """The parallelism of a vertex before and after a rescaling; null if the graph had no such
+    vertex at that time.
+    """
 
     job_vertex_id: str
     job_vertex_name: str

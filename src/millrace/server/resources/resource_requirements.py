@@ -1,4 +1,4 @@
-"""The parallelism of a job's vertices, in the API of Flink's adaptive scheduler."""
+"""The parallelism of a job's vertices, with the interface of Flink's adaptive scheduler."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Requirements = dict[str, VertexRequirements]
 
 
 def wanted_parallelism(job: ObservedJob, wanted: Requirements) -> int | None:
-    """The parallelism that a job has to change to; None if it has it already.
+    """The parallelism to which a job must be rescaled; None if the job already has it.
 
     Raises:
         ApiError: 400, vertices are missing, or are not the job's, or no parallelism of the job

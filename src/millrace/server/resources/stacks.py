@@ -20,7 +20,7 @@ TIMEOUT = 5.0
 
 
 class SubtaskStack(msgspec.Struct, frozen=True):
-    """Stack of a subtask that has been running for long."""
+    """Stack of a subtask that has been running for a long time."""
 
     operator: str
     subtask: int

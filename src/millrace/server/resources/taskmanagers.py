@@ -71,7 +71,7 @@ class TaskManagerDetails(TaskManager, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class WorkerOfJobs:
-    """A worker, and the jobs whose subtasks it has run."""
+    """A worker, and the jobs of which it has run subtasks."""
 
     id: str
     jobs: tuple[ObservedJob, ...]

@@ -20,7 +20,7 @@ __all__ = ["ROUTES"]
 
 
 class ThreadInfo(msgspec.Struct, frozen=True, rename="camel"):
-    """A thread; for a worker, a subtask that has been running for long."""
+    """A thread. For a worker, a subtask that has been running for a long time."""
 
     thread_name: str
     stringified_thread_info: str
@@ -43,7 +43,7 @@ def server_threads() -> Iterator[ThreadInfo]:
 
 
 def worker_threads(jobs: Sequence[ObservedJob], worker: str) -> Iterator[ThreadInfo]:
-    """The subtasks, of all jobs, that have been running for long in a worker.
+    """Subtasks, of all jobs, that have been running for a long time in a worker.
 
     All are asked at once: one that does not answer does not keep the others waiting.
     """

@@ -13,8 +13,9 @@ __all__ = ["IOMetrics", "VertexRates", "io_metrics", "subtask_io_metrics", "vert
 
 
 class IOMetrics(msgspec.Struct, frozen=True, rename="kebab"):
-    """Records, bytes and ms of a vertex, summed over its subtasks (Flink: ``IOMetricsInfo``). Bytes
-    that a source reads are not counted."""
+    """Records, bytes and milliseconds of a vertex, summed over its subtasks (Flink:
+    ``IOMetricsInfo``). Bytes that a source reads are not counted.
+    """
 
     read_bytes: int = 0
     read_bytes_complete: bool = True
@@ -50,8 +51,9 @@ class VertexRates(msgspec.Struct, frozen=True):
 
 
 def io_metrics(vertex: ObservedVertex) -> IOMetrics:
-    """Records through a vertex since the newest run began; bytes and times since then or since the
-    last rescaling."""
+    """Records through a vertex since the newest run began. Bytes and times since then or, if later,
+    since the last rescaling.
+    """
     details = vertex.details
     if details is None:
         return IOMetrics()

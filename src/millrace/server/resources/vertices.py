@@ -114,7 +114,7 @@ Level = Literal["ok", "low", "high"]
 
 
 class SubtaskBackPressure(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares of its time that a subtask is busy, idle and back-pressured."""
+    """Fractions of time in which a subtask is busy, idle and back-pressured."""
 
     subtask: int
     attempt_number: int = msgspec.field(name="attempt-number", default=0)

@@ -1,4 +1,4 @@
-"""The logs of a worker: its output is part of the logs of the jobs whose subtasks it runs."""
+"""The logs of a worker. Its output is in the logs of the jobs whose subtasks it runs."""
 
 from __future__ import annotations
 

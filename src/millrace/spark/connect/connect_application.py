@@ -91,10 +91,10 @@ class ConnectApplication(JobObserver):
         return ResidentExecutor(starter, self._tasks, settings)
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
-        """Do nothing: the tasks still run."""
+        """Do nothing, because the tasks still run."""
 
     def closed(self) -> None:
-        """End the session, unless it is the program's."""
+        """End the session, unless the program itself created it."""
         if not self._shared:
             end_session(self._session)
 

@@ -73,7 +73,7 @@ class ConnectStarter:
 
     @property
     def bind(self) -> str:
-        """Address of this machine at which the driver listens."""
+        """Address of this machine at which the driver listens for tasks."""
         return self._endpoint.bind
 
     @property
@@ -119,7 +119,7 @@ class ConnectStarter:
         """None: the number is not known."""
 
     def adapted(self, program: Program) -> Program:
-        """The program with the log of workers on other machines."""
+        """The program with the closed runs, and with log settings for workers on other machines."""
         log = worker_log(program.log, _CLUSTER)
         return replace(program, closed_runs=tuple(self._closed_runs), log=log)
 

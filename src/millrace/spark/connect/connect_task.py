@@ -43,7 +43,7 @@ _known: dict[str, str] = {}
 
 
 class ReachTask:
-    """Function of a task that reports whether it can reach the driver of a job. The task holds its
+    """Function of a task that reports whether it can reach a job's driver. The task then holds its
     slot until the driver closes the connection.
 
     Args:

@@ -31,7 +31,7 @@ class Endpoint:
     port: int = 0
 
     def listen(self) -> tuple[socket.socket, str]:
-        """A socket that listens, and its address for workers.
+        """Create a socket that listens, and its address for workers.
 
         Raises:
             JobExecutionError: this machine does not have the address, or the port is taken.
@@ -48,7 +48,7 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only processes of this machine reach the address."""
+        """Whether the address can be reached only from this machine."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -56,8 +56,8 @@ class Endpoint:
 
 
 def endpoint_of(configuration: Configuration, server: Remote | str) -> Endpoint:
-    """The endpoint that the configuration names. Without one, the address with which this process
-    is connected to the server.
+    """The endpoint that the configuration names. By default, the address from which this process
+    connects to the server.
 
     Args:
         server: the server, or the host of that of the program's own session, whose port is unknown.

@@ -15,8 +15,7 @@ _LONGEST = 900
 
 
 def lasting_failure(message: str, name: str) -> str | None:
-    """Reason for which workers cannot run a job, however often it is tried. None for other
-    messages.
+    """Reason why workers can never run a job, however often it is tried. None for other messages.
 
     Args:
         name: the server, for messages.
@@ -34,7 +33,7 @@ def lasting_failure(message: str, name: str) -> str | None:
 
 
 def reason_of_failure(error: Exception, name: str) -> str:
-    """Reason for which a query has failed.
+    """Reason why a query has failed.
 
     Args:
         name: the server, for messages.

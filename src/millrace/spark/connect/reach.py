@@ -101,8 +101,8 @@ def _await_slots(query: Operation, name: str) -> None:
 
 
 class Callers:
-    """Accepts the connections of workers in a thread, because the kernel queues only some hundred
-    unaccepted connections.
+    """Accepts the connections of workers in a thread, because the kernel queues only a few hundred
+    connections.
 
     Args:
         waves: how often connections are held until no more come, to see how many there are at a

@@ -1,4 +1,6 @@
-"""`Remote`: the Spark Connect server on which PySpark is told to work. No PySpark is imported."""
+"""`Remote`: the Spark Connect server that PySpark is configured to use. This module does not import
+PySpark.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ class Remote:
         return urlsplit(self.url).port or _DEFAULT_PORT
 
     def own_address(self) -> str:
-        """Address of this machine in the network of the server.
+        """Address of this machine in the server's network.
 
         Raises:
             OSError: the server accepts no connection.

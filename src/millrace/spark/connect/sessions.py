@@ -46,14 +46,14 @@ def has_session() -> bool:
 
 
 def active_session() -> SparkSession:
-    """The program's session: that of this thread, or else the first one that still runs."""
+    """The program's session: that of this thread, or else the first session that has not ended."""
     session: SparkSession = _sessions().active()
     return session
 
 
 def session_beside(session: SparkSession) -> SparkSession | None:
-    """A new session on the server of another session; None if PySpark does not tell how the server
-    is reached.
+    """A new session on the server of another session; None if PySpark does not reveal how to
+    connect to that server.
 
     A job has a session of its own, so that jobs of a notebook may ship modules of the same name,
     and ship them again after a change.
@@ -71,7 +71,7 @@ def session_beside(session: SparkSession) -> SparkSession | None:
 
 
 def end_session(session: SparkSession) -> None:
-    """End a session, but not the server."""
+    """End a session; the server stays."""
     if _SERVER_HERE not in os.environ:
         session.stop()
         return

@@ -30,7 +30,7 @@ def dataframe_source(
     trigger: Mapping[str, Any] | None = None,
     record_type: type[Any] = Row,
 ) -> Source[Any]:
-    """The suitable source for a DataFrame: see `StreamExecutionEnvironment.from_spark`.
+    """The source that suits a DataFrame: see `StreamExecutionEnvironment.from_spark`.
 
     Args:
         directory: directory of a copy that a resumed job reads; None for temporary files.

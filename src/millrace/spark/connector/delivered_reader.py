@@ -30,7 +30,7 @@ _NEVER = 24 * 3_600_000
 
 
 class DeliveredSource(Source[Any]):
-    """Base of the sources that read a DataFrame in the Spark tasks that compute it.
+    """Base of sources that read a DataFrame within the Spark tasks that compute it.
 
     Args:
         record_type: type of a record, ``Row`` or ``dict``.
@@ -48,7 +48,7 @@ class DeliveredSource(Source[Any]):
 
     @property
     def is_delivered(self) -> bool:
-        """True: Spark jobs of the driver bring the DataFrame's partitions."""
+        """True, because Spark jobs of the driver deliver the DataFrame's partitions."""
         return True
 
     def __getstate__(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class DeliveredSource(Source[Any]):
 
 
 class DeliveredReader(SourceReader[Any]):
-    """Reads each batch completely in the epoch of its delivery.
+    """Reads each batch completely in the epoch that delivers it.
 
     Args:
         schema: schema of the DataFrame.

@@ -1,4 +1,6 @@
-"""Common base of the enumerators of DataFrames, which offer one batch at a time to the lanes."""
+"""Common base of the enumerators of DataFrames. They offer one batch at a time, and the lanes of
+the source read its partitions.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _STAGED = "staged"
 
 
 class SparkCheckpoint(NamedTuple):
-    """The checkpoint that is committed, for writers that detect repeated attempts."""
+    """The checkpoint that is being committed, with which writers detect repeated attempts."""
 
     application_id: str
     """Id of the sink in one run of the job. A run from an older savepoint has another id, so that
@@ -137,7 +137,7 @@ class SparkSinkWriter(SinkWriter[Any]):
 
 
 class SparkCommitter(Committer):
-    """Calls the user's function, and records that it has returned."""
+    """Calls the user's write function, and then records that the call has returned."""
 
     def __init__(
         self, write: Callable[[Any, SparkCheckpoint], object], directories: set[str]

@@ -9,7 +9,7 @@ __all__ = ["full_projection", "simple_projection"]
 
 
 def simple_projection(edges: DataFrame, kept: str, through: str) -> DataFrame:
-    """Edges between vertices of the kind ``kept`` that have edges to the same vertex of the other
+    """Edges between vertices of one kind, ``kept``, that have edges to the same vertex of the other
     kind, ``through``.
     """
     first = edges.select(F.col(through).alias("t"), F.col(kept).alias("source"), _as("value", "f0"))

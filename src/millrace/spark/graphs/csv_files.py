@@ -1,4 +1,4 @@
-"""CSV files as DataFrames of typed columns."""
+"""CSV files as DataFrames with typed columns."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def collected(frame: DataFrame) -> pa.Table:
 
 
 def free_with(frame: DataFrame, kept: DataFrame) -> None:
-    """Make ``unpersist()`` of a DataFrame free the rows from which it is computed, too.
+    """Make ``unpersist()`` of a DataFrame also free the rows from which the DataFrame is computed.
 
     Args:
         frame: the DataFrame.
@@ -193,8 +193,7 @@ def free_with(frame: DataFrame, kept: DataFrame) -> None:
 
 
 def free(frame: DataFrame) -> None:
-    """Let Spark no longer keep the rows of a DataFrame. They are computed again if they are
-    needed."""
+    """Let Spark drop the cached rows of a DataFrame. They are computed again if they are needed."""
     frame.unpersist()
 
 
@@ -212,7 +211,7 @@ def counted(frame: DataFrame) -> int:
 
 
 def spark_failure(error: PySparkException) -> JobExecutionError:
-    """The program's own error in Spark's report of a failed task, if there is one."""
+    """The user program's own error in Spark's report of a failed task; None if there is none."""
     if error.getCondition() == "USER_RAISED_EXCEPTION":
         parameters: dict[str, Any] = error.getMessageParameters() or {}
         return JobExecutionError(parameters.get("errorMessage", str(error)))

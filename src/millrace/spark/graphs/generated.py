@@ -1,4 +1,4 @@
-"""DataFrames whose rows Spark's tasks generate."""
+"""DataFrames whose rows are generated in Spark's tasks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def generated(
     batches: Callable[[Iterable[int]], Iterator[pa.RecordBatch]],
     schema: pa.Schema,
 ) -> DataFrame:
-    """The rows of numbered blocks.
+    """The rows that a function generates for each block number.
 
     Args:
         blocks: number of blocks.

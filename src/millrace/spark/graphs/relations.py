@@ -54,7 +54,7 @@ def ids_of_edges(edges: DataFrame) -> DataFrame:
 
 
 def with_nulls(frame: DataFrame) -> DataFrame:
-    """The DataFrame with a column ``value`` that is NULL in each row."""
+    """The DataFrame with a column ``value`` added that is NULL in each row."""
     return frame.withColumn("value", F.lit(None))
 
 
@@ -99,8 +99,8 @@ def without_edges(edges: DataFrame, removed: DataFrame) -> DataFrame:
 
 
 def common_edges(edges: DataFrame, others: DataFrame, distinct: bool) -> DataFrame:
-    """Edges that both graphs have with the same value. With ``distinct`` each counts once, else the
-    matching edges of both graphs are returned.
+    """Edges that both graphs have with the same value. With ``distinct``, each such edge is
+    returned once, otherwise twice per match: once for each graph.
     """
     if distinct:
         return edges.intersect(others)
@@ -126,8 +126,9 @@ def _with_end(edges: DataFrame, vertices: DataFrame, end: str) -> DataFrame:
 
 
 def adjacent(edges: DataFrame, direction: str) -> DataFrame:
-    """Edges beside the vertex whose neighbourhood they belong to: ``id``, ``neighbor``, and
-    ``source``, ``target``, ``value``."""
+    """Each edge together with the vertex in whose neighbourhood it is. Columns: ``id``,
+    ``neighbor``, and ``source``, ``target``, ``value``.
+    """
     if direction == "OUT":
         return edges.select(F.col("source").alias("id"), F.col("target").alias("neighbor"), "*")
     if direction == "IN":
@@ -181,7 +182,7 @@ def aggregated(frame: DataFrame, column: str, aggregate: str) -> DataFrame:
 
 
 def first_of_each(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """One row for each key."""
+    """One row for each distinct key."""
     return frame.dropDuplicates(list(keys))
 
 
@@ -201,8 +202,9 @@ def in_groups(frame: DataFrame, order: Sequence[str] = ()) -> DataFrame:
 
 
 def tagged_union(vertices: DataFrame, rows: DataFrame) -> DataFrame:
-    """Vertices and rows of their neighbourhoods in one DataFrame: ``tag`` is 0 in the row of a
-    vertex, whose value is in ``vertex_value``, and 1 in the others."""
+    """Vertices and rows of their neighbourhoods in one DataFrame. The row of a vertex has ``tag``
+    0, and its value in ``vertex_value``. All other rows have ``tag`` 1.
+    """
     first = vertices.select(
         "id", F.col("value").alias("vertex_value"), F.lit(0).cast("tinyint").alias("tag")
     )
@@ -224,8 +226,8 @@ def repartitioned(frame: DataFrame) -> DataFrame:
 
 
 def as_one_value(frame: DataFrame, keys: Sequence[str], names: Sequence[str]) -> DataFrame:
-    """The columns ``keys`` under other names, and the other columns as ``value``: a single column
-    as it is, several as a struct, NULL if there are none.
+    """The columns ``keys`` under other names, and all other columns combined in ``value``: a single
+    column as it is, several as a struct, NULL if there are none.
     """
     others = [name for name in frame.columns if name not in keys]
     value = F.lit(None) if not others else F.col(others[0])

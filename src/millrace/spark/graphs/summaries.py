@@ -1,4 +1,4 @@
-"""DataFrames of a graph whose vertices are groups of another graph's."""
+"""DataFrames of a graph whose vertices are groups of vertices of another graph."""
 
 from __future__ import annotations
 

@@ -153,9 +153,9 @@ def run_supersteps_on_spark(
 
 @dataclass(frozen=True, slots=True)
 class _PickledProgram:
-    """Maker of programs, pickled by the library that also pickles their messages. This library
-    recognises a class of the user's script wherever a message comes from; Spark's own copy of the
-    library would not.
+    """A pickled function that makes the program. It is pickled by the library that also pickles the
+    program's messages. This library recognises a class of the user's script wherever a message
+    comes from; Spark's own copy of the library would not.
     """
 
     data: bytes
@@ -273,7 +273,7 @@ def _after(prepared: BatchFunction | None, packer: RowPacker) -> BatchFunction:
 
 
 def edges_in_direction(edges: DataFrame, direction: str) -> DataFrame:
-    """Edges along which messages go: from source to target.
+    """The edges, turned so that each message goes from source to target.
 
     Args:
         direction: ``OUT`` for the edges as they are, ``IN`` for reversed ones, ``ALL`` for both:

@@ -1,4 +1,4 @@
-"""Body of a resident Spark task."""
+"""Body of the Spark task of a resident task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ResidentTask"]
 
 
 class ResidentTask:
-    """Function of a resident task, to which the driver sends the program.
+    """Function of a resident task. The driver sends the program to it later.
 
     Args:
         driver: address of the driver.

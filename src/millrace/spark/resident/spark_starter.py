@@ -89,7 +89,7 @@ class SparkStarter:
 
     @property
     def port(self) -> int:
-        """Any port."""
+        """0, so that the system chooses a port."""
         return 0
 
     def start(
@@ -152,7 +152,7 @@ class SparkStarter:
             raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
 
     def adapted(self, program: Program) -> Program:
-        """The program with the log of this application's workers."""
+        """The program with the closed runs and the log settings of this application's workers."""
         log_settings = worker_log(program.log, str(self._context.master))
         return replace(program, closed_runs=tuple(closed_runs), log=log_settings)
 
@@ -256,7 +256,7 @@ class SparkTasks:
 
     def leaving(self, attempts: Sequence[int]) -> Sequence[int]:
         """Task attempts, among ``attempts``, whose executors are being decommissioned. All others
-        stay, as far as is known.
+        are assumed to stay.
         """
         if in_driver(self._context):
             return ()

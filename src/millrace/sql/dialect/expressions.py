@@ -458,7 +458,7 @@ class ExpressionParser(TokenStream):
             self.need("NULLS")
 
     def with_clauses(self, mark: int, args: dict[str, Any]) -> FunctionCall:
-        """Parse the clauses behind a call's parenthesis; its arguments have been read."""
+        """Parse the clauses after a call's closing parenthesis; its arguments have been read."""
         self._null_treatment(args)
         if self.take("WITHIN", "GROUP"):
             self.need("(")

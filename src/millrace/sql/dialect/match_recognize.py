@@ -27,7 +27,7 @@ _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None
 
 
 def parse_match_recognize(parser: ExpressionParser, mark: int, table: exp.Expr) -> exp.Expr:
-    """Parse the clause after a table that began at the mark."""
+    """Parse the clause ``MATCH_RECOGNIZE (...)``. Its table began at ``mark`` and has been read."""
     parser.need("MATCH_RECOGNIZE", "(")
     outer, parser.in_match = parser.in_match, True
     args: dict[str, Any] = {"this": table}

@@ -90,7 +90,7 @@ class FunctionCall(exp.Expression, exp.Condition):
 
 
 class Bound(exp.Expression, exp.Condition):
-    """A query or an expression of a program that is already bound; the parser never makes this
+    """A query or expression of a program that is bound already. The parser never makes this
     node."""
 
     arg_types: ClassVar[_Arguments] = {"this": True}
@@ -144,7 +144,9 @@ class IntervalLiteral(exp.Expression, exp.Condition):
 
 
 class TimeDifference(exp.Expression, exp.Condition):
-    """``(b - a) DAY TO SECOND``: ``this`` is the subtraction, the rest as in `IntervalLiteral`."""
+    """``(b - a) DAY TO SECOND``: ``this`` is the subtraction; the other parts are as in
+    `IntervalLiteral`.
+    """
 
     arg_types: ClassVar[_Arguments] = {
         "this": True,

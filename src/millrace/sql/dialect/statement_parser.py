@@ -1,4 +1,4 @@
-"""`StatementParser`: the clauses that several statements have: names, options, comments."""
+"""`StatementParser`: parser of the parts that several statements have: names, options, comments."""
 
 from __future__ import annotations
 
@@ -58,8 +58,9 @@ class StatementParser(QueryParser):
         return self.take("IF", "EXISTS")
 
     def origin(self, mark: int) -> dict[str, Any]:
-        """Origin of a statement: its text, the position of the name read since the mark, and the
-        positions of all names, also of those that are still to be read."""
+        """Origin of a statement: its text, the position of the name that was read since the mark,
+        and the positions of all its names, even those that have not been read yet.
+        """
         return {
             "text": self.text,
             "position": self.place(mark),

@@ -210,7 +210,9 @@ class TokenStream:
         return True
 
     def after_brackets(self) -> Token:
-        """The token behind the closing bracket of the opening bracket that is next."""
+        """The token after the closing bracket that belongs to the opening bracket at the next
+        token.
+        """
         closing = self._closing.get(self.index)
         return self._tokens[-1 if closing is None else closing + 1]
 
@@ -232,7 +234,7 @@ class TokenStream:
         return self.text[place.start : place.end]
 
     def enter(self) -> None:
-        """Enter a nested level, which `leave` ends.
+        """Enter a nested level; `leave` leaves it.
 
         Raises:
             SqlParserError: the statement is nested too deeply.
@@ -255,7 +257,7 @@ class TokenStream:
         self._depth -= 1
 
     def error(self, reason: str, mark: int | None = None) -> SqlParserError:
-        """The error at the next token, or from a mark up to the last token read."""
+        """The error for the next token, or for the text from a mark up to the last token read."""
         place = self.token.position if mark is None else self.place(mark)
         return SqlParserError(reason, self.text, place)
 

@@ -51,7 +51,7 @@ class Token(NamedTuple):
     position: TextPosition
 
     def shown(self) -> str:
-        """Text of the token in error messages."""
+        """Text of the token, as error messages show it."""
         if self.kind == END:
             return "the end of the statement"
         quote = {NAME: "`", STRING: "'", BINARY: "'"}.get(self.kind, "")

@@ -1,4 +1,4 @@
-"""ALTER statements: the altered object, and one action each."""
+"""ALTER statements: each names an altered object and one action."""
 
 from __future__ import annotations
 

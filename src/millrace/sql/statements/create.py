@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Column:
-    """Base of the columns of CREATE or ALTER TABLE, which keep their order."""
+    """Base of the columns in CREATE TABLE and ALTER TABLE."""
 
     name: str
     comment: str | None = field(default=None, kw_only=True)
@@ -78,7 +78,7 @@ class Watermark:
 
 @dataclass(frozen=True)
 class PrimaryKey:
-    """``CONSTRAINT name PRIMARY KEY (columns) NOT ENFORCED``, or the key clause behind a column's
+    """``CONSTRAINT name PRIMARY KEY (columns) NOT ENFORCED``, or the key clause after a column's
     type.
 
     It is ``enforced`` unless the text says that it is not, which Flink asks for.

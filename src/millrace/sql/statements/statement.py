@@ -30,8 +30,8 @@ class Statement:
     name_positions: NamePositions = field(default_factory=NamePositions, compare=False, repr=False)
 
     def place_of(self, name: str) -> TextPosition | None:
-        """Position of a name: the position of the statement's object if the object has this name,
-        or else of an equal name or text in the statement.
+        """Position of a name in the statement: that of the statement's object if it has this name,
+        or else that of an equal name or text.
         """
         at = self.position
         written = "" if at is None else self.text[at.start : at.end].replace("`", "")

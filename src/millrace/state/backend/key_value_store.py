@@ -78,11 +78,13 @@ class KeyValueStore(ABC):
         nevertheless."""
 
     def end_load(self) -> None:
-        """Finish the load, if one has begun. Background work on the new rows may wait until
-        `resume_compaction`."""
+        """Finish the load, if one is open. Background work on the new rows may wait until
+        `resume_compaction`.
+        """
 
     def resume_compaction(self) -> None:
-        """Allow background work again: the first records after a load have been processed."""
+        """Allow background work again, because the first records after a load have been
+        processed."""
 
     def get(self, key: bytes) -> bytes | None:
         """Value of ``key``; None if the store has no row for the key."""

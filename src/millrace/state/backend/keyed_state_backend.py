@@ -45,7 +45,7 @@ class KeyedStateBackend(ABC):
         """
 
     def replaying(self) -> None:
-        """Note that deltas are about to change the tables: until `sealed` they have no version."""
+        """Note that deltas are about to change the tables. They have no version until `sealed`."""
 
     def recover(self, versions: Sequence[str]) -> RecoveredState | None:
         """Find state that another process left on this host, and take it over.

@@ -82,7 +82,7 @@ class LocalDirectory:
         return None if lock is None else LocalDirectory(path, lock)
 
     def touch(self) -> None:
-        """Mark the directory as used: its age starts at 0 again."""
+        """Mark the directory as just used, so that its age is 0."""
         os.utime(self._lock)
 
     def release(self) -> None:
@@ -98,9 +98,10 @@ class LocalDirectory:
 def stale(
     root: Path, label: str, older_than: float = 0.0, spared: tuple[str, ...] = ()
 ) -> Iterator[LocalDirectory]:
-    """Adopt and yield directories of dead owners, the newest first: directories whose names
-    begin with ``label`` and that were last used more than ``older_than`` seconds ago. Names that
-    begin with one of ``spared`` are left out."""
+    """Adopt and yield directories of dead owners, the newest first. Their names begin with
+    ``label`` but with none of ``spared``, and they were last used more than ``older_than`` seconds
+    ago.
+    """
     latest = time.time() - older_than
     with contextlib.suppress(OSError):
         found = (path for path in root.iterdir() if path.name.startswith(label))

@@ -66,8 +66,9 @@ _PREDEFINED: dict[PredefinedOptions, dict[str, int]] = {
 
 @dataclass
 class _Settings:
-    """Settings from the configuration or the user. The configuration never overwrites the user's
-    settings."""
+    """Settings of a state backend, from the configuration or the user. The configuration never
+    overwrites the user's settings.
+    """
 
     native: RocksDBOptions = field(default_factory=RocksDBOptions)
     cache_bytes: int = CACHE_BYTES

@@ -20,7 +20,7 @@ leaves some tens of files."""
 
 @dataclass(frozen=True, slots=True)
 class RocksDBOptions:
-    """Options for the memory and disk of a database."""
+    """Options of a RocksDB database: its memory, threads and use of the disk."""
 
     block_cache: int = 64 << 20
     """Bytes of blocks from the database's files that are kept in memory."""

@@ -102,7 +102,7 @@ def check_key(key: Any) -> None:
 
 
 def row_keys(keys: list[Any], prefix: bytes = b"") -> list[bytes]:
-    """The encodings of many keys, each behind ``prefix``."""
+    """The encodings of many keys, each with ``prefix`` in front."""
     kinds = set(map(type, keys))
     if kinds == {int}:
         number = prefix.replace(b"%", b"%%") + b"i%x"
@@ -146,13 +146,13 @@ def _decoded(row: bytes) -> tuple[int, Any]:
 
 
 def value_in(row: bytes) -> Any:
-    """The value of a row."""
+    """The value in an encoded row."""
     flag, found = _decoded(row)
     return found[1] if flag & _WITH_KEY else found
 
 
 def entry_in(key: bytes, row: bytes) -> tuple[Any, Any]:
-    """Key and value of a row; ``key`` is the encoding of its key."""
+    """Key and value of an encoded row; ``key`` is the encoding of its key."""
     flag, found = _decoded(row)
     if flag & _WITH_KEY:
         return found[0], found[1]
@@ -160,10 +160,10 @@ def entry_in(key: bytes, row: bytes) -> tuple[Any, Any]:
 
 
 def key_in(key: bytes) -> Any:
-    """Key of an encoding, if the encoding is reversible."""
+    """Key that an encoding stands for, if the encoding is reversible."""
     return _FROM_ROW_KEY[key[0]](key[1:])
 
 
 def is_below_reversible(row: bytes) -> bool:
-    """Whether the encoding of the row's outer key is reversible."""
+    """Whether the outer key of a row can be decoded from its encoding."""
     return row[0] > _FLAGS or not row[0] & _OUTER_KEY_IN_ITS_ROW

@@ -31,7 +31,7 @@ MOST_IN_MEMORY = 50_000
 
 
 class SavedTable(NamedTuple):
-    """Place of a table's rows in the store."""
+    """Place of a table's rows in the local store."""
 
     kind: TableKind
     numbers: tuple[int, int]
@@ -93,7 +93,7 @@ class SavedMarker:
         return _decoded(content) if tuple(program) == PROGRAM else None
 
     def kinds(self) -> dict[TableId, TableKind]:
-        """Kinds of all tables, by table name."""
+        """Kind of each table, by table name."""
         spilled = {name: table.kind for name, table in self.tables.items()}
         return spilled | {name: kind for name, (kind, _) in self.in_memory.items()}
 

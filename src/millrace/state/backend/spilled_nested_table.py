@@ -46,7 +46,7 @@ _NOTHING: frozenset[Any] = frozenset()
 
 
 class _Outers(SpilledDict):
-    """Inner dicts by outer key."""
+    """Inner dicts of a `SpilledNestedTable`, by outer key."""
 
     __slots__ = ("_table",)
 
@@ -70,7 +70,9 @@ class _NestedCursor(NamedTuple):
 
 
 class _Before(NamedTuple):
-    """Changes of `SpilledNestedTable._note_sealed`, for the roll-back of a waiting epoch."""
+    """Changes that `SpilledNestedTable._note_sealed` has made, to undo them if the waiting epoch is
+    rolled back.
+    """
 
     estimate: int = 0
     unsaved: Mapping[Any, set[Any] | None] = {}
@@ -80,7 +82,7 @@ class _Before(NamedTuple):
 
 
 class SpilledNestedTable(SpilledTable, NestedTable):
-    """Map state and window panes on the local disk."""
+    """Table of map state or window panes on the local disk."""
 
     def __init__(
         self, outers: TableRows, rows: TableRows, inner_key: Callable[[Any, Any], Any]
@@ -188,8 +190,9 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return self.rows.prefix + _LENGTH.pack(len(key)) + key
 
     def stored(self, entries: SpilledInner, here: set[Any]) -> Iterator[tuple[Any, Any]]:
-        """Keys and values of the rows below an outer key. Keys in ``here``, in memory or known
-        to be absent are left out."""
+        """Keys and values of the rows below an outer key in the store. Keys in ``here``, in memory
+        or known to be absent are left out.
+        """
         log, unsaved = self._log(entries), self.unsaved.get(entries.outer, _NOTHING)
         prefix = self._prefix(entries.outer)
         for key, row in self.rows.scan(prefix, _after(prefix)):

@@ -53,7 +53,7 @@ class TableRows:
         """Whether the store has never received a row of this table."""
 
     def write(self, changes: WriteBatch) -> None:
-        """Write the changes at once."""
+        """Write the changes of this table to the store at once."""
         if changes:
             self._announce()
             self.empty = self.empty and not changes.puts
@@ -138,7 +138,7 @@ class SpilledTable(StateTable):
 
 
 def spread(entries: dict[Any, Any], most: int) -> list[Any]:
-    """Sample of at most ``most`` entries in memory, at equal distances."""
+    """Sample of at most ``most`` entries in memory, taken at equal distances."""
     step = -(-dict.__len__(entries) // most)
     return list(islice(dict.items(entries), randrange(step), None, step)) if step else []
 
@@ -155,8 +155,9 @@ def accepted(
     undo: Mapping[Any, Any],
     former: Callable[[Any], Any],
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Accepted state of unsaved entries: the keys that exist, their values, and the keys that do
-    not exist. ``former`` has the values of the keys in ``undo`` before the open epoch."""
+    """Accepted state of the unsaved entries: the keys that exist, their values, and the keys that
+    do not exist. ``former`` has the values before the open epoch of the keys in ``undo``.
+    """
     is_here = in_memory(entries)
     idle = list(filterfalse(undo.__contains__, keys)) if undo else keys
     here = list(filter(is_here, idle))

@@ -35,8 +35,8 @@ class StoreSource(Protocol):
         """A new, empty store that no other process uses."""
 
     def left(self) -> Iterator[KeyValueStore]:
-        """Stores of dead processes. A request for the next store closes and deletes the previous
-        one.
+        """Stores that dead processes left. A request for the next one closes and deletes the one
+        before.
         """
 
     def marked(self) -> None:

@@ -73,7 +73,8 @@ class StateColumn(ABC):
 
 
 class _Leaf(StateColumn):
-    """Values of one builtin type: the array is built as ``stored``, then viewed as ``arrow``.
+    """Column of values of one builtin type: the array is built as ``stored``, then viewed as
+    ``arrow``.
 
     ``within`` says whether a value of that type is within the bounds of the column.
     """
@@ -112,7 +113,7 @@ class _Leaf(StateColumn):
 
 
 class _Integer(_Leaf):
-    """Integers within bounds; the check covers a whole list at once."""
+    """Column of integers within bounds; the check covers a whole list at once."""
 
     def __init__(self, arrow: pa.DataType, within: range, stored: pa.DataType | None = None):
         super().__init__(int, arrow, stored, within.__contains__)
@@ -127,7 +128,7 @@ class _Integer(_Leaf):
 
 
 class _Untyped(StateColumn):
-    """Values of any type, as tagged msgpack."""
+    """Column of values of any type, as tagged msgpack."""
 
     arrow = pa.large_binary()
 
@@ -151,7 +152,7 @@ _UNTYPED_COLUMN = _Untyped()
 
 
 class _Struct(StateColumn):
-    """Tuples with one column per field."""
+    """Column of tuples, with one column per field."""
 
     def __init__(self, fields: Sequence[tuple[str, StateColumn]]) -> None:
         self._columns = [column for _, column in fields]
@@ -197,7 +198,7 @@ class _Struct(StateColumn):
 
 
 class _List(StateColumn):
-    """Collections with elements of one type."""
+    """Column of collections, with elements of one type."""
 
     def __init__(self, kind: Any, element: StateColumn) -> None:
         self._kind = kind
@@ -226,7 +227,7 @@ class _List(StateColumn):
 
 
 class _Map(StateColumn):
-    """Dicts. None as a key does not fit, because Parquet maps cannot have null keys."""
+    """Column of dicts. None as a key does not fit, because Parquet maps cannot have null keys."""
 
     def __init__(self, key: StateColumn, value: StateColumn) -> None:
         self._key = key
@@ -266,8 +267,9 @@ class _Map(StateColumn):
 
 
 class _WithUntyped(StateColumn):
-    """Values within a record or collection: a typed column, and an untyped column for values
-    that do not fit. So one such value does not make the whole record untyped."""
+    """Column of values within a record or collection. A typed column is combined with an untyped
+    column for values that do not fit, so one such value does not make the whole record untyped.
+    """
 
     def __init__(self, inner: StateColumn) -> None:
         self._inner = inner
@@ -337,7 +339,9 @@ def _is_valid_utf8(text: str) -> bool:
 
 
 class _Text(_Leaf):
-    """Strings without lone surrogates, which UTF-8 cannot encode; a column may exceed 2 GB."""
+    """Column of strings without lone surrogates, which UTF-8 cannot encode; the column may exceed 2
+    GB.
+    """
 
     def __init__(self) -> None:
         super().__init__(str, pa.large_string(), within=_is_valid_utf8)
@@ -467,7 +471,7 @@ def schema_of_values(values: Sequence[Any]) -> Schema:
 
 
 def common_type(values: Sequence[Any], depth: int) -> LogicalType:
-    """Common type of values that are ``depth`` levels deep; `UNTYPED` if they have none."""
+    """Common type of values, down to ``depth`` levels of nesting; `UNTYPED` if they have none."""
     kinds = set(map(type, values)) - {_NONE}
     if len(kinds) != 1:
         return UNTYPED

@@ -41,14 +41,16 @@ class BombError(ValueError):
 
 
 def few_enough(length: int, parts: int) -> bool:
-    """Whether a file of ``length`` bytes can plausibly hold ``parts`` parts: values of a column,
-    or lists and maps within untyped values. A part takes at least one byte without compression."""
+    """Whether a file of ``length`` bytes can plausibly hold ``parts`` parts: values of a column, or
+    lists and maps within untyped values. Without compression, each part takes at least one byte.
+    """
     return parts <= _FREE_PARTS + _PARTS_PER_BYTE * length
 
 
 def within_limits(footer: Footer) -> bool:
-    """Whether the decoded size of a file is within our limits. They bound the memory that
-    reading takes by the length of the file."""
+    """Whether the decoded size of a file is within our limits, which depend on the length of the
+    file.
+    """
     length = footer.length
     return (
         footer.expanded() <= _FREE_BYTES + _BYTES_PER_BYTE * length
@@ -67,11 +69,11 @@ class Footer:
     groups: list[Fields]
 
     def filled(self) -> list[int]:
-        """Numbers of the row groups that have rows."""
+        """Numbers of the row groups that are not empty."""
         return [number for number, group in enumerate(self.groups) if group[3]]
 
     def expanded(self) -> int:
-        """Bytes of the content before compression."""
+        """Size of the file's content before compression, in bytes."""
         return sum(chunk[6] for column in self.columns() for chunk in column)
 
     def values(self) -> int:

@@ -263,8 +263,8 @@ _BEGINS[0xDC:0xE0] = True
 
 
 def structures_in(data: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
-    """Upper bound for the number of lists and maps in msgpack bytes. The bytes of texts may be
-    counted, too, so the bound can be too high.
+    """Upper bound for the number of lists and maps in msgpack bytes. It can be too high, because
+    bytes of texts may look like the beginning of a list or map.
 
     >>> structures_in(np.frombuffer(bytes([0x92, 0x90, 0x90]), np.uint8))
     3
@@ -274,7 +274,7 @@ def structures_in(data: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
 
 
 def binary_buffers(columns: Iterable[Any]) -> Iterator[np.ndarray[Any, np.dtype[np.uint8]]]:
-    """Bytes of all binary values in Arrow arrays, at every depth."""
+    """Total size in bytes of all binary values in Arrow arrays, at every depth."""
     for column in columns:
         for array in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
             yield from _buffers(array)

@@ -55,7 +55,8 @@ class StoredState:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFiles:
-    """Files with all the state of one subtask. A delta refers to them instead of to bytes."""
+    """Files with all the state of one subtask. A delta may refer to them instead of holding
+    bytes."""
 
     directory: str
     """Directory of the savepoint."""

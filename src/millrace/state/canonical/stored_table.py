@@ -26,8 +26,8 @@ class StoredTable:
     pickle_allowed: bool
 
     def table_deltas(self, groups: range | None = None) -> Iterator[TableDelta]:
-        """Table deltas whose sum is the table. Keys outside the key groups ``groups`` may be left
-        out.
+        """Table deltas that together make up the table. Keys outside the key groups ``groups`` may
+        be left out.
 
         Raises:
             CheckpointCorruptError: a file is missing or damaged.

@@ -127,8 +127,9 @@ class DeltaLoader:
         return read_range(path, data.offset, data.length, data.crc)
 
     def pieces(self, delta: StateDelta) -> Iterator[bytes | memoryview]:
-        """Pieces of the payload in order. Raises CheckpointCorruptError when their file is
-        damaged."""
+        """The pieces of the payload, in order. Raises CheckpointCorruptError if the file is
+        damaged.
+        """
         data = delta.data
         if isinstance(data, SubtaskFiles):
             yield from split(native_payload(data))
@@ -150,7 +151,7 @@ def write_delta_file(
     durable: bool = True,
     absorb: Collection[str] = (),
 ) -> DeltaFile:
-    """Write deltas to the file ``shared/<name>``.
+    """Write deltas to a new delta file ``shared/<name>``.
 
     Args:
         entries: deltas with their bytes, which are written, or with a reference to a file, which is

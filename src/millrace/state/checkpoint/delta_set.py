@@ -28,8 +28,9 @@ _NO_TIP: Tip = (-1, "")
 
 @dataclass(frozen=True, slots=True)
 class DeltaSet:
-    """Delta files of one consistent cut. The set is immutable: a failed checkpoint just drops
-    its copy."""
+    """Delta files of one consistent cut. The set is immutable, so a failed checkpoint only drops
+    its copy.
+    """
 
     files: Mapping[str, DeltaFile] = field(default_factory=dict)
     """Delta files by path."""
@@ -100,7 +101,7 @@ class DeltaSet:
         return found
 
     def misfit(self, versions: Mapping[SubtaskKey, str]) -> str | None:
-        """Why the newest deltas do not lead to ``versions``; None if they do."""
+        """Reason why the newest deltas do not lead to ``versions``; None if they do."""
         for key, version in versions.items():
             newest = self.tips.get(key, _NO_TIP)[1]
             if version != newest:
@@ -114,7 +115,7 @@ class DeltaSet:
 def raised(
     low_epochs: Mapping[SubtaskKey, int], entries: Iterable[DeltaEntry]
 ) -> dict[SubtaskKey, int]:
-    """The low epochs of subtasks, raised to the low epochs of newer deltas."""
+    """The low epochs of subtasks, each raised to the low epoch that a newer delta names."""
     result = dict(low_epochs)
     for stage, subtask, delta in entries:
         key = stage, subtask
@@ -162,9 +163,10 @@ def read_deltas_of(
     metadata: StrPath,
     known: Mapping[str, DeltaFile] | None = None,
 ) -> DeltaSet:
-    """Deltas that a manifest names, with files relative to ``directory``. Errors call the
-    manifest ``metadata``; ``known`` are files, by path, with indexes that have been read before.
-    Raises as `read_delta_set` does."""
+    """Deltas that a manifest names. Their files are relative to ``directory``, and ``known`` has
+    the files, by path, whose indexes were read before. Errors name the manifest by ``metadata``.
+    Raises as `read_delta_set` does.
+    """
     known = known or {}
     files = [known.get(ref.path) or _read_file(directory, ref) for ref in manifest.delta_files]
     entries = [entry for file in files for entry in file.entries]

@@ -1,5 +1,6 @@
-"""Access to the files of checkpoints and savepoints: errors that name the file, ranges with a
-checksum."""
+"""Access to the files of checkpoints and savepoints, with errors that name the file, and reads that
+check a checksum.
+"""
 
 from __future__ import annotations
 
@@ -108,8 +109,9 @@ def read_range(path: StrPath, offset: int, length: int, crc: int) -> bytes:
 
 
 def check(path: StrPath, data: bytes, offset: int, length: int, crc: int) -> None:
-    """Raises CheckpointCorruptError unless ``data`` has the length and CRC-32 of the bytes once
-    written at ``offset``."""
+    """Raises CheckpointCorruptError unless ``data`` has the length and CRC-32 of the bytes that
+    were written at ``offset``.
+    """
     if len(data) < length:
         raise CheckpointCorruptError(
             path, f"it ends at byte {offset + len(data)} of at least {offset + length}"
@@ -122,13 +124,13 @@ def check(path: StrPath, data: bytes, offset: int, length: int, crc: int) -> Non
 
 @contextlib.contextmanager
 def opened(path: StrPath, buffered: bool = False) -> Iterator[BinaryIO]:
-    """File opened for reading. Raises our errors, also if ``path`` is no plain file."""
+    """Open a file for reading. Raises our errors, also if ``path`` is not a regular file."""
     with reading(path), file_system_of(path).open(os.fspath(path), buffered) as file:
         yield file
 
 
 def length_of(path: StrPath) -> int:
-    """Bytes of a file. Raises as `opened` does."""
+    """Size of a file in bytes. Raises as `opened` does."""
     with reading(path):
         found = file_system_of(path).status(os.fspath(path))
         if found is None:
@@ -137,7 +139,7 @@ def length_of(path: StrPath) -> int:
 
 
 def size_of_opened(file: BinaryIO) -> int:
-    """Bytes of an open file; moves its position to the beginning."""
+    """Size of an open file in bytes; moves the file's position to its beginning."""
     length = file.seek(0, io.SEEK_END)
     file.seek(0)
     return length
@@ -157,7 +159,7 @@ def reading(path: StrPath) -> Iterator[None]:
 
 
 def reason_of(error: OSError) -> str:
-    """Message of the operating system, in words."""
+    """Message of the operating system for an error, in words."""
     return error.strerror or str(error)
 
 

@@ -144,7 +144,7 @@ class Manifest:
 
     @staticmethod
     def decode(data: bytes, path: StrPath) -> Manifest:
-        """The manifest in ``data``; errors call it ``path``.
+        """Decode the manifest in ``data``; errors name it by ``path``.
 
         Raises:
             CheckpointCorruptError: the data is damaged.

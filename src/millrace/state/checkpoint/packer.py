@@ -22,11 +22,11 @@ the log."""
 
 
 class _CancelledError(Exception):
-    """The job ends, so the copying need not be finished."""
+    """The job ends, so the copying is stopped."""
 
 
 class Packer:
-    """Packs one group of files per tier, a part of each after every checkpoint.
+    """Packs one group of delta files per tier. Each checkpoint advances each packing by a part.
 
     Only the engine's thread calls the methods. No checkpoint waits for the packing. If it fails,
     there are only more files.
@@ -47,7 +47,8 @@ class Packer:
 
     def offer(self, deltas: DeltaSet, added: int) -> None:
         """Record that a checkpoint has added ``added`` bytes, and start to copy the next part of
-        the files. If a copy is still running, no other is started."""
+        the files. If an earlier copy still runs, no further one is started.
+        """
         self._owed += added
         if self._is_running() or self._must_pause():
             return
@@ -76,8 +77,8 @@ class Packer:
         return [p.packed for p in self._packings.values() if p.packed is not None]
 
     def taken(self, packed: list[PackedFile]) -> None:
-        """Record that the files ``packed`` are part of a checkpoint now, and continue with the next
-        files.
+        """Record that a checkpoint now contains the packed files ``packed``, and continue with the
+        next files.
         """
         for tier, packing in list(self._packings.items()):
             if packing.packed in packed:

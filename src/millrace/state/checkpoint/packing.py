@@ -126,7 +126,7 @@ class Packing:
         return [self.path] if self._draft is None else [self.path, self._draft.token]
 
     def step(self, deltas: DeltaSet, allowance: float, proceed: Callable[[], None]) -> None:
-        """Copy the next bytes; deltas that are dead meanwhile are left out.
+        """Copy the next bytes of live deltas; deltas that have died since the start are left out.
 
         Args:
             allowance: approximate number of bytes to copy.
@@ -199,8 +199,9 @@ def _segments_to_absorb(entries: Collection[DeltaEntry]) -> frozenset[str]:
 
 
 def choose(deltas: DeltaSet, busy: Collection[int] = ()) -> list[PackingGroup]:
-    """Groups to pack next, at most one per tier and none of tiers that are ``busy``. A full tier
-    is packed as a whole; of another tier, the big files with few live bytes are packed."""
+    """Groups to pack next: at most one per tier, and none of the tiers in ``busy``. A full tier is
+    packed as a whole. In other tiers, big files with few live bytes are packed.
+    """
     tiers: dict[int, list[DeltaFile]] = {}
     for file in deltas.files.values():
         tiers.setdefault(file.ref.tier, []).append(file)

@@ -83,10 +83,11 @@ class Retention:
         keep: HeldCheckpoint | None = None,
         abandoned: Iterable[int] = (),
     ) -> None:
-        """Take over the checkpoints of earlier runs. The checkpoint ``keep``, the newest of a
-        history that this run does not continue, stays during this run. The next checkpoint
-        deletes the ``abandoned``, which are newer than the checkpoint from which this run
-        continues."""
+        """Take over the checkpoints of earlier runs. The checkpoint ``keep`` stays during this run:
+        it is the newest one of a history that this run does not continue. The checkpoints
+        ``abandoned`` are newer than the one from which this run continues, and are deleted with the
+        next checkpoint.
+        """
         self._abandoned = set(abandoned)
         self._kept = keep
         self._usable = sorted(usable)
@@ -103,8 +104,9 @@ class Retention:
         self._held.add(held)
 
     def let_go(self, held: HeldCheckpoint) -> None:
-        """Release a held checkpoint, so that a later deletion may include it. May be called from
-        any thread, repeatedly."""
+        """Release a held checkpoint, so that a later deletion may delete it. May be called from any
+        thread, repeatedly.
+        """
         self._held.discard(held)
 
     def published(self, number: int, in_use: Callable[[], Container[str]]) -> None:

@@ -184,7 +184,7 @@ def _directories(paths: Collection[str]) -> set[str]:
 
 
 def check_disposable(path: StrPath) -> Snapshot:
-    """The savepoint at ``path``, without its deltas, if it can be deleted.
+    """The savepoint at ``path``, without its deltas; raises if it must not be deleted.
 
     Raises:
         CheckpointError: the path is not a savepoint, or the savepoint cannot be deleted.

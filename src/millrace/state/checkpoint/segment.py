@@ -33,7 +33,7 @@ def write_segment(
 
 
 class _Summed:
-    """Yields pieces and computes their checksum meanwhile."""
+    """Yields pieces, and computes their common checksum at the same time."""
 
     def __init__(self, pieces: Iterable[Chunk]) -> None:
         self._pieces = pieces

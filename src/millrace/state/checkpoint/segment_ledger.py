@@ -12,21 +12,24 @@ __all__ = ["SegmentLedger"]
 
 
 class SegmentLedger:
-    """Segments of live deltas per subtask, in epoch order. The cost of expiring segments depends
-    only on the number of expired ones."""
+    """Segments of live deltas per subtask, in epoch order. The cost of `expire` depends only on the
+    number of segments that expire.
+    """
 
     def __init__(self) -> None:
         self._segments: dict[SubtaskKey, deque[tuple[int, str]]] = {}
 
     def add(self, entries: Iterable[DeltaEntry]) -> None:
-        """Note the segments of new deltas."""
+        """Record the segments of new deltas."""
         for stage, subtask, delta in entries:
             if isinstance(delta.data, FileRef) and not delta.data.path.endswith(SUFFIX):
                 segments = self._segments.setdefault((stage, subtask), deque())
                 segments.append((delta.epoch, delta.data.path))
 
     def expire(self, low_epochs: Mapping[SubtaskKey, int]) -> list[str]:
-        """Forget the segments of deltas below the low epochs; returns these segments."""
+        """Remove the segments of deltas below the low epochs from the ledger, and return these
+        segments.
+        """
         dead: list[str] = []
         for key, segments in list(self._segments.items()):
             low_epoch = low_epochs.get(key)

@@ -1,4 +1,4 @@
-"""Snapshots: the common form of checkpoints and savepoints, wherever their files are.
+"""Snapshots: the common form of checkpoints and savepoints, in any place.
 
 A savepoint is a directory of its own that nothing else refers to and that refers to nothing else,
 so it can be moved and copied as a whole (Flink docs, "Savepoints"). A checkpoint is a directory

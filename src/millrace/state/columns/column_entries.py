@@ -25,7 +25,8 @@ OBJECT = "object"
 
 
 class _Columns:
-    """Record batch with columns of the stream's key, of the entry's own key, and of values.
+    """Record batch with columns of three kinds: the stream's key, the entry's own key, and the
+    values.
 
     Args:
         batch: the columns.
@@ -105,7 +106,7 @@ class ColumnEntries(_Columns, Mapping[Any, Any]):
     """
 
     def value_columns(self) -> list[pa.Array]:
-        """Columns of values."""
+        """The columns that hold values."""
         return list(self.batch.columns[self.key + self.inner :])
 
     def _entries(self) -> dict[Any, Any]:
@@ -144,7 +145,7 @@ def array_of(values: npt.NDArray[Any]) -> pa.Array:
 
 
 def values_of(column: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """NumPy column of an Arrow array: the inverse of `array_of`."""
+    """NumPy column for an Arrow array: the inverse of `array_of`."""
     if dtype == np.object_:
         found = np.empty(len(column), np.object_)
         found[:] = [decode(value) for value in column.to_pylist()]

@@ -83,8 +83,9 @@ def _fields(word: str, kinds: Sequence[pa.DataType], names: Sequence[str] = ()) 
 
 
 def columns_in(entries: ColumnEntries, rows: bool) -> ColumnsOf:
-    """Columns with which the entries were written. With ``rows``, columns whose names begin with
-    ``row`` are columns of rows."""
+    """Columns with which the entries were written. With ``rows``, only the columns of rows, whose
+    names begin with ``row``.
+    """
     fields = list(entries.batch.schema)
     start = entries.key + entries.inner
     is_row = [rows and each.name.startswith("row") for each in fields[start:]]
@@ -357,7 +358,8 @@ Named = Sequence[tuple[str, pa.Field]]
 
 def entry_schemas(key: Named, inner: Named, value: Named) -> tuple[Schema, Schema, Schema]:
     """Schemas of the key, the inner key and the value of a table's entries. The inner key
-    distinguishes the entries of one key."""
+    distinguishes entries with the same key.
+    """
     return _part(key), _part(inner), str(_row(value)) if value else ANY
 
 

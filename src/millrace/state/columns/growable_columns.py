@@ -42,7 +42,7 @@ class GrowableColumn(ABC):
 
 
 def column_of(kind: pa.DataType) -> GrowableColumn:
-    """Empty column for a type."""
+    """New empty column for values of a type."""
     if pa.types.is_null(kind):
         return NullColumn(kind)
     if is_exact(kind) or pa.types.is_decimal128(kind):

@@ -101,7 +101,7 @@ class HashIndex:
         return found.astype(np.int64)
 
     def insert(self, key: Sequence[Word], positions: Positions) -> None:
-        """Add distinct new keys at positions that no other key has."""
+        """Add new keys, all different, at positions that no other key has."""
         if not positions.size:
             return
         self._reserve(int(positions.max()) + 1)
@@ -129,7 +129,7 @@ class HashIndex:
         self._count -= positions.size
 
     def widen(self) -> None:
-        """Give keys of one word a second word, which is 0 for the present keys."""
+        """Give keys of one word a second word. It is 0 for all keys that the index already has."""
         self._words.append(np.zeros_like(self._words[0]))
         self._rebuild(np.empty(0, np.int64))
 

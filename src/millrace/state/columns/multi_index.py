@@ -16,7 +16,8 @@ _MINIMUM_ROOM = 2
 
 
 def ranges(starts: Positions, counts: Positions) -> Positions:
-    """``counts[i]`` numbers from ``starts[i]`` on, for all i.
+    """For each i, the ``counts[i]`` consecutive numbers that begin with ``starts[i]``; all
+    concatenated.
 
     Example:
         >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
@@ -28,8 +29,9 @@ def ranges(starts: Positions, counts: Positions) -> Positions:
 
 
 class MultiIndex:
-    """Index in which each slot has a piece of one array. A full piece moves to a place with
-    twice the room."""
+    """Index in which each slot has a section of one array. A full section moves to a place with
+    twice the room.
+    """
 
     def __init__(self) -> None:
         self._start = np.zeros(0, np.int64)
@@ -71,8 +73,8 @@ class MultiIndex:
         self._count[distinct] = before + added
 
     def purge(self, slots: Positions, stay: Callable[[Positions], npt.NDArray[np.bool_]]) -> None:
-        """Remove the rows of distinct slots for which ``stay`` is false. ``stay`` takes rows, and
-        returns a mask.
+        """Remove rows of the given slots, which are all different: those for which ``stay`` is
+        false. ``stay`` takes rows, and returns a mask.
         """
         counts, starts = self.counts(slots), self._start.take(slots)
         rows = self._rows.take(ranges(starts, counts))

@@ -1,5 +1,5 @@
-"""Positions in a columnar table: which are in use, which the open epoch and the waiting epoch
-changed, and numeric columns by position that a roll-back restores.
+"""Positions in a columnar table: which are in use, and which the open and the waiting epoch have
+changed. Numeric columns by position are restored by a roll-back.
 
 A position that an epoch removed keeps its key and its values as long as a roll-back can need them:
 it is freed when it is not in use and neither epoch touched it.
@@ -43,7 +43,7 @@ class ValueColumn(NamedTuple):
 
 
 class FormerPositions(NamedTuple):
-    """State of positions before the open epoch touched them, or at the last mark.
+    """Former state of positions: before the open epoch touched them, or at the last mark.
 
     Attributes:
         positions: distinct positions.
@@ -112,7 +112,7 @@ class PositionSpace:
         return positions
 
     def touch(self, positions: Positions) -> None:
-        """Note the state of positions before they change; a position may occur repeatedly."""
+        """Record the state of positions before they change; a position may occur repeatedly."""
         fresh = positions[~self._dirty.take(positions)]
         if not fresh.size:
             return
@@ -125,20 +125,20 @@ class PositionSpace:
         self._touched += fresh.size
 
     def remove(self, positions: Positions) -> None:
-        """Mark distinct positions as not in use; they are freed when the epoch is sealed."""
+        """Mark positions, all different, as not in use; they are freed when the epoch is sealed."""
         self.touch(positions)
         self.count -= int(np.count_nonzero(self.live.take(positions)))
         self.live[positions] = False
 
     def revive(self, positions: Positions) -> None:
-        """Put distinct positions in use again that the open or the waiting epoch removed, with
-        initial values.
+        """Put positions in use again, with initial values. The open or the waiting epoch had
+        removed them, and they are all different.
         """
         self.touch(positions)
         self._start(positions)
 
     def discard(self, positions: Positions) -> None:
-        """Free distinct positions at once, while no epoch is open."""
+        """Free positions, all different, at once, while no epoch is open."""
         self.count -= int(np.count_nonzero(self.live.take(positions)))
         self._release(positions)
 
@@ -166,13 +166,15 @@ class PositionSpace:
         return self._joined(self._log())
 
     def marked(self) -> FormerPositions:
-        """State, at the last mark, of the positions touched since; before the open epoch if it has
-        no mark."""
+        """State of the positions that were touched after the last mark, as of this mark. Without a
+        mark, as of the beginning of the open epoch.
+        """
         return self._joined(self._undo)
 
     def live_at_mark(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Mask of the positions that were in use at the last mark; before the open epoch if it has
-        no mark."""
+        """Mask of the positions that were in use at the last mark. Without a mark, at the beginning
+        of the open epoch.
+        """
         live = self.live.take(positions)
         touched = self._dirty.take(positions)
         if touched.any():
@@ -241,7 +243,7 @@ class PositionSpace:
 
     @property
     def waits(self) -> bool:
-        """Whether there is a waiting epoch, and it touched positions."""
+        """Whether there is a waiting epoch that touched positions."""
         return bool(self._waiting)
 
     @property
@@ -260,7 +262,7 @@ class PositionSpace:
         return self._freed(self._forget_waiting())
 
     def is_kept(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Mask of the positions that are in use, or that a roll-back may put in use again."""
+        """Mask of the positions that are in use now, or that a roll-back would put in use again."""
         kept = self.live.take(positions)
         if self._undo:
             kept |= self._dirty.take(positions)

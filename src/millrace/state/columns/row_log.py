@@ -107,8 +107,10 @@ class RowLog(ColumnarTable):
         return (rows, owners) if live.all() else (rows[live], owners[live])
 
     def former_rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """The rows of slots at the last `mark` of the open epoch, or before the epoch, in the form
-        of `rows_of`. `take` can still read rows that the epoch has removed."""
+        """The rows of slots, in the form of `rows_of`, as of the last `mark` of the open epoch.
+        Without a mark, as of the beginning of the epoch. `take` can still read rows that the epoch
+        has removed.
+        """
         rows = self._index.rows(slots)
         owners = np.repeat(np.arange(slots.size), self._index.counts(slots))
         kept = self.space.live_at_mark(rows)
@@ -119,7 +121,7 @@ class RowLog(ColumnarTable):
         self.space.mark()
 
     def remove(self, rows: Positions) -> None:
-        """Remove distinct rows."""
+        """Remove the given rows, which are all different."""
         self.space.remove(rows)
 
     def take(self, rows: Positions) -> pa.RecordBatch:
@@ -133,7 +135,7 @@ class RowLog(ColumnarTable):
         return self._columns[number].take(rows)
 
     def slots_at(self, rows: Positions) -> Positions:
-        """Slots to which the rows belong."""
+        """Slot of each of the given rows."""
         return self._slot.take(rows)
 
     def sequence_at(self, rows: Positions) -> npt.NDArray[np.int64]:
@@ -141,8 +143,9 @@ class RowLog(ColumnarTable):
         return self._sequence.take(rows)
 
     def column(self, number: int) -> npt.NDArray[Any]:
-        """Values by row that may be changed in place. The array is valid until the next
-        `append`."""
+        """Column of values by row number, which may be changed in place. The array is valid until
+        the next `append`.
+        """
         return self.space.values[number]
 
     def touch(self, rows: Positions) -> None:
@@ -151,7 +154,7 @@ class RowLog(ColumnarTable):
         self.space.touch(rows)
 
     def live_rows(self) -> Positions:
-        """Numbers of all rows."""
+        """Numbers of all rows in the log."""
         return np.flatnonzero(self.space.live[: self.space.end])
 
     # -- epochs ------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Slot table: a dense slot per key, and numeric columns by slot that change in place.
+"""Slot table: each key has a slot, and numeric columns by slot change in place.
 
 Aggregates keep their accumulators in it: `SlotTable.slots_of` gives the slots of a batch of keys,
 NumPy adds to the columns at these slots, and the epoch's delta has the touched slots.
@@ -80,11 +80,13 @@ class SlotTable(ColumnarTable):
         self.space.mark()
 
     def remove(self, slots: Positions) -> None:
-        """Remove distinct slots with their keys."""
+        """Remove slots, all different, together with their keys."""
         self.space.remove(slots)
 
     def discard(self, slots: Positions) -> None:
-        """Remove distinct slots with their keys at once, beside the changes of an epoch."""
+        """Remove slots, all different, with their keys at once, without recording this as a change
+        of the epoch.
+        """
         self._keys.delete(slots)
         self.space.discard(slots)
 

@@ -83,7 +83,7 @@ PER_KEY = EntryColumns()
 
 @dataclass(frozen=True, slots=True)
 class KeyPlace:
-    """Place of the stream's key within an entry's own key."""
+    """Place of the stream's key within the key of an entry."""
 
     inner: bool = False
     """Whether the stream's key is in the inner key of a nested table."""
@@ -100,7 +100,7 @@ class KeyPlace:
         return (lambda outer, _: outer) if index is None else (lambda outer, _: outer[index])
 
     def converting(self, convert: Convert | None) -> TableDeltaMap:
-        """Table delta map that converts the stream's key."""
+        """Table delta map that applies a conversion to the stream's key."""
         if convert is None:
             return TableDeltaMap()
         found = convert if self.index is None else of_pair(self.index, convert)

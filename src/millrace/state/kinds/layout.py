@@ -21,7 +21,9 @@ class Layout(Enum):
 
 
 class Columnar(Enum):
-    """Tables in Arrow columns. Code without support for columns sees them as `Layout.FLAT`."""
+    """Marks tables whose entries are in Arrow columns. Code without support for columns treats them
+    as `Layout.FLAT`.
+    """
 
     SLOTS = "slots"
     """A slot per key, with values that change in place (`SlotTable`)."""

@@ -26,7 +26,7 @@ Put = dict[Any, Any]
 
 
 def window_of(namespace: Any) -> Any:
-    """Window for ``namespace``; time windows are kept as plain data."""
+    """Window that a ``namespace`` stands for; time windows are stored as plain data."""
     return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
 

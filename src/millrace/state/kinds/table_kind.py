@@ -87,7 +87,9 @@ class TableKind:
 
     @property
     def disjoint(self) -> bool:
-        """Whether no two subtasks have the same key of the table (nested: the same outer key)."""
+        """Whether different subtasks never have the same key of the table (nested: the same outer
+        key).
+        """
         return self.key is not None and not self.key.inner
 
     @property
@@ -153,12 +155,13 @@ class TableKind:
         return self.shape.is_per_key
 
     def shown(self, found: Any) -> Any:
-        """The user's view of a key's value, without time stamps; `MISSING` for `MISSING`."""
+        """A key's value as the user sees it, without time stamps; `MISSING` for `MISSING`."""
         return found if self.stamps is None or found is MISSING else self.stamps.values(found)
 
     def alive(self, found: Any, deadline: int) -> Any:
-        """The user's view of a key's value, without parts last used at ``deadline`` or before;
-        `MISSING` if nothing is left."""
+        """A key's value as the user sees it, without parts that were last used at ``deadline`` or
+        before; `MISSING` if nothing is left.
+        """
         if self.stamps is None or found is MISSING:
             return found
         return self.shown(self.stamps.alive({None: found}, deadline).get(None, MISSING))

@@ -19,7 +19,7 @@ ANYTHING = PickledBytesTypeInfo()
 
 @dataclass(frozen=True, slots=True)
 class StateOwner:
-    """Name, key type and record types of an operator with state."""
+    """Operator that owns a state: its name, key type and record types."""
 
     name: str = ""
     key_type: TypeInformation[Any] | None = None

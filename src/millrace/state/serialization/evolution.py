@@ -85,8 +85,8 @@ def _migration(written: LogicalType, present: TypeInformation[Any], at: str) -> 
 
 
 def key_migration(written: Schema, present: TypeInformation[Any], at: str) -> None:
-    """Check that keys stay equal under the new type: the key determines the subtask and the place
-    of an entry.
+    """Check that keys stay equal when their type changes, because the key determines an entry's
+    subtask and place.
 
     Raises:
         TypeChangeError: the type changed by more than the width of whole numbers.

@@ -44,7 +44,7 @@ _MAX_DEPTH = 16
 
 
 def is_plain(values: Iterable[Any]) -> bool:
-    """Whether marshal preserves every one of ``values`` exactly, at every depth."""
+    """Whether marshal preserves all ``values`` exactly, at every depth."""
     level = list(values)
     for _ in range(_MAX_DEPTH):
         kinds = set(map(type, level))

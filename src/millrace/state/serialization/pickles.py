@@ -38,7 +38,7 @@ def _code_with_file(code: CodeType) -> tuple[Any, ...]:
 
 
 class _ByValue(cloudpickle.Pickler):  # type: ignore[misc]
-    """Pickler that also pickles objects which cannot be imported by name."""
+    """Pickler that pickles objects by value if they cannot be imported by name."""
 
     dispatch_table: ClassVar[Any] = ChainMap(
         {CodeType: _code_with_file}, cloudpickle.Pickler.dispatch_table

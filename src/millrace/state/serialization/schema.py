@@ -80,8 +80,9 @@ _SINGLE: dict[LogicalType, TypeInformation[Any]] = {
 
 @lru_cache(maxsize=1024)
 def type_of_schema(schema: Schema) -> TypeInformation[Any]:
-    """Type that a schema describes, as far as it is known without the program. Dataclasses and
-    named tuples become rows, enums become strings, and the output of a serializer becomes bytes.
+    """Type that a schema describes, as far as it is known without the program's classes.
+    Dataclasses and named tuples become rows, enums become strings, and the output of a serializer
+    becomes bytes.
 
     Example:
         >>> type_of_schema("ARRAY<STRUCTURED<'Point', x BIGINT>>").name
@@ -143,7 +144,7 @@ _MADE: dict[str | type, Callable[[Any], TypeInformation[Any]]] = {
 
 
 def has_class(schema: Schema) -> bool:
-    """Whether only a program with the schema's class can create the values."""
+    """Whether the values can only be created by a program that has the schema's class."""
     return _has_class(parse_type(schema))
 
 

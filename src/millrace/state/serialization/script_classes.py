@@ -22,7 +22,7 @@ workers may still have the first class."""
 
 
 def track_script_classes() -> None:
-    """Give the classes of the program's script ids that depend on the script's content alone.
+    """Give the classes of the program's script ids that depend only on the script's content.
 
     An id also depends on the first name that the script gives the class. Classes that have been
     pickled before keep their ids, and so do those of notebooks and of other programs without a

@@ -1,4 +1,4 @@
-"""Form of a table's entries in memory and in deltas.
+"""Form of a table's entries: in memory, and in deltas.
 
 State is restored before the program declares its type. Until then, its values keep the plain form
 in which they were written (see `TableForm.schema`), also in new deltas. The declaration converts
@@ -33,7 +33,7 @@ TableSchema = tuple[int, Schema, Schema, Schema] | None
 
 
 class _Written(NamedTuple):
-    """Schemas of the parts that a descriptor declares."""
+    """Schemas of the parts of entries, as a descriptor declares them."""
 
     inner: Schema = ANY
     value: Schema = ANY
@@ -205,8 +205,9 @@ class TableForm:
         return all(change.changes_nothing for change in self._out)
 
     def recovered(self, schema: TableSchema) -> bool:
-        """Record that another process left the table's entries, written in plain form with this
-        schema. False if they cannot be used, because the type of the keys has changed."""
+        """Take over entries that another process left in plain form, written with this schema.
+        Returns False if they cannot be used because the type of the keys has changed.
+        """
         version, key, inner, value = schema or (SCHEMA_VERSION, ANY, ANY, ANY)
         self._written = _Written(inner, value)
         return version == SCHEMA_VERSION and key == self._key()

@@ -29,7 +29,7 @@ class AggregateFunctions(CallBuilder):
         return self._with(distinct=True)
 
     def over(self, alias: Any) -> Self:
-        """The aggregate over a window of `Table.over_window`.
+        """The aggregate over a window that `Table.over_window` has defined.
 
         Args:
             alias: the window: an expression ``col("w")``, or its name.

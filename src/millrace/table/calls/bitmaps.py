@@ -15,7 +15,7 @@ class BitmapFunctions(CallBuilder):
     __slots__ = ()
 
     def bitmap_build(self) -> Self:
-        """A bitmap of the numbers of an array."""
+        """A bitmap with the numbers in an array."""
         return self._call("BITMAP_BUILD")
 
     def bitmap_from_bytes(self) -> Self:
@@ -27,7 +27,7 @@ class BitmapFunctions(CallBuilder):
         return self._call("BITMAP_TO_BYTES")
 
     def bitmap_to_array(self) -> Self:
-        """The numbers of the bitmap, negative ones behind all others."""
+        """The numbers of the bitmap as an array, with negative numbers after all others."""
         return self._call("BITMAP_TO_ARRAY")
 
     def bitmap_to_string(self) -> Self:
@@ -79,9 +79,9 @@ class BitmapFunctions(CallBuilder):
         return self._call("BITMAP_OR_CARDINALITY_AGG")
 
     def bitmap_xor_agg(self) -> Self:
-        """Values in an odd number of a group's bitmaps."""
+        """Bitmap of the values that are in an odd number of a group's bitmaps."""
         return self._call("BITMAP_XOR_AGG")
 
     def bitmap_xor_cardinality_agg(self) -> Self:
-        """Number of values in an odd number of a group's bitmaps."""
+        """Number of the values that are in an odd number of a group's bitmaps."""
         return self._call("BITMAP_XOR_CARDINALITY_AGG")

@@ -13,7 +13,7 @@ __all__ = ["CallBuilder", "given", "node_of"]
 
 
 class CallBuilder:
-    """An expression, and the construction of function calls on it.
+    """An expression, with methods that build function calls on it.
 
     Args:
         node: its syntax tree.
@@ -37,8 +37,9 @@ class CallBuilder:
 
 
 def given(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments before the first None. (Compared by identity: ``==`` on an expression would
-    build a new expression.)"""
+    """The arguments before the first None. They are compared by identity, because ``==`` on an
+    expression builds a new expression.
+    """
     return tuple(takewhile(lambda each: each is not None, arguments))
 
 

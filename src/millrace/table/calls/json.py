@@ -67,7 +67,7 @@ class JsonQueryOnEmptyOrError(Enum):
 
 
 class JsonOnNull(Enum):
-    """Treatment of NULL in a JSON object or array: a null, or left out."""
+    """Treatment of NULL in a JSON object or array: written as null, or left out."""
 
     NULL = 0
     ABSENT = 1
@@ -80,7 +80,7 @@ def behavior(on: str, what: Any, value: Any = None) -> exp.Expr:
 
 
 class JsonFunctions(CallBuilder):
-    """Functions of texts with JSON."""
+    """Functions that read or write JSON texts."""
 
     __slots__ = ()
 

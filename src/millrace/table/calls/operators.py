@@ -44,7 +44,7 @@ def _is(operand: exp.Expr, what: exp.Expr, negated: bool = False) -> exp.Expr:
 
 
 class Operators(CallBuilder):
-    """Python's operators, and conditions without an operator in Python."""
+    """Python's operators, and methods for conditions for which Python has no operator."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # == makes a condition, as in PyFlink

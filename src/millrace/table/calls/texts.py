@@ -235,11 +235,11 @@ class TextFunctions(CallBuilder):
         return self._call("SPLIT_INDEX", separator, index)
 
     def str_to_map(self, list_delimiter: Any = None, key_value_delimiter: Any = None) -> Self:
-        """The map of a text ``a=1,b=2``."""
+        """The map in a text such as ``a=1,b=2``."""
         return self._call_with("STR_TO_MAP", list_delimiter, key_value_delimiter)
 
     def elt(self, expr: Any, *exprs: Any) -> Self:
-        """The argument at the position that this number gives, from 1."""
+        """The argument at the position, from 1, that this number gives."""
         return self._call("ELT", expr, *exprs)
 
     @property

@@ -160,7 +160,7 @@ class CatalogManager:
         return self._catalogs[name.catalog].table(name.path)
 
     def is_temporary(self, name: ObjectIdentifier) -> bool:
-        """Whether the name means a temporary table or view."""
+        """Whether the name belongs to a temporary table or view."""
         return name in self._temporary
 
     def create_temporary(
@@ -214,7 +214,9 @@ class CatalogManager:
         ]
 
     def list_temporary(self, views: bool | None = None) -> list[str]:
-        """Names of temporary tables and views of the current database, or of only one kind."""
+        """Names of the temporary tables and views of the current database; with a kind, only of
+        this kind.
+        """
         found = self._temporary_in(self.current_catalog, self.current_database)
         return sorted(
             name

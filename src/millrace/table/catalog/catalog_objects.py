@@ -117,7 +117,7 @@ class CatalogColumnStatistics:
         return dict(self.column_statistics_data)
 
     def get_properties(self) -> dict[str, str]:
-        """Set further properties."""
+        """Further properties of the statistics."""
         return dict(self.properties)
 
     def copy(self) -> CatalogColumnStatistics:
@@ -153,7 +153,7 @@ class CatalogTableStatistics:
         return self.raw_data_size
 
     def get_properties(self) -> dict[str, str]:
-        """Set further properties."""
+        """Further properties of the statistics."""
         return dict(self.properties)
 
     def copy(self) -> CatalogTableStatistics:
@@ -291,7 +291,7 @@ class CatalogTable(CatalogBaseTable):
 
 @dataclass(frozen=True)
 class CatalogView(CatalogBaseTable):
-    """A view: a query as SQL text, or as a tree (of a `Table`).
+    """A view: a query as SQL text, or as the syntax tree of a `Table`.
 
     Attributes:
         query: the relational tree; None if ``text`` contains the query.

@@ -31,8 +31,10 @@ _FOUND = CatalogPartition()
 
 
 class CatalogPartitions(ABC):
-    """Base class of catalogs with the methods for partitions: those that the table's connector
-    finds, and those added with properties, which the catalog stores with the table."""
+    """Base class of catalogs, with the methods for partitions. There are partitions that the
+    table's connector finds, and added partitions with properties, which the catalog stores with the
+    table.
+    """
 
     @abstractmethod
     def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:
@@ -71,8 +73,8 @@ class CatalogPartitions(ABC):
     def get_partition(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogPartition:
-        """A partition with its properties, which are empty for a partition that the catalog does
-        not store and the connector has found.
+        """A partition with its properties. They are empty if the connector has found the partition,
+        and the catalog does not store it.
 
         Raises:
             CatalogError: there is no such table or partition.

@@ -89,13 +89,13 @@ class CatalogStatistics(ABC):
     def bulk_get_partition_statistics(
         self, table_path: ObjectPath, partition_specs: Sequence[CatalogPartitionSpec]
     ) -> list[CatalogTableStatistics]:
-        """`get_partition_statistics` for each partition."""
+        """Call `get_partition_statistics` for each partition."""
         return [self.get_partition_statistics(table_path, each) for each in partition_specs]
 
     def bulk_get_partition_column_statistics(
         self, table_path: ObjectPath, partition_specs: Sequence[CatalogPartitionSpec]
     ) -> list[CatalogColumnStatistics]:
-        """`get_partition_column_statistics` for each partition."""
+        """Call `get_partition_column_statistics` for each partition."""
         return [self.get_partition_column_statistics(table_path, each) for each in partition_specs]
 
     def alter_table_statistics(

@@ -112,7 +112,7 @@ _MAKERS: dict[type, Callable[[Any, Any], Any]] = {
 
 @lru_cache(maxsize=1024)
 def counted_nanoseconds(kind: Any) -> Any:
-    """An Arrow type with integers in place of nanosecond timestamps, at any depth."""
+    """An Arrow type in which nanosecond timestamps are replaced by integers, at any depth."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind) and kind.unit == "ns":

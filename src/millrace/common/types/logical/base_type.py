@@ -80,8 +80,9 @@ class LogicalType:
         return self.with_nullable(True)
 
     def bridged_to(self, conversion_cls: str) -> Self:
-        """The type itself: values are Python's here, and have none of the JVM classes that Flink
-        names."""
+        """The type itself. In Flink this method names the JVM class of the values, but here values
+        are always Python's.
+        """
         return self
 
     def __str__(self) -> str:

@@ -22,7 +22,8 @@ _TYPE = "$"
 
 
 def bridged(kind: LogicalType, name: str, *parts: tuple[str, LogicalType]) -> StructuredType:
-    """The type of values of the class ``name``; ``parts`` are further properties of the class.
+    """The type of values of the class ``name``. ``parts`` are further properties that describe the
+    class.
 
     Example:
         >>> from millrace.common.types.logical.logical_type import BinaryType
@@ -41,7 +42,7 @@ def bridge_of(kind: LogicalType) -> str:
 
 
 def parts_of(kind: LogicalType) -> tuple[RowField, ...]:
-    """Further parts of the class's description."""
+    """Further properties that describe the class."""
     return kind.fields[1:] if isinstance(kind, StructuredType) else ()
 
 
@@ -57,5 +58,5 @@ def unbridged(kind: LogicalType) -> LogicalType:
 
 
 def inner(kind: LogicalType) -> LogicalType:
-    """The type without the name of the class: the first child of a type that names one."""
+    """The first child of a type that names a class, without that name."""
     return kind.children()[0]

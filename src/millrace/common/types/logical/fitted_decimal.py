@@ -1,4 +1,4 @@
-"""Decimals as a ``DECIMAL(p, s)`` holds them. Flink: ``DecimalData.fromBigDecimal``."""
+"""Rounding of decimals to a ``DECIMAL(p, s)``. Flink: ``DecimalData.fromBigDecimal``."""
 
 from __future__ import annotations
 
@@ -68,8 +68,9 @@ def _rounder(precision: int, scale: int) -> Callable[[Decimal], Decimal | None]:
 
 
 def are_near(values: Sequence[Any], kind: DecimalType) -> bool:
-    """Whether pyarrow can convert the values to a type. Values with far more fraction digits
-    than the type crash the process, or give wrong numbers."""
+    """Whether pyarrow can convert the values to a decimal type. Values with far more fraction
+    digits than the type would crash the process or give wrong numbers.
+    """
     plus = _bounds(kind.scale).plus
     try:
         try:

@@ -40,7 +40,7 @@ _SINGLE: dict[Any, LogicalType] = {
 
 
 def hinted_type(hint: Any) -> LogicalType:
-    """The column type that a hint describes; it is always nullable.
+    """The column type that a type hint describes; it is always nullable.
 
     Raises:
         JobDefinitionError: the hint, or that of a field, says no type.

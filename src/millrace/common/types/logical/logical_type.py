@@ -71,7 +71,7 @@ MAX_TIME_PRECISION = 9
 
 
 class NullType(LogicalType):
-    """Type of NULL only; the type of a column without a known value."""
+    """Type of the value NULL only, for a column without a known value."""
 
     __slots__ = ()
     NAME = "NULL"
@@ -470,7 +470,7 @@ class RawType(LogicalType):
 
 
 def rewritten(kind: LogicalType, change: Callable[[LogicalType], LogicalType]) -> LogicalType:
-    """The type with ``change`` applied to every type in it, inside first.
+    """The type with ``change`` applied to every type in it, innermost first.
 
     >>> rewritten(ArrayType(IntType()), lambda kind: kind.not_null())
     ARRAY<INT NOT NULL> NOT NULL

@@ -21,7 +21,7 @@ MAX_SHOWN = 500
 
 
 def parse_type(text: str) -> LogicalType:
-    """The type that a text names, in Flink's spelling.
+    """The type that a text describes, in Flink's spelling.
 
     Example:
         >>> parse_type("row<id bigint not null, at timestamp_ltz(3)>")

@@ -95,7 +95,7 @@ def _python_converter(kind: LogicalType) -> Convert | None:
 
 
 class _MapKey(dict[Any, Any]):
-    """A map that is a key of another map."""
+    """A map that is used as a key of another map."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
@@ -162,8 +162,8 @@ def _decimals(values: Sequence[Any], kind: DecimalType) -> Any:
 
 
 def arrow_converter(kind: LogicalType) -> Convert | None:
-    """Converter from a program's values, which may be None, to values that Arrow accepts; None if
-    no conversion is needed.
+    """Function that converts a program's values, which may be None, to values that Arrow accepts;
+    None if no conversion is needed.
     """
     if isinstance(kind, RowType):
         return _row_converter(kind)
