@@ -1,4 +1,5 @@
-"""``python -m millrace``: the command line, where the script is not on the path."""
+"""``python -m millrace``: runs the command line, for systems on which the script is not on the
+path."""
 
 from __future__ import annotations
 

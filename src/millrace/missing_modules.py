@@ -86,7 +86,7 @@ _SENTENCES = MISSING | {
 
 
 def explain_missing_names(module: str) -> None:
-    """Let a module that is being imported explain the names that it does not have.
+    """Let a module that is being imported explain names that it does not have.
 
     Python loses the text of the AttributeError in ``from module import name``, but it asks
     `MissingModules`, if the module has a ``__path__``.
@@ -103,7 +103,7 @@ def explain_missing_names(module: str) -> None:
 
 
 class MissingModules(MetaPathFinder):
-    """Import hook that refuses modules that are known to be missing."""
+    """Import hook that raises an error for modules that are known to be missing."""
 
     def find_spec(
         self,
@@ -124,5 +124,5 @@ class MissingModules(MetaPathFinder):
 
 
 def install() -> None:
-    """Explain missing modules from now on."""
+    """Install the import hook from now on."""
     sys.meta_path.append(MissingModules())

@@ -1,4 +1,5 @@
-"""Names that programs import from a module which only uses them, or had them before.
+"""Names that programs import from a module that only uses them, or that had them in an earlier
+version.
 
 A module of PyFlink has the names of its own imports, too, and programs import them from there. Most
 such modules here import these names. Those that cannot, because what they would import

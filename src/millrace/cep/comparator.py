@@ -21,7 +21,8 @@ class EventComparator(Protocol):
     """Orders events of the same time. Flink: interface ``EventComparator``."""
 
     def compare(self, one: Any, other: Any, /) -> int:
-        """Negative, zero or positive, as ``one`` comes before, with or after ``other``."""
+        """A negative number, zero or a positive number, if ``one`` comes before, with or after
+        ``other``."""
 
 
 @dataclass(frozen=True, slots=True)

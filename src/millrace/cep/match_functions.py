@@ -58,8 +58,8 @@ class FlatSelect(Adapter, PatternProcessFunction[Any, Any]):
 
 
 class _WithTimeout(Adapter, TimedOutPartialMatchHandler[Any]):
-    """Adapter with a second function for timed-out partial matches, whose records go to a side
-    output."""
+    """Base of the adapters with a second function, for timed-out partial matches. Its records go
+    to a side output."""
 
     def __init__(self, function: Any, timeout: Any, tag: OutputTag[Any]) -> None:
         super().__init__(function)

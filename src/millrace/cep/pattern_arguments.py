@@ -23,7 +23,7 @@ ConditionLike = IterativeCondition[Any] | Condition | Callable[..., Any]
 
 
 def checked_name(method: str, name: Any) -> str:
-    """The name; raises MalformedPatternError if it is not a name."""
+    """The name itself; raises MalformedPatternError if it is not a valid name."""
     if not isinstance(name, str):
         or_group = "" if method.startswith("not_") else ", or another pattern as a group"
         raise MalformedPatternError(f"{method}() takes the name of a part{or_group}; got {name!r}")

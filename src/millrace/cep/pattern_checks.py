@@ -12,8 +12,8 @@ from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, 
 
 
 def checked(pattern: EventPattern) -> EventPattern:
-    """The pattern; raises MalformedPatternError if no events can match it, or its matches would
-    be ambiguous."""
+    """The pattern itself; raises MalformedPatternError if no events can match it, or if its
+    matches would be ambiguous."""
     _check_rows(pattern.parts)
     _check_end(pattern)
     _check_gaps(pattern)

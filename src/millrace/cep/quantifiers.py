@@ -37,8 +37,8 @@ def repeated(
     counted: bool,
     window_time: int | None = None,
 ) -> Quantifier:
-    """Quantifier with bounds of occurrences, less than ``window_time`` ms apart; ``counted``
-    says whether the part has a count already."""
+    """Quantifier with bounds for the number of occurrences, which are less than ``window_time``
+    ms apart. ``counted`` says whether the part already has a number of occurrences."""
     if counted:
         raise MalformedPatternError(
             f"{part} already has a number of occurrences ({in_words(quantifier)}); use only "
@@ -48,14 +48,14 @@ def repeated(
 
 
 def optional(part: str, quantifier: Quantifier) -> Quantifier:
-    """Quantifier that also allows no occurrence."""
+    """The quantifier, extended to no occurrence."""
     if quantifier.optional:
         raise MalformedPatternError(f"{part} is optional already; call optional() once")
     return replace(quantifier, optional=True)
 
 
 def greedy(part: str, quantifier: Quantifier, counted: bool) -> Quantifier:
-    """Quantifier of a loop that continues as long as it can."""
+    """The quantifier of a loop, changed so that the loop takes as many events as it can."""
     if not counted:
         raise MalformedPatternError(
             f"{part} occurs once, so it cannot be greedy; set the number of occurrences "
@@ -69,7 +69,7 @@ def greedy(part: str, quantifier: Quantifier, counted: bool) -> Quantifier:
 
 
 def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, counted: bool) -> Quantifier:
-    """Quantifier with a rule for events between the occurrences."""
+    """The quantifier, with a rule for events between the occurrences."""
     word = INNER_WORDS[inner]
     if not counted:
         raise MalformedPatternError(
@@ -88,7 +88,7 @@ def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, counted: bo
 
 
 def with_until(part: str, quantifier: Quantifier, until: Condition) -> Quantifier:
-    """Quantifier with a condition that ends the loop."""
+    """The quantifier, with a condition that ends the loop."""
     if quantifier.until is not None:
         raise MalformedPatternError(
             f"{part} has an until() already; join both conditions into one with `or`"

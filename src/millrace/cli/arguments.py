@@ -73,7 +73,7 @@ class RunArguments:
 
     @property
     def effective(self) -> Configuration:
-        """All settings that are known before the program begins."""
+        """All settings of the run that are known before the program begins."""
         return Configuration(self.defaults).add_all(self.settings)
 
     @property
@@ -82,7 +82,8 @@ class RunArguments:
         return remote_in(self.effective.to_dict())
 
     def resume_command(self) -> str:
-        """The command line that continues the job, with secrets hidden, as terminals are shared."""
+        """The command line that continues the job. Secrets are hidden, because other people may
+        see the terminal."""
         at = len(self.command)
         words = self.argv if self.resume else (*self.command, "--resume", *self.argv[at:])
         return shlex.join(("millrace", *map(shown_word, words)))
@@ -97,7 +98,8 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
 
 
 def add_detached(run: argparse.ArgumentParser) -> None:
-    """Add the option for jobs of a server that the command does not wait for."""
+    """Add the option ``--detached``: the command does not wait for the job that it starts on a
+    server."""
     run.add_argument(
         "-d",
         "--detached",
@@ -254,7 +256,7 @@ def no_file(job: Path) -> str:
 
 
 def location(text: str) -> Path:
-    """A path or a ``file:`` URI on a command line."""
+    """Parse a path or a ``file:`` URI on a command line."""
     try:
         return local_location(text)
     except UnsupportedFileSystemSchemeError as error:
@@ -274,7 +276,7 @@ def _setting_pair(text: str) -> tuple[str, str]:
 
 
 def port(text: str) -> int:
-    """A port on a command line."""
+    """Parse a port on a command line."""
     number = int(text)
     if not 0 <= number < 1 << 16:
         raise ValueError
@@ -282,7 +284,7 @@ def port(text: str) -> int:
 
 
 def existing(py_files: Sequence[Path]) -> tuple[Path, ...]:
-    """The files of ``--py-files``.
+    """Parse the files of ``--py-files``, which must exist.
 
     Raises:
         UsageError: one does not exist, or is no module or archive.
@@ -309,8 +311,8 @@ def _start(word: str | None) -> str | None:
 
 
 def environment_settings() -> dict[str, str]:
-    """Settings from an environment variable, since command lines are visible to other users. The
-    variable is removed from the environment.
+    """Settings from an environment variable, which other users cannot see, unlike command lines.
+    The variable is removed from the environment.
 
     Raises:
         UsageError: the variable is no JSON object of texts.
@@ -381,8 +383,8 @@ def _with_origins(from_variable: dict[str, str], given: dict[str, str]) -> Confi
 
 
 def run_defaults(args: argparse.Namespace, settings: Configuration) -> Configuration:
-    """Settings of ``config.yaml``, which the program's settings override. A job of a server has
-    them from the server.
+    """Settings of ``config.yaml``, which the program's own settings override. For a job of a
+    server, the server supplies them.
 
     Args:
         settings: those of the command line. Where they say on which Spark the job runs, the file

@@ -22,9 +22,9 @@ _LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 
 def failure_report(error: BaseException) -> str:
-    """Report of an error. A user function's error has the operator, the record and the
-    traceback; a wrong program's error the line to change; any other the traceback in the job
-    file."""
+    """Report of an error. For a user function's error, it has the operator, the record and the
+    traceback. For an error in the program's structure, it names the line to change. For any
+    other error, it has the traceback in the job file."""
     if isinstance(error, UserFunctionError):
         return _user_function(error)
     if isinstance(error, MillraceError):

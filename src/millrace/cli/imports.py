@@ -52,8 +52,8 @@ def archive_siblings(file: Path, archive: Path) -> bool:
 
 
 def modules_of(file: Path, py_files: Sequence[Path]) -> dict[str, Path]:
-    """A Python file, the modules and packages beside it and the modules of ``--py-files``, by their
-    paths below the directory that has them.
+    """A Python file, the modules and packages beside it, and the modules of ``--py-files``. Each
+    comes with its path relative to its directory.
 
     Raises:
         UsageError: two files have one name, so that only one of them would be imported.

@@ -49,7 +49,7 @@ class Interrupts:
         return resume_hint(self._clients[-1], command) if self._clients else None
 
     def final_savepoints(self) -> list[str]:
-        """The savepoints that jobs were asked to end with."""
+        """The savepoints with which jobs were asked to end."""
         found = [client.final_savepoint for client in self._clients]
         return [path for path in found if path is not None]
 
@@ -65,7 +65,7 @@ class Interrupts:
                 signal.signal(number, handler)
 
     def install(self) -> None:
-        """Handle the signals from now on; PySpark replaces the handler of Ctrl-C whenever it
+        """Handle the signals from now on. PySpark replaces the handler of Ctrl-C whenever it
         makes a context."""
         if current_thread() is main_thread():
             for number in _SIGNALS:

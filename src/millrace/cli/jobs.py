@@ -102,9 +102,9 @@ class Job:
 
     @property
     def checkpoint(self) -> KeptCheckpoint | None:
-        """The newest complete checkpoint; None if none is known. If the checkpoints are outside
-        the job's directory, the job's last report names the checkpoint; the report of a killed
-        job may be a second old."""
+        """The newest complete checkpoint; None if none is known. For checkpoints outside the
+        job's directory, it is taken from the job's last report, which may be a second old if the
+        job was killed."""
         if self.newest is not None:
             number = self.newest.checkpoint
             return KeptCheckpoint(

@@ -113,7 +113,8 @@ class CommandLineLauncher(JobLauncher):
                 self.terminal.say(warning)
 
     def announce_end(self, client: EmbeddedJobClient) -> None:
-        """Say nothing yet: ``millrace run`` tells how to continue when the job file has ended."""
+        """Print nothing yet, because ``millrace run`` tells how to continue when the job file
+        has ended."""
 
     def _look_for_former_layout(self, asked: str, directory: str, job_id: str) -> None:
         """Look for checkpoints in the former layout, in which all jobs of one name shared a
@@ -179,8 +180,8 @@ _OURS = "millrace."
 
 
 class NoticeLines:
-    """Listener of a job that prints each of Millrace's notices once. What functions of the program
-    log is in the log only."""
+    """Listener of a job that prints each of Millrace's notices once. Messages that the program's
+    functions log are only in the log."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
@@ -198,8 +199,8 @@ class NoticeLines:
 
 
 def notice_line(notice: JobNotice) -> str:
-    """A notice as a line. Warnings name their operator. Control characters in it, which may come
-    from records, are replaced.
+    """A notice as one line. Warnings name their operator. Control characters are replaced, because
+    they may come from records.
 
     Example:
         >>> notice_line(JobNotice("INFO", "millrace.x", "it listens", "In", (0,), 1, 1, 1))

@@ -31,8 +31,8 @@ class OperatedJob(Protocol):
         """Id of the job: its directory's name, or 32 hexadecimal digits for a server's job."""
 
     def not_running(self) -> str | None:
-        """Reason why the job does not run, as the last part of a message, beginning with a colon
-        or semicolon; None if the job runs."""
+        """Reason why the job does not run, in the form of the last part of a message: it begins
+        with a colon or semicolon. None if the job runs."""
 
     def ask(
         self,
@@ -58,7 +58,7 @@ class OperatedJob(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DirectoryJob:
-    """A job without a server, reached by its directory."""
+    """A job without a server, operated through its directory."""
 
     job: Job
 
@@ -73,7 +73,7 @@ class DirectoryJob:
         return self.job.id
 
     def not_running(self) -> str | None:
-        """None if the job runs; else its failure and the way to continue."""
+        """None if the job runs; otherwise a text with its failure and the way to continue."""
         return None if self.job.run is not None else f"{self.failure()}{self._resume_hint()}"
 
     def ask(

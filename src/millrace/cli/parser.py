@@ -52,7 +52,8 @@ COMMANDS = (
 
 
 def create_parser() -> argparse.ArgumentParser:
-    """The parser; its namespaces have a ``handler`` (namespace, argv) -> exit code."""
+    """The parser of the command line. A namespace that it returns has a ``handler`` (namespace,
+    argv) -> exit code."""
     parser = HelpfulParser(
         prog="millrace", description="Event streams with state and event time, on Apache Spark."
     )
@@ -99,7 +100,7 @@ class HelpfulParser(argparse.ArgumentParser):
         return action
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
-        """Exit with a message about words that are no arguments of this parser."""
+        """Exit with a message about words that this parser does not accept as arguments."""
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
         if word.startswith("-"):
             near = did_you_mean(word.partition("=")[0], self._options)

@@ -134,7 +134,7 @@ def _run_to_end(arguments: RunArguments, interrupts: Interrupts) -> None:
 
 
 class _Outcome:
-    """Message and exit code for the end of a job file."""
+    """Result of a job file: the message and the exit code."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class _Outcome:
 
 
 def signal_behind(error: BaseException) -> tuple[str, int] | None:
-    """Message and exit code of the signal that made PySpark fail; None if there was none.
+    """Message and exit code for a signal that made PySpark fail; None if there was no signal.
 
     PySpark tidies up when an exception of a signal comes while it talks to the JVM. If the
     connection is broken by then, this fails, too, and hides the signal.

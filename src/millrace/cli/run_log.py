@@ -1,5 +1,5 @@
-"""The log file of one run, with the messages of Spark, py4j and the engine, and the retention of
-logs: the newest logs and the logs of running jobs stay.
+"""The log file of one run, with the messages of Spark, py4j and the engine. Old logs are deleted,
+except the newest ones and those of running jobs.
 
 Flink keeps a number of old log files, too: configuration ``env.log.max``.
 """
@@ -53,7 +53,7 @@ def open_run_log(directory: Path, job: Path, terminal: Terminal, as_json: bool =
 
 @contextmanager
 def prints_in_log() -> Iterator[None]:
-    """While the context lasts, write printed lines whole to the log, as records if the log is
+    """Context in which printed lines are written whole to the log, as records if the log is
     JSON. It has no effect if the process prints elsewhere."""
     path = os.environ.get(RUN_LOG)
     streams = {STDOUT: sys.stdout, STDERR: sys.stderr}

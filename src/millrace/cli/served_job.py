@@ -37,7 +37,7 @@ class ServedJob:
         return not self.status.is_terminal_state()
 
     def not_running(self) -> str | None:
-        """None if the job runs; else its outcome."""
+        """None if the job runs; otherwise a text with its outcome."""
         return None if self.is_running else f": it is {self.status.name}{self.failure()}"
 
     def ask(
@@ -183,8 +183,8 @@ def served_jobs(client: ServerClient) -> list[ServedJob]:
 
 
 def find_served_job(client: ServerClient, word: str) -> ServedJob:
-    """Find a job by its name, its id, or the first characters of the id. If several have the name,
-    the only unfinished one is meant.
+    """Find a job by its name, its id, or the first characters of the id. If several jobs have the
+    name, exactly one of them must be unfinished, and is returned.
 
     Raises:
         JobControlError: no job matches ``word``, or several do.

@@ -26,7 +26,7 @@ MOST_REDIRECTS = 3
 
 
 class ServerAwayError(JobControlError):
-    """No server answers, or none leads; a later attempt may succeed."""
+    """No server answers, or none is the leader; a later attempt may succeed."""
 
 
 def server_address(

@@ -1,4 +1,5 @@
-"""Ctrl-C and SIGTERM while nothing else handles them: a sentence, and the signal's exit code.
+"""Handling of Ctrl-C and SIGTERM while nothing else handles them: prints a sentence, and exits with
+the signal's exit code.
 
 This module is imported before everything else of the command, so it must stay small.
 """
@@ -39,7 +40,7 @@ def terminate(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def raising_terminated() -> Iterator[None]:
-    """While the context lasts, SIGTERM raises `Terminated`, unless the program handles it."""
+    """Context in which SIGTERM raises `Terminated`, unless the program handles the signal."""
     own = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     if not own or current_thread() is not main_thread():
         yield

@@ -1,4 +1,5 @@
-"""Standard error with at most one live line at its bottom, which gives way to all other output."""
+"""Standard error of a terminal, with at most one live line at its bottom. The live line is
+removed before any other output."""
 
 from __future__ import annotations
 
@@ -29,11 +30,11 @@ class Terminal:
 
     @property
     def width(self) -> int:
-        """Longest length of a live line, in characters."""
+        """Maximum length of a live line, in characters."""
         return shutil.get_terminal_size().columns - 1
 
     def say(self, text: str) -> None:
-        """Print a line of its own, marked as millrace's."""
+        """Print a line that is marked as a message of millrace."""
         self.write(f"millrace: {text}\n")
 
     def write(self, text: str) -> None:
@@ -79,7 +80,7 @@ class _SharedStdout(io.TextIOWrapper):
 
 @contextmanager
 def sharing_stdout(terminal: Terminal) -> Iterator[None]:
-    """Keep printed output and the live line apart on one screen, while the context lasts."""
+    """Context that keeps printed output and the live line apart on one screen."""
     original = sys.stdout
     if not (terminal.interactive and original.isatty()):
         yield

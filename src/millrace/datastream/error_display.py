@@ -1,4 +1,4 @@
-"""Display of errors that end a program: the user's own lines first."""
+"""Display of errors that end a program. The lines of the user's program come first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 
 def show_user_errors_first() -> None:
-    """Install the display from now on; a hook of another program stays."""
+    """Install the display from now on. If another program has installed a hook, that hook stays."""
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _show
 

@@ -115,7 +115,7 @@ def explained_choice(graph: JobGraph, configuration: Configuration) -> str:
 
 
 def warn_of_idle_options(configuration: Configuration, kind: ExecutorKind) -> None:
-    """Log the options that are set and have no effect on an executor."""
+    """Log a warning about options that are set but have no effect on the chosen executor."""
     is_resident = kind is ExecutorKind.RESIDENT
     idle = _ONLY_ON_EPOCHS if is_resident else _ONLY_ON_RESIDENT_TASKS
     keys = [option.key for option in idle if configuration.contains_key(option.key)]

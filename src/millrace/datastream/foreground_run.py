@@ -20,9 +20,8 @@ T = TypeVar("T")
 
 
 def run_here(client: EmbeddedJobClient) -> JobExecutionResult:
-    """Run a job in this thread, together with the user's functions, so that Ctrl-C reaches them;
-    raises the job's error.
-    """
+    """Run a job in this thread, in which the user's functions run, too, so that Ctrl-C
+    interrupts them; raises the job's error."""
     show_user_errors_first()
     client.run()
     return client.result()
@@ -68,7 +67,8 @@ def call_beside(function: Callable[[], T]) -> T:
 
 
 def adopt_spark_session() -> None:
-    """Let ``SparkSession.getActiveSession()`` find in this thread what a job's thread has made."""
+    """Make ``SparkSession.getActiveSession()`` in this thread return the session that a job's
+    thread has made."""
     if "millrace.spark.session" not in sys.modules:  # PySpark stays out of programs without Spark
         return
     from millrace.spark.session import adopt_session

@@ -24,7 +24,8 @@ class JobDependencies:
 
     @staticmethod
     def of(configuration: Configuration) -> JobDependencies:
-        """The dependencies of a configuration; new ones are added to it."""
+        """The dependencies in a configuration. Dependencies that are added later go into the
+        configuration."""
         made = JobDependencies()
         made._configuration = configuration
         return made

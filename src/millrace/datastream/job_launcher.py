@@ -118,15 +118,15 @@ class JobLauncher:
 
     @classmethod
     def of_environment(cls) -> JobLauncher:
-        """The launcher in force, for one environment: its listeners hear only of the jobs of
-        that environment."""
+        """The current launcher, for one environment. Its listeners are notified only of jobs of
+        this environment."""
         launcher = copy(cls.current())
         launcher.listeners = [*launcher.listeners]
         return launcher
 
     @classmethod
     def install(cls, launcher: JobLauncher | None) -> None:
-        """Put another launcher in force; None restores the default."""
+        """Use another launcher from now on; None restores the default launcher."""
         cls._current = launcher
 
     def run_to_end(self, client: EmbeddedJobClient) -> JobExecutionResult:
@@ -145,8 +145,8 @@ class JobLauncher:
         return result
 
     def start(self, client: EmbeddedJobClient) -> EmbeddedJobClient:
-        """Start a job in the background. If it fails, its thread tells how to continue, unless
-        somebody else does."""
+        """Start a job in the background. If the job fails, its thread prints how to continue,
+        unless another part of the program does."""
         if self.tells_failures:
             client.when_failed(lambda: self._try_to_announce_end(client))
         return client.start()
@@ -258,7 +258,7 @@ class JobLauncher:
         return EmbeddedJobClient(manager)
 
     def announce(self, name: str, job_dir: str, config: JobConfig, collects: bool) -> None:
-        """Tell how the job ``name`` starts: warn if it starts afresh although its directory has
+        """Log how the job ``name`` starts. Warn if it starts afresh although its directory has
         checkpoints.
 
         Args:
@@ -271,7 +271,7 @@ class JobLauncher:
             log.warning("%s (job '%s' in %s)", warning, name, job_dir)
 
     def announce_end(self, client: EmbeddedJobClient) -> None:
-        """Tell how to continue a job that was interrupted, cancelled or has failed."""
+        """Log how to continue a job that was interrupted, cancelled or has failed."""
         hint = resume_hint(client, self.resume_advice)
         if hint is not None:
             name, job_dir = client.progress().job_name, client.get_job_directory()

@@ -44,7 +44,7 @@ Amount = Time | Duration | int
 
 @dataclass(frozen=True)
 class _Windowing:
-    """Two streams for a join, with their settings so far."""
+    """Two streams that are to be joined, with the settings of their windows so far."""
 
     first: DataStream[Any]
     second: DataStream[Any]
@@ -90,7 +90,7 @@ class _TaggedKey:
 
 
 class _WithFunction(Adapter, WindowFunction[Any, Any, Any, Any]):
-    """Splits a window into its two sides and calls the user's function."""
+    """Splits a window into its two sides, and calls the user's function with both."""
 
     def apply(self, key: Any, window: Any, inputs: Iterable[tuple[int, Any]]) -> Any:
         sides: tuple[list[Any], list[Any]] = ([], [])
@@ -124,7 +124,7 @@ class _FlatJoin(_WithFunction):
 
 
 class _Where(Generic[T1, T2, J]):
-    """Streams for a join, without keys."""
+    """Two streams that are to be joined, before their keys are set."""
 
     # the type[J]; a class variable cannot be said to be generic
     kind: ClassVar[Any]
@@ -145,7 +145,7 @@ class _Where(Generic[T1, T2, J]):
 
 @dataclass(frozen=True)
 class EqualTo(Generic[T1, T2, J]):
-    """Streams for a join, without the second stream's key."""
+    """Two streams that are to be joined, with the first stream's key."""
 
     kind: type[J]
     windowing: _Windowing
@@ -160,20 +160,20 @@ class EqualTo(Generic[T1, T2, J]):
 
 @dataclass(frozen=True)
 class KeyedPair(Generic[T1, T2, J]):
-    """Streams for a join, without a window."""
+    """Two streams that are to be joined, with both keys, before the window is set."""
 
     kind: type[J]
     windowing: _Windowing
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> J:
-        """Set the windows in which records meet. An assigner or trigger of the program gets
-        pairs: 0 or 1 for the stream, and the record."""
+        """Set the windows in which records meet. An assigner or trigger that the program defines
+        gets pairs of 0 or 1 (for the stream) and the record."""
         return self.kind(replace(self.windowing, assigner=checked_assigner("window", assigner)))
 
 
 @dataclass(frozen=True)
 class WithWindow(Generic[T1, T2]):
-    """Streams that meet in windows."""
+    """Two streams whose records meet in windows, before a function is applied."""
 
     windowing: _Windowing = field(repr=False)
 

@@ -58,7 +58,7 @@ Field = int | str
 
 
 class WithKey:
-    """Makes rows of the key and the record."""
+    """Map function that makes a row of a record's key and the record."""
 
     def __init__(self, key_batch: Callable[[list[Any]], list[Any]]) -> None:
         self._key_batch = key_batch
@@ -187,23 +187,27 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         return self._reduce("Sum", Sum(checked_field(position_to_sum)))
 
     def min(self, position_to_min: Field = 0) -> DataStream[T]:
-        """The least value of a field so far, per key; other fields are the first record's."""
+        """The smallest value of a field so far, per key. Other fields are those of the first
+        record."""
         return self._reduce("Min", Extreme(checked_field(position_to_min), greatest=False))
 
     def max(self, position_to_max: Field = 0) -> DataStream[T]:
-        """The greatest value of a field so far, per key; other fields are the first record's."""
+        """The greatest value of a field so far, per key. Other fields are those of the first
+        record."""
         return self._reduce("Max", Extreme(checked_field(position_to_max), greatest=True))
 
     def min_by(self, position_to_min_by: Field = 0) -> DataStream[T]:
-        """The record with the least value of a field so far, per key; the first of equals."""
+        """The record with the smallest value of a field so far, per key. If several are equal,
+        the first one."""
         return self._reduce("Min By", ExtremeBy(checked_field(position_to_min_by), greatest=False))
 
     def max_by(self, position_to_max_by: Field = 0) -> DataStream[T]:
-        """The record with the greatest value of a field so far, per key; the first of equals."""
+        """The record with the greatest value of a field so far, per key. If several are equal,
+        the first one."""
         return self._reduce("Max By", ExtremeBy(checked_field(position_to_max_by), greatest=True))
 
     def window(self, window_assigner: WindowAssigner[Any, W]) -> WindowedStream[T, K, W]:
-        """Cut each key's records into windows."""
+        """Assign each key's records to windows."""
         return WindowedStream(self, checked_assigner("window", window_assigner))
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[T, K, CountWindow]:

@@ -221,8 +221,8 @@ class DataStream(OperatorSettings, Generic[T]):
     def connect(
         self, ds: DataStream[U] | BroadcastStream[U]
     ) -> ConnectedStreams[T, U] | BroadcastConnectedStream[T, U]:
-        """Connect this stream with another one, for a function that shares state between both;
-        the other may be a broadcast stream."""
+        """Connect this stream with another one, for a function of both streams with shared
+        state. The other stream may be a broadcast stream."""
         if isinstance(ds, BroadcastStream):
             checked_same_environment("connect", self, ds.stream)
             return BroadcastConnectedStream(self, ds)
@@ -232,17 +232,17 @@ class DataStream(OperatorSettings, Generic[T]):
         return ConnectedStreams(self, ds)
 
     def join(self, other: DataStream[U]) -> JoinedStreams[T, U]:
-        """Pair this stream's records with another's, by key and window:
+        """Pair this stream's records with those of another stream, by key and window:
         ``.where(key).equal_to(key).window(assigner).apply(function)``."""
         return JoinedStreams(self, other)
 
     def co_group(self, other: DataStream[U]) -> CoGroupedStreams[T, U]:
-        """Group this stream's records with another's, by key and window:
+        """Group this stream's records with those of another stream, by key and window:
         ``.where(key).equal_to(key).window(assigner).apply(function)``."""
         return CoGroupedStreams(self, other)
 
     def window_all(self, window_assigner: WindowAssigner[Any, W]) -> AllWindowedStream[T, W]:
-        """Cut the whole stream into windows, in one subtask."""
+        """Assign the records of the whole stream to windows, in one subtask."""
         from millrace.datastream.all_windowed_stream import AllWindowedStream
 
         return AllWindowedStream(self, checked_assigner("window_all", window_assigner))
@@ -355,8 +355,8 @@ class DataStream(OperatorSettings, Generic[T]):
         broadcast_state_descriptor: MapStateDescriptor[Any, Any] | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
     ) -> DataStream[T] | BroadcastStream[T]:
-        """Send each record to every subtask; with descriptors, to fill broadcast state (see
-        `connect`)."""
+        """Send each record to every subtask. With descriptors, the stream fills broadcast state
+        (see `connect`)."""
         stream = self._partitioned_by("broadcast", Partitioning(Exchange.BROADCAST))
         if broadcast_state_descriptor is None:
             return stream

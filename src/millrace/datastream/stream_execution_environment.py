@@ -232,8 +232,9 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """Limit the time that records wait in a busy subtask of resident tasks until a buffer is
-        full. 0: each record is processed and sent alone; -1: a buffer is sent when it is full.
+        """Limit the time that records wait in a busy subtask of resident tasks for a buffer to
+        fill. For 0, each record is processed and sent alone; for -1, a buffer is sent only when it
+        is full.
 
         With a Spark job per epoch, buffers are sent when they are full, and at the end of the
         epoch.
@@ -250,7 +251,8 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self
 
     def get_buffer_timeout(self) -> int:
-        """The buffer timeout of `set_buffer_timeout` in ms, by default 5; -1 means none."""
+        """The buffer timeout that `set_buffer_timeout` has set, in ms; 5 by default. -1 means
+        that there is no timeout."""
         if not self._configuration.get(flink_options.BUFFER_TIMEOUT_ENABLED):
             return -1
         return self._configuration.get(flink_options.BUFFER_TIMEOUT).to_millis()
@@ -264,8 +266,9 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
     def from_collection(
         self, collection: Collection[T], type_info: TypeInformation[Any] | None = None
     ) -> DataStream[T]:
-        """A stream of the elements of a collection, for tests and small tables: it is shipped with
-        the program. With a row type, tuples, lists and dicts become rows with its names.
+        """A stream of the elements of a collection, for tests and small tables, because the
+        collection is shipped with the program. With a row type, tuples, lists and dicts become rows
+        with its names.
 
         The collection is read in its order, by one subtask. The subtasks of a next operator at a
         higher parallelism get the records by turns, so records of one key may overtake one another
@@ -534,7 +537,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
     # -- what streams add --------------------------------------------------------------
 
     def new_loop(self) -> str:
-        """The name of another loop."""
+        """A new name for a loop."""
         self._loops += 1
         return f"loop-{self._loops}"
 
@@ -546,7 +549,8 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
 
     @property
     def unexecuted(self) -> int:
-        """Number of sinks defined since the last execution; 0 if the plan was requested, too."""
+        """Number of sinks that were defined after the last execution; 0 if the plan was
+        requested since."""
         return 0 if self._planned else len(self._sinks)
 
     def add_result_handler(self, transformation: Transformation, handler: ResultHandler) -> None:

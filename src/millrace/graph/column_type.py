@@ -89,11 +89,12 @@ class ColumnType:
 
     @property
     def is_null(self) -> bool:
-        """Whether all values are None: `NULL`, or the type of a DataFrame's column of NULLs."""
+        """Whether all values are None: for `NULL`, and for the type of a column of NULLs in a
+        DataFrame."""
         return str(self.logical_type.with_nullable(True)) == _NULL_NAME
 
     def encode(self, values: Sequence[Any]) -> pyarrow.Array:
-        """Column of Python values.
+        """Encode Python values as a column.
 
         Raises:
             SerializationError: a value is not of the type; the message shows it.
@@ -108,7 +109,7 @@ class ColumnType:
             ) from error
 
     def decode(self, column: pyarrow.Array) -> list[Any]:
-        """Python values of a column.
+        """Decode a column to Python values.
 
         Raises:
             SerializationError: the column does not hold values of the type.

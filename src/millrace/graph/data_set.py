@@ -48,7 +48,7 @@ class DataSet(Generic[T]):
 
     @property
     def row(self) -> Callable[..., T] | None:
-        """Class of a row; None if the rows are the values of the only column."""
+        """Class of the rows; None if the rows are plain values of the only column."""
         return self._row
 
     def collect(self) -> list[T]:
@@ -73,14 +73,14 @@ class DataSet(Generic[T]):
         return iter(self.collect())
 
     def persist(self) -> Self:
-        """The rows themselves; Spark keeps them from their first use on, in memory or on disk."""
+        """Let Spark keep the rows, from their first use on, in memory or on disk. Returns the
+        rows themselves."""
         self._frame.persist()
         return self
 
     def unpersist(self) -> Self:
-        """The rows themselves; Spark no longer keeps them. The result of a library algorithm is
-        kept until this call.
-        """
+        """Let Spark drop the kept rows. Returns the rows themselves. The result of a library
+        algorithm is kept until this call."""
         from millrace.spark.graphs.frames import free
 
         free(self._frame)

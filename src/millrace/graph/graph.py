@@ -206,7 +206,7 @@ class Graph(
 
 
 class _OfId:
-    """Adapter: a function of a vertex that calls a function of the vertex's id."""
+    """Adapter that calls a function of a vertex's id with the id of a vertex."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function

@@ -1,4 +1,4 @@
-"""Pictures of small graphs: text for Graphviz, and SVG with a layout by forces."""
+"""Pictures of small graphs: text for Graphviz, and SVG with a force-directed layout."""
 
 from __future__ import annotations
 

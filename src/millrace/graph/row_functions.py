@@ -47,7 +47,7 @@ class RowReader:
 
 @dataclass(frozen=True, slots=True)
 class MapRows:
-    """Calls a function for each row, and puts the results behind columns of the row.
+    """Calls a function for each row, and appends the results to the columns of the row.
 
     Args:
         method: method of the graph, for messages.
@@ -80,7 +80,8 @@ class MapRows:
 
 @dataclass(frozen=True, slots=True)
 class FilterRows:
-    """Rows for which a function returns true; a vectorised one returns a mask of the batch."""
+    """Keeps the rows for which a function returns true. A vectorised function returns a mask of
+    the batch."""
 
     method: str
     function: Callable[[Any], Any]
@@ -101,7 +102,7 @@ class FilterRows:
 
 @dataclass(frozen=True, slots=True)
 class ReduceValues:
-    """Values of each id, reduced by an associative and commutative function.
+    """Reduces the values of each id with an associative and commutative function.
 
     The first run combines values before they are exchanged, the second merges what was combined.
     Batches have the columns ``id`` and ``value``.
@@ -238,7 +239,7 @@ class FlatMapGroups:
 
 
 class _Group:
-    """Rows of one id."""
+    """The rows of one id."""
 
     __slots__ = ("begun", "key", "rows", "vertices")
 
@@ -254,7 +255,7 @@ class _Group:
 
 
 def called(method: str, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
-    """Results of a function of the program, one for each argument.
+    """Results of a program's function, one for each argument.
 
     Raises:
         UserFunctionError: the function failed; the error names the argument.

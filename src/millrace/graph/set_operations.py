@@ -23,9 +23,9 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
     """Methods that combine a graph with another one, or with some vertices or edges."""
 
     def union(self, graph: GraphBase[K, VV, EV]) -> Self:
-        """The vertices and edges of both graphs. Equal vertices occur once; no edge is left out,
-        even if it occurs twice. If the vertices of one graph have no values, a vertex of both
-        graphs has the other one's value.
+        """The vertices and edges of both graphs. Equal vertices occur once. All edges are kept,
+        even equal ones. If only one graph has vertex values, a vertex of both graphs has the value
+        of that graph.
 
         Raises:
             JobDefinitionError: ids or values of the graphs have different types.
@@ -137,7 +137,7 @@ class GraphSetOperations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         return self.remove_edges([edge])
 
     def remove_edges(self, edges: Any) -> Self:
-        """The graph without all edges that have the source and target of one of the given edges.
+        """The graph without all edges whose source and target are those of one of the given edges.
         The vertices stay.
 
         Args:

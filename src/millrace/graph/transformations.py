@@ -301,7 +301,7 @@ class GraphTransformations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
 
 
 class _JoinedRow(tuple[Any, ...]):
-    """Value, input, and whether there is an input."""
+    """A value, the input that is joined with it, and whether there is an input."""
 
     __slots__ = ()
 
@@ -310,7 +310,7 @@ class _JoinedRow(tuple[Any, ...]):
 
 
 class _Join:
-    """Function of a row that calls the program's function where there is an input."""
+    """Calls the program's function for the rows that have an input; other rows keep their value."""
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:
         self._function = function

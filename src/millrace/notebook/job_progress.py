@@ -32,7 +32,7 @@ def watch(client: Any) -> Thread:
 
 @contextmanager
 def watched(client: Any) -> Iterator[None]:
-    """Show the state of a job below this cell while the cell waits for the job's end."""
+    """Show the state of a job below this cell, while the cell waits for the job to end."""
     ended = Event()
     thread = _drawing(client, ended)
     try:

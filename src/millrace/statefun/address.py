@@ -62,9 +62,8 @@ def _function_type(namespace: str, name: str) -> FunctionType:
 
 
 class TypedValue(NamedTuple):
-    """A value as bytes, with the name of its type. Empty bytes may be a value, as the defaults of
-    all built-in types are; ``has_value`` tells.
-    """
+    """A value as bytes, with the name of its type. Empty bytes can be a value, such as the
+    defaults of all built-in types; ``has_value`` tells whether there is a value."""
 
     typename: str
     has_value: bool
@@ -72,7 +71,7 @@ class TypedValue(NamedTuple):
 
 
 def split_typename(typename: str) -> tuple[str, str]:
-    """Namespace and name of a ``namespace/name``. The last ``/`` divides them.
+    """Namespace and name of a type name such as ``namespace/name``. The last ``/`` divides them.
 
     Raises:
         JobDefinitionError: one of the two is missing.

@@ -94,13 +94,13 @@ class RequestReplyFunctionBuilder:
         return self._with_limit(connect_ms=millis(duration))
 
     def with_read_timeout(self, duration: Duration | Time | int) -> RequestReplyFunctionBuilder:
-        """Set the read timeout: an attempt fails if no byte of the reply arrives for so long."""
+        """Set the read timeout: an attempt fails if no byte of the reply arrives within this
+        time."""
         return self._with_limit(read_ms=millis(duration))
 
     def with_write_timeout(self, duration: Duration | Time | int) -> RequestReplyFunctionBuilder:
-        """Set the write timeout: an attempt fails if no byte of the request can be sent for so
-        long.
-        """
+        """Set the write timeout: an attempt fails if no byte of the request can be sent within
+        this time."""
         return self._with_limit(write_ms=millis(duration))
 
     def _with_limit(self, **milliseconds: Any) -> RequestReplyFunctionBuilder:

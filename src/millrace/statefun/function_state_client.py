@@ -98,7 +98,7 @@ def states_within(value: Mapping[str, Any], function: FunctionType) -> dict[str,
 
 
 def value_text(value: TypedValue) -> str:
-    """Value of a built-in type, or bytes of another type, as people read them."""
+    """Text of a value for people, for a built-in type; for other types, text of its bytes."""
     try:
         shown = decoded(value)
     except SerializationError:

@@ -23,7 +23,8 @@ _CLASSES = {
 
 
 def typed(typename: str, value: Any) -> TypedValue:
-    """The Python value of a built-in type as a typed value; for any other type, its bytes.
+    """A typed value of a built-in type, made from a Python value. For any other type, the Python
+    value must be bytes.
 
     Raises:
         SerializationError: the value does not belong to the type.

@@ -27,7 +27,8 @@ class ColumnSelection(exp.Expression, exp.Condition):
 
 
 def with_selections_expanded(node: exp.Expr, columns: Sequence[str]) -> list[exp.Expr]:
-    """An expression with its selections replaced by columns, also in arguments of calls.
+    """An expression in which selections of columns are replaced by the columns, also within
+    arguments of calls.
 
     Raises:
         JobDefinitionError: there is no such column.

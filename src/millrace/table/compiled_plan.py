@@ -34,8 +34,8 @@ _FORMAT = 1
 
 
 class CompiledPlan:
-    """Optimised inserts, which run without being planned again. A later version of Millrace can
-    therefore resume their savepoints even if it would plan the statement differently.
+    """Optimised inserts, which run without being planned again. So a later version of Millrace can
+    resume their savepoints even if it would plan the statement differently.
 
     A plan contains the schemas and options of tables of catalogs. Of temporary tables,
     functions and models it contains only the names, so they must exist when the plan is run.
@@ -138,7 +138,8 @@ class CompiledPlan:
 def compiled_into(
     session: TableSession, sinks: Sequence[LogicalSink], file: str, if_not_exists: bool
 ) -> CompiledPlan:
-    """The plan of inserts in a file: read if the file exists, else compiled and written."""
+    """The plan of inserts that is stored in a file. If the file exists, the plan is read from
+    it; otherwise the plan is compiled and written."""
     reference = FilePlanReference(file)
     if if_not_exists and reference.exists():
         return CompiledPlan.load(session, reference)
@@ -155,7 +156,7 @@ def _sinks(roots: Sequence[RelNode]) -> list[LogicalSink]:
 
 
 class _SessionObjects:
-    """Tables and functions of a session's catalogs."""
+    """Tables and functions of a session's catalogs, as a compiled plan refers to them."""
 
     def __init__(self, session: TableSession) -> None:
         self._session = session

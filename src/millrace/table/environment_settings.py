@@ -31,17 +31,17 @@ class EnvironmentSettings:
             self._configuration = Configuration()
 
         def in_streaming_mode(self) -> EnvironmentSettings.Builder:
-            """Streaming mode, the default: queries emit changes as their input arrives."""
+            """Set streaming mode, the default: queries emit changes as their input arrives."""
             self._configuration.set(options.RUNTIME_MODE, "STREAMING")
             return self
 
         def in_batch_mode(self) -> EnvironmentSettings.Builder:
-            """Batch mode: queries read bounded tables and emit their final result."""
+            """Set streaming mode, the default: queries emit changes as their input arrives."""
             self._configuration.set(options.RUNTIME_MODE, "BATCH")
             return self
 
         def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
-            """Options of the session; ``execution.runtime-mode`` sets its mode."""
+            """Set options of the session; ``execution.runtime-mode`` sets its mode."""
             self._configuration.add_all(config)
             return self
 
@@ -56,7 +56,7 @@ class EnvironmentSettings:
             return self
 
         def build(self) -> EnvironmentSettings:
-            """The settings made so far.
+            """Build the settings.
 
             Raises:
                 ConfigurationError: an unknown key, or a value of the wrong type.

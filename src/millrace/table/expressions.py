@@ -154,7 +154,8 @@ def null_of(data_type: LogicalType | str) -> Expression:
 
 
 def range_(start: str | int, end: str | int) -> Expression:
-    """The columns from one to another, by names or positions (from 1), in `with_columns`."""
+    """The columns from one column to another, given by names or positions (from 1), for
+    `with_columns`."""
     return Expression(ColumnRange(this=start, expression=end))
 
 
@@ -164,7 +165,7 @@ def with_all_columns() -> Expression:
 
 
 def with_columns(head: Any, *tails: Any) -> Expression:
-    """Some columns: `col`, names, positions (from 1), and `range_` of them.
+    """Some columns, given as `col`, by names, by positions (from 1), or as a `range_` of these.
 
     >>> with_columns(range_("b", "c"), "a").node.args["without"]
     False
@@ -173,7 +174,8 @@ def with_columns(head: Any, *tails: Any) -> Expression:
 
 
 def without_columns(head: Any, *tails: Any) -> Expression:
-    """All columns except some: `col`, names, positions (from 1), and `range_` of them."""
+    """All columns except some, which are given as `col`, by names, by positions (from 1), or as
+    a `range_` of these."""
     return _selection((head, *tails), without=True)
 
 
@@ -261,7 +263,8 @@ def to_timestamp_ltz(*args: Any) -> Expression:
 def temporal_overlaps(
     left_time_point: Any, left_temporal: Any, right_time_point: Any, right_temporal: Any
 ) -> Expression:
-    """Whether two time spans overlap, each given by a start and an end or a length."""
+    """Whether two spans of time overlap. Each is given by its start, and by its end or its
+    length."""
     periods = ((left_time_point, left_temporal), (right_time_point, right_temporal))
     rows = [
         nodes.RowConstructor(expressions=list(map(node_of, each)), implicit=True)
@@ -285,7 +288,7 @@ def timestamp_diff(
 
 
 def convert_tz(date_str: Any, tz_from: Any, tz_to: Any) -> Expression:
-    """A time of one zone, as text, in another zone."""
+    """A time, given as text, converted from one time zone to another."""
     return _call("CONVERT_TZ", date_str, tz_from, tz_to)
 
 
@@ -335,7 +338,7 @@ def descriptor(*column_names: str) -> Expression:
 
 
 def row_interval(rows: int) -> Expression:
-    """A number of rows, as the bound of a window of OVER, or the size of `Tumble` and `Slide`.
+    """A number of rows, for the bound of an OVER window or the size of `Tumble` and `Slide`.
 
     >>> row_interval(2).node.args["unit"]
     'ROWS'
@@ -360,12 +363,12 @@ def rand(seed: Any = None) -> Expression:
 
 
 def rand_integer(bound: Any, seed: Any = None) -> Expression:
-    """A random whole number from 0 to below a bound."""
+    """A random whole number from 0 up to, but not including, a bound."""
     return _call("RAND_INTEGER", bound) if seed is None else _call("RAND_INTEGER", seed, bound)
 
 
 def atan2(y: Any, x: Any) -> Expression:
-    """The angle of a point, in radians."""
+    """Arc tangent of y / x: the angle of the point (x, y), in radians."""
     return _call("ATAN2", y, x)
 
 
@@ -405,7 +408,7 @@ def coalesce(*args: Any) -> Expression:
 
 
 def json(value: Any) -> Expression:
-    """A text that is JSON already, for use inside `json_object` and `json_array`."""
+    """A text that is JSON already. `json_object` and `json_array` insert it unchanged."""
     return _call("JSON", value)
 
 

@@ -1,4 +1,4 @@
-"""`final_rows`: the final rows of a changelog in columns, as an Arrow table."""
+"""`final_rows`: the final rows of a changelog, as an Arrow table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _TAKES_BACK = (1, 3)
 
 
 def final_rows(changes: Iterable[tuple[Any, Any]], row_type: RowType) -> pyarrow.Table:
-    """Rows that were added and not retracted, in the order of their arrival. Of equal rows the last
-    one is retracted first.
+    """Rows that were added and not retracted, in the order of their arrival. If there are equal
+    rows, the last one is retracted first.
 
     Args:
         changes: batches of columns by position, with the numbers of their row kinds; None instead

@@ -70,8 +70,8 @@ def sink_to(
     node: RelNode,
     overwrite: bool = False,
 ) -> LogicalSink:
-    """The sink of a query that writes to a named table, or to a descriptor; a descriptor without
-    columns gets the query's."""
+    """The sink of a query that writes to a named table or to a table descriptor. A descriptor
+    without columns gets the columns of the query."""
     if isinstance(target, str):
         return sink_of(session, parts_of(target), node, overwrite)
     described = described_table(_with_columns(target, node))
@@ -91,7 +91,7 @@ def _with_columns(descriptor: TableDescriptor, node: RelNode) -> TableDescriptor
 
 
 def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable:
-    """The table with a name.
+    """The table with a name, to which rows are written.
 
     Raises:
         CatalogError: the table does not exist, or is a view.
@@ -112,7 +112,7 @@ def literal_text(value: exp.Expr) -> str:
 def arranged(
     node: RelNode, table: ResolvedTable, columns: Sequence[str], static: dict[str, str]
 ) -> RelNode:
-    """The rows with the columns of the sink, in its order and types.
+    """The rows with exactly the columns of the sink, in the sink's order and types.
 
     Raises:
         CatalogError: a type does not fit, or a column gets nothing or two values.

@@ -15,8 +15,8 @@ _TAKES_BACK = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
 class MaterializedRows:
-    """Rows that were added and not retracted, in the order of their arrival. Of equal rows the last
-    one is retracted first.
+    """Rows that were added and not retracted, in the order of their arrival. If there are equal
+    rows, the last one is retracted first.
 
     Args:
         most: maximum number of rows to store; older rows are only counted. None if all are stored.

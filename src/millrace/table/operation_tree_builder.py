@@ -285,7 +285,7 @@ class OperationTreeBuilder:
         return self._bound(kind(this=left, expression=other, distinct=not every))
 
     def renamed(self, names: Sequence[str]) -> RelNode:
-        """The first columns under other names."""
+        """The same rows, with the first columns under other names."""
         columns = self._rows.row_type.names
         if len(names) > len(columns):
             raise JobDefinitionError(
@@ -294,7 +294,7 @@ class OperationTreeBuilder:
         return self._with_names(dict(zip(columns, names, strict=False)))
 
     def with_renamed_columns(self, fields: Fields) -> RelNode:
-        """Some columns under other names: ``col("a").alias("b")``."""
+        """The same rows, with some columns under other names: ``col("a").alias("b")``."""
         changed: dict[str, str] = {}
         for field in fields:
             node = _copy(field)
@@ -329,7 +329,7 @@ class OperationTreeBuilder:
         return self._select(kept)
 
     def mapped(self, call: exp.Expr) -> RelNode:
-        """The values of a call as columns: one column per field of a row."""
+        """The values of a call as columns. If the values are rows, each field becomes a column."""
         made = OperationTreeBuilder(self._session, self._select([_aliased(call, "_c0")]))
         return made.project([Flattened(this=column_node("_c0"))])
 

@@ -1,4 +1,4 @@
-"""`PartitionedTable` and calls of process table functions in the Table API.
+"""`PartitionedTable`, and calls of process table functions in the Table API.
 
 Flink: ``PartitionedTable``, ``Table.process``, ``TableEnvironment.fromCall``.
 """
@@ -113,10 +113,11 @@ class PartitionedTable:
         return self._made(called_rows(self._session, function, [table, *arguments]))
 
     def to_changelog(self, *arguments: Any) -> Any:
-        """As `Table.to_changelog`, with the columns of the partition in front of ``op``."""
+        """Convert changes to rows as `Table.to_changelog` does, with the partition columns in
+        front of ``op``."""
         return self.process("TO_CHANGELOG", *arguments)
 
     def from_changelog(self, *arguments: Any) -> Any:
-        """As `Table.from_changelog`; the partition columns are the key of updates, which may
-        come without UPDATE_BEFORE rows."""
+        """Convert rows to changes as `Table.from_changelog` does. The partition columns are the
+        key of updates, which may come without UPDATE_BEFORE rows."""
         return self.process("FROM_CHANGELOG", *arguments)

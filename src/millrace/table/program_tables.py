@@ -76,8 +76,8 @@ class ProgramTables:
         return self._of_batch(row_type, data, None, splits_num)
 
     def from_arrow(self, data: Any, schema: Declared = None, splits_num: int = 1) -> Table:
-        """A table of Arrow columns. They are shipped with the program, so they should be small; for
-        large ones there are [files](../sql/connectors.md) and `from_spark`.
+        """A table of Arrow columns. They are shipped with the program, so they should be small. For
+        large ones, use [files](../sql/connectors.md) or `from_spark`.
 
         Args:
             data: a `pyarrow.Table`, RecordBatch or RecordBatchReader, or any object that exports a

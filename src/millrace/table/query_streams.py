@@ -81,7 +81,7 @@ def _event_time(rows: Table, target: _Target) -> EventTimeColumn | None:
 
 @dataclass(frozen=True)
 class _Target:
-    """The columns of the rows of a stream.
+    """Columns for the rows of the resulting stream.
 
     Attributes:
         times: positions of columns that are rowtime attributes of the query.

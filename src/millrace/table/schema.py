@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class UnresolvedColumn:
-    """A column as declared.
+    """A column as the program declares it, before its type is resolved.
 
     Attributes:
         type: type of a physical or metadata column.
@@ -63,7 +63,7 @@ class UnresolvedColumn:
 
 @dataclass(frozen=True)
 class UnresolvedWatermark:
-    """A watermark as declared: a column, and an SQL expression."""
+    """A watermark as the program declares it: a column, and an SQL expression."""
 
     column: str
     expression: str
@@ -74,7 +74,7 @@ class UnresolvedWatermark:
 
 @dataclass(frozen=True)
 class UnresolvedKey:
-    """A primary key as declared."""
+    """A primary key as the program declares it."""
 
     columns: tuple[str, ...]
     name: str = ""
@@ -122,7 +122,7 @@ class Schema:
         return tuple(column.name for column in self.columns)
 
     def parts(self) -> list[str]:
-        """Clauses of the schema in SQL."""
+        """The clauses that the schema has in SQL."""
         parts = [str(column) for column in self.columns]
         parts += [str(each) for each in (self.watermark, self.primary_key) if each is not None]
         return parts
@@ -233,7 +233,7 @@ class Schema:
 
 
 def checked(schema: Schema) -> Schema:
-    """The schema, after a check of its names.
+    """The schema itself, after a check of its names.
 
     Raises:
         CatalogError: two columns have one name, or the key has a column that there is not.

@@ -37,7 +37,7 @@ class SessionJobs:
         self._ended: deque[SessionJob] = deque(maxlen=_REMEMBERED)
 
     def add(self, client: EmbeddedJobClient) -> None:
-        """Note a job that has been started."""
+        """Add a job that has been started."""
         key = id(client)
         with self._lock:
             self._running[key] = client
@@ -49,7 +49,8 @@ class SessionJobs:
             self._ended.append(_listed(self._running.pop(key)))
 
     def all(self) -> list[SessionJob]:
-        """The ended jobs and then the running ones, each in the order of their starts."""
+        """All jobs of the session: first the ended ones, then the running ones, both in the
+        order of their starts."""
         with self._lock:
             return [*self._ended, *map(_listed, self._running.values())]
 

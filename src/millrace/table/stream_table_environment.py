@@ -174,8 +174,8 @@ class StreamTableEnvironment(TableEnvironment):
         return latest
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
-        """The rows of an insert-only query, as records of a type: rows or tuples. An older form of
-        `to_data_stream`.
+        """The rows of an insert-only query as records of a type (rows or tuples). It is an older
+        form of `to_data_stream`.
 
         Raises:
             JobDefinitionError: the query updates or deletes rows.
@@ -184,7 +184,7 @@ class StreamTableEnvironment(TableEnvironment):
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
         """The changes of a query as pairs: True with an added row, False with a retracted one.
-        An older form of `to_changelog_stream`."""
+        It is an older form of `to_changelog_stream`."""
         pairs = Types.TUPLE([Types.BOOLEAN(), type_info])
         return self.to_changelog_stream(table).map(partial(_signed, _made_of(type_info)), pairs)
 

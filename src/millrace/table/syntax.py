@@ -59,7 +59,7 @@ def unit_node(unit: str) -> exp.Expr:
 
 
 def interval_node(amount: str, unit: str) -> exp.Expr:
-    """A constant span of time.
+    """A constant span of time, as an INTERVAL literal.
 
     >>> from millrace.sql.dialect.printer import to_sql
     >>> to_sql(interval_node("10", "MINUTE"))

@@ -192,8 +192,8 @@ class Table(TablePicture):
         return self._made(self._operations.distinct())
 
     def order_by(self, *fields: Expression) -> Table:
-        """The rows sorted: ``col("a").asc``, ``col("b").desc``. In a stream, by a time attribute
-        first, or with `fetch`."""
+        """The rows, sorted: ``col("a").asc``, ``col("b").desc``. In a stream, the first order
+        must be a time attribute, unless `fetch` limits the rows."""
         return self._made(self._operations.order_by(fields))
 
     def offset(self, offset: int) -> Table:
@@ -287,7 +287,7 @@ class Table(TablePicture):
         return self._combined(right, exp.Except, every=False)
 
     def minus_all(self, right: Table) -> Table:
-        """The rows of this table, where each row of the other table removes one equal row."""
+        """The rows of this table, without one equal row for each row of the other table."""
         return self._combined(right, exp.Except, every=True)
 
     # -- results -----------------------------------------------------------------------
@@ -586,7 +586,7 @@ class OverWindowedTable:
         self._operations, self._made, self._windows = operations, made, windows
 
     def select(self, *fields: Expression) -> Table:
-        """The same number of rows, with columns and aggregates over a row's window:
+        """One row for each input row, with columns and aggregates over the row's window:
         ``col("a").sum.over(col("w"))``."""
         return self._made(self._operations.windowed(self._windows, fields))
 

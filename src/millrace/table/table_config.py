@@ -54,7 +54,7 @@ class TableConfig:
         return self
 
     def reset(self, key: str | None = None) -> None:
-        """Reset an option, or all of them, to the initial value of the session."""
+        """Reset one option, or all options, to the initial value in the session."""
         if key is None:
             self._configuration = Configuration(self._initial)
             return
@@ -122,11 +122,12 @@ class TableConfig:
         )
 
     def get_python_executable(self) -> str | None:
-        """The interpreter of the workers; None for the driver's."""
+        """The Python interpreter of the workers; None if it is the driver's interpreter."""
         return self._configuration.get(options.PYTHON_EXECUTABLE)
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Run the workers with this interpreter: a path on every host, or one in an archive."""
+        """Run the workers with this Python interpreter: a path that exists on every host, or a
+        path within an archive."""
         self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
 
     @staticmethod

@@ -37,7 +37,7 @@ class TablePicture:
 
 
 def ends(node: RelNode) -> bool:
-    """Whether all tables that a query reads are bounded."""
+    """Whether all tables that a query reads are bounded, so that the query ends."""
     if isinstance(node, TableScan):
         return bool(node.table.bounded)
     return all(map(ends, node.inputs))

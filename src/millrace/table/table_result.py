@@ -271,7 +271,7 @@ class TableResult:
 
 
 def materialized(rows: Iterator[Row]) -> list[Row]:
-    """The final rows of a changelog: added rows without retracted rows."""
+    """The final rows of a changelog: the rows that were added and not retracted."""
     left = MaterializedRows()
     for row in rows:
         left.add(row)

@@ -80,8 +80,8 @@ class TableSession:
 
     @property
     def streaming(self) -> bool:
-        """Whether queries run over streams, by the session's option ``execution.runtime-mode``,
-        else by the mode of the environment of its jobs.
+        """Whether queries run over streams. The session's option ``execution.runtime-mode``
+        decides; if it is not set, the mode of the environment that runs the session's jobs.
 
         Raises:
             ConfigurationError: the option ``execution.runtime-mode`` does not determine the mode.
@@ -103,7 +103,7 @@ class TableSession:
     # -- names and types ---------------------------------------------------------------
 
     def bind_expression(self, text: str, row_type: RowType) -> ResolvedExpression:
-        """An expression of SQL over a row.
+        """Bind an SQL expression over a row.
 
         Raises:
             SqlParserError, SqlValidationError: the expression is wrong; the error shows the place.
@@ -111,7 +111,7 @@ class TableSession:
         return bind_expression(parse_expression(text), row_type, self.reader, text)
 
     def bind_query(self, query: exp.Expr, text: str) -> RelNode:
-        """The tree of a query.
+        """Bind a query to its relational tree.
 
         Raises:
             SqlValidationError: a name is unknown, or types do not fit; the error shows where.
@@ -138,7 +138,7 @@ class TableSession:
         return resolved_table(self.catalogs.qualified(name), table, self.bind_expression)
 
     def check(self, name: ObjectIdentifier, table: CatalogTable) -> None:
-        """Check the expressions of a new table, without asking its connector.
+        """Check the expressions of a new table. Its connector is not asked.
 
         Raises:
             JobDefinitionError: one is wrong.
@@ -146,7 +146,7 @@ class TableSession:
         resolved_columns(name, table, self.bind_expression)
 
     def anonymous_name(self, kind: str) -> str:
-        """A name for a table without one."""
+        """A new name for a table that has none."""
         self._anonymous += 1
         return f"{ANONYMOUS}{kind}${self._anonymous}*"
 
@@ -167,7 +167,7 @@ class TableSession:
         )
 
     def insert(self, sinks: Sequence[LogicalSink], planned: bool = False) -> TableResult:
-        """Run inserts as one job; with ``planned`` they are optimised already."""
+        """Run inserts as one job. With ``planned``, they are already optimised."""
         names = [".".join(sink.table.path) for sink in sinks]
         self._add(sinks, planned)
         replacing = [_replacing(sink) for sink in sinks if sink.overwrite]
@@ -188,8 +188,8 @@ class TableSession:
         self._add(sinks)
 
     def share_mode(self) -> None:
-        """Give the environment the session's runtime mode, for a job that the program runs: its
-        operators of tables and of streams have one mode."""
+        """Give the environment the session's runtime mode, for a job that the program runs. All
+        operators of a job, of tables and of streams, must have one mode."""
         self.env.set_runtime_mode(self._mode())
 
     def _add(self, sinks: Sequence[LogicalSink], planned: bool = False) -> None:
@@ -197,7 +197,7 @@ class TableSession:
             self.env.add_sink_transformation(end)
 
     def transformations(self, nodes: Sequence[RelNode]) -> list[Transformation]:
-        """The transformations of trees, without running them.
+        """The transformations that run the given trees. Nothing is run.
 
         Raises:
             JobDefinitionError: a query cannot run over streams, or not here.
@@ -224,8 +224,8 @@ class TableSession:
     def translated(
         self, nodes: Sequence[RelNode], planned: bool = False
     ) -> tuple[Translator, list[Transformation]]:
-        """Like `transformations`, together with the translator, which knows the changelog mode
-        of each transformation."""
+        """The transformations of trees, as `transformations` makes them, and the translator,
+        which knows the changelog mode of each."""
         roots = nodes if planned else self.optimized(nodes)
         modes = ChangelogModes(roots, self.streaming, list(filter(repeats_writes, roots)))
         if self.streaming:
@@ -235,7 +235,7 @@ class TableSession:
         return translator, [translator.translate(root) for root in roots]
 
     def graph(self, ends: Sequence[Transformation]) -> JobGraph:
-        """The plan of the job."""
+        """The job graph of the given transformations, for EXPLAIN."""
         return self.env.launcher.graph(ends, self.config.get_configuration(), "explain")
 
     def executor(self, ends: Sequence[Transformation]) -> str:

@@ -99,7 +99,7 @@ explain_missing_names(__name__)
 
 
 class AtomicType(DataType, ABC):
-    """Class of types without inner types: all but arrays, maps, rows and RAW.
+    """Base class of types without inner types: all types except arrays, maps, rows and RAW.
 
     Example:
         >>> isinstance(DataTypes.INT(), AtomicType)

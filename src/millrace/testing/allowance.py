@@ -1,5 +1,5 @@
-"""The number of records that a source may read, which a test raises while its job runs: so the job
-lasts until what the test waits for has happened, on a machine of any speed."""
+"""The number of records that a source may read. A test raises it while its job runs, so that the
+job lasts until the events for which the test waits have happened, on a machine of any speed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PATIENCE_S = 200.0
 
 
 class Allowance:
-    """The number of records that a source may read, kept in a file, so that readers in other
-    processes know it.
+    """The number of records that a source may read. It is kept in a file, so that readers in other
+    processes can read it.
 
     It begins with a share. A listener adds another one after each accepted epoch, so that the job
     has at least as many epochs as shares. The next process of a job makes another allowance of the
@@ -72,8 +72,8 @@ class Allowance:
     def grow_until(
         self, is_over: Callable[[], bool], further_epochs: int = 3, patience_s: float = PATIENCE_S
     ) -> Listener:
-        """A listener of the job that allows the source further records after each accepted epoch,
-        and in the end makes the number final.
+        """A listener of the job that allows the source further records after each accepted epoch.
+        When ``is_over`` returns true and some further epochs have begun, it makes the number final.
 
         Args:
             is_over: tells whether everything that the job has to live through has happened.
@@ -94,7 +94,7 @@ class Allowance:
 
 
 class AllowedNumbers(SplitSource[int]):
-    """The numbers from 0 as far as they are allowed.
+    """Source of the numbers from 0 on, as far as the allowance permits.
 
     Args:
         allowance: the number of numbers. The source ends when it is final.

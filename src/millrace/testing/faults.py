@@ -26,7 +26,7 @@ class Faults:
 
 
 class Dice:
-    """Random decisions about the faults of one run."""
+    """Random decisions about faults in one run."""
 
     def __init__(self, faults: Faults, seed: int) -> None:
         self._faults = faults
@@ -54,7 +54,7 @@ class Dice:
         return self._falls(self._faults.lost_buffers)
 
     def choose(self, count: int) -> int:
-        """A random number of ``range(count)``."""
+        """A random number from ``range(count)``."""
         return self._random.randrange(count)
 
     def _falls(self, chance: float) -> bool:

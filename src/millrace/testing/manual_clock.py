@@ -30,8 +30,8 @@ class ManualClock:
         return self._now
 
     def set(self, now: int) -> None:
-        """Set the clock to a time, which may be earlier than the current one: clocks of machines
-        can go back, too."""
+        """Set the clock to a time, which may be earlier than the current one, because real
+        clocks can be set back, too."""
         self._now = now
 
     def advance(self, by: Duration | Time | int) -> None:

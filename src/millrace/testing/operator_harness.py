@@ -219,7 +219,7 @@ class OperatorHarness:
                 self.operator.process_watermark(min(self._marks))
 
     def set_processing_time(self, timestamp: int) -> None:
-        """Set the clock (ms since the Unix epoch): a new epoch begins, and due timers fire."""
+        """Set the clock (ms since the Unix epoch). This begins a new epoch, and due timers fire."""
         self._accept()
         self._now = timestamp
         self._begin_epoch()
@@ -397,9 +397,8 @@ Descriptors = Sequence[MapStateDescriptor[Any, Any]]
 def operator_stream(
     what: Any, key_by: Any, key_by2: Any, broadcast_state: Descriptors
 ) -> DataStream[Any]:
-    """The stream with the operator to test: ``what`` itself, or a stream made with it; raises
-    JobDefinitionError for objects that make no stream.
-    """
+    """The stream that ends with the operator to test: ``what`` itself, or a stream made with it.
+    Raises JobDefinitionError for objects that make no stream."""
     if isinstance(what, DataStream):
         return what
     env = StreamExecutionEnvironment.get_execution_environment()

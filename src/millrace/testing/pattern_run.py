@@ -69,12 +69,12 @@ class MatchResult:
 
     @property
     def matches(self) -> list[Match[Any]]:
-        """The events of the matches, by pattern name."""
+        """The events of each match, by pattern name."""
         return [match.events for match in self.found]
 
     @property
     def timed_out(self) -> list[Match[Any]]:
-        """The events of timed-out partial matches, by pattern name."""
+        """The events of each timed-out partial match, by pattern name."""
         return [match.events for match in self.over]
 
 
@@ -213,8 +213,8 @@ def timed_events(
 
 
 def last_time(watermark: int | None, events: list[TimedEvent], event_time: bool) -> int:
-    """Time at the end of a run: ``watermark``, if it is given. Otherwise, as in a job, event
-    time goes to its end, and processing time stays at the last event."""
+    """Time at the end of a run: ``watermark`` if it is given. Otherwise, as in a job, event time
+    advances to its end, and processing time stays at the last event."""
     if watermark is not None:
         return _checked_time("watermark", watermark)
     if event_time or not events:

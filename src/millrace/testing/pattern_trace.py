@@ -1,5 +1,5 @@
-"""Explanation why a pattern matched or did not: the effect of every event on every partial
-match."""
+"""Explanation of why a pattern matched or did not match: the effect of every event on every
+partial match."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class Trace:
 
     @property
     def matches(self) -> list[Match[Any]]:
-        """The events of the matches, by pattern name."""
+        """The events of each match, by pattern name."""
         return self.result.matches
 
     @property
     def timed_out(self) -> list[Match[Any]]:
-        """The events of timed-out partial matches, by pattern name."""
+        """The events of each timed-out partial match, by pattern name."""
         return self.result.timed_out
 
     def attempts(self, number: int) -> list[Attempt]:
-        """The transitions tried with the event of a number."""
+        """The transitions that were tried with the event of the given number."""
         return [
             attempt
             for step in self.steps

@@ -1,4 +1,5 @@
-"""Python's cyclic garbage collector, paused while a test's records are processed."""
+"""Context in which Python's cyclic garbage collector is paused, while a test's records are
+processed."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class _Entry(NamedTuple):
 
 @dataclass(eq=False)
 class _Log:
-    """All pushed entries: a failed epoch reads them again."""
+    """Log of all pushed entries, which a failed epoch reads again."""
 
     entries: list[_Entry] = field(default_factory=list)
     ended: bool = False
@@ -92,7 +92,8 @@ class PushedSource(Generic[T]):
 
 
 class _LogSource(SplitSource[Any]):
-    """Source that finds its log by number: workers get the program by value, but not the log."""
+    """Source that finds its log by a number, because workers get a copy of the program but must
+    not copy the log."""
 
     _logs: ClassVar[WeakValueDictionary[int, _Log]] = WeakValueDictionary()
     _numbers: ClassVar[Iterator[int]] = count()

@@ -99,7 +99,7 @@ class ThreadTasks:
             raise
 
     def idle(self) -> list[Worker]:
-        """Take the workers of ended threads, for use by other threads."""
+        """Take over the workers of threads that have ended, so that other threads can use them."""
         ended = [n for n, thread in enumerate(self._threads) if not thread.is_alive()]
         idle = [self._held[n] for n in ended]
         self._held = [w for w in self._held if w not in idle]

@@ -1,5 +1,5 @@
-"""Python files and archives of jobs that run in this process; on Spark they would be sent to the
-workers."""
+"""Python files and archives of jobs that run in this process. On Spark, they would be sent to
+the workers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SearchedFiles:
         importlib.invalidate_caches()
 
     def remove(self) -> None:
-        """Remove the directories, and unload the modules that jobs have imported from them:
+        """Remove the directories, and unload the modules that jobs imported from them, because
         another job may have modules of the same names."""
         for path in self._paths:
             if path in sys.path:
@@ -60,7 +60,7 @@ def _beginnings(path: str, name: str) -> tuple[str, str]:
 
 
 class UnpackedArchives:
-    """The directories that ``python.archives`` are unpacked in, one per job."""
+    """The directories in which ``python.archives`` are unpacked, one per job."""
 
     def __init__(self) -> None:
         self._directories: list[TemporaryDirectory[str]] = []

@@ -56,8 +56,8 @@ class StateBackendConformance:
         assert sent.name
 
     def test_accepted_and_aborted_epochs(self) -> None:
-        """Changes of accepted epochs add up, and aborted epochs leave no trace, also in a worker
-        that replays deltas."""
+        """Changes of accepted epochs add up, and aborted epochs leave no trace. The same holds
+        in a worker that replays deltas."""
         for history in self._histories():
             for _ in range(self.epochs):
                 history.epoch()

@@ -74,7 +74,8 @@ def field_condition(form: Mapping[str, Any]) -> Condition:
 
 
 def read_condition(form: ConditionForm, at: str, parts: Collection[str] | None) -> Condition:
-    """The condition at a place; ``parts`` are the parts whose events it may use, None for any.
+    """Read the condition at a place in the JSON. ``parts`` are the parts of the pattern whose
+    events the condition may use; None for any part.
 
     Raises:
         RuleError: it contradicts itself, or names what is not there.

@@ -46,7 +46,7 @@ TEXT_TESTS: dict[str, Callable[[str, str], bool]] = {
 
 
 class _Condition(ABC):
-    """A condition: one test, or several joined tests."""
+    """Base of conditions: a single test, or several tests that are joined."""
 
     __slots__ = ()
 
@@ -221,7 +221,7 @@ class IsType(_Condition):
 
 @dataclass(frozen=True, slots=True)
 class Not(_Condition):
-    """Negation of a condition."""
+    """A condition that is true if another one is false."""
 
     part: Tree
 
@@ -241,7 +241,7 @@ class Not(_Condition):
 
 @dataclass(frozen=True, slots=True)
 class Junction(_Condition):
-    """All of several conditions, or any of them."""
+    """A condition that is true if all, or any, of several conditions are true."""
 
     word: str
     """``and`` or ``or``."""

@@ -20,7 +20,7 @@ Constant = str | int | float | bool
 
 
 class Form(Struct, forbid_unknown_fields=True):
-    """A JSON object; UNSET for members that are left out."""
+    """Base of the JSON objects. Members that are left out are UNSET."""
 
 
 class OperandForm(Form):

@@ -65,19 +65,19 @@ def read(value: Any, kind: Any, at: str) -> Any:
 
 
 def refuse(at: str, problem: str) -> NoReturn:
-    """Raise RuleError with a place."""
+    """Raise RuleError for a place in the document."""
     raise RuleError(f"{at or 'the rule'}: {problem}")
 
 
 def only(form: forms.Form, at: str, *names: str) -> None:
-    """Refuse all members of a form except the given names."""
+    """Refuse all members of a form other than the given names."""
     for name in said(form):
         if name not in names:
             refuse(at, f"there is no {name!r} here; known are: {', '.join(names)}")
 
 
 def said(form: forms.Form) -> list[str]:
-    """Names of the members that a form sets, as in JSON."""
+    """Names of the members that a form sets, as they are in JSON."""
     fields = msgspec.structs.fields(form)
     return [f.encode_name for f in fields if getattr(form, f.name) not in (UNSET, f.default)]
 

@@ -37,7 +37,7 @@ class Constant:
     iterative = False
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """The value of the constant."""
+        """The value of the constant, whatever the event is."""
         return self.value
 
     def source(self, names: SourceNames) -> str:

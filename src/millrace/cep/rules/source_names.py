@@ -44,8 +44,8 @@ class SourceNames:
     def function(
         self, parameters: str, expression: str, otherwise: Callable[..., Any]
     ) -> Callable[..., Any]:
-        """Compile a function that returns whether the expression is true; if evaluating it raises,
-        the result of ``otherwise``.
+        """Compile a function that returns whether an expression is true. If the evaluation raises
+        an error, the function returns the result of ``otherwise``.
 
         Args:
             parameters: ``value``, or ``value, ctx``.

@@ -54,7 +54,7 @@ def ask_job(job: OperatedJob, timeout: float, command: str, **arguments: Any) ->
 
 
 def say_waiting(reason: str) -> None:
-    """Print on standard error the condition for which a job waits."""
+    """Print on standard error what a job is waiting for, such as a long epoch."""
     from millrace.cli.printing import printable
 
     print(f"millrace: the job waits for {printable(reason)}", file=sys.stderr, flush=True)
@@ -68,7 +68,7 @@ def check_ended(job: OperatedJob, answer: dict[str, Any]) -> None:
 
 
 def target(args: argparse.Namespace, directory: Path | None) -> str | None:
-    """Absolute path of a directory, since the job has another working directory.
+    """Absolute path of a directory, because the job has another working directory.
 
     Raises:
         UsageError: the path is relative, and the job is on a server's machine.

@@ -53,7 +53,7 @@ def register(commands: Commands) -> None:
 
 
 def with_subcommand(argv: Sequence[str]) -> list[str]:
-    """The command line, with the subcommand that people may leave out.
+    """The command line with the subcommand inserted, which people may leave out.
 
     Raises:
         UsageError: the name of a subcommand is where a job's belongs.

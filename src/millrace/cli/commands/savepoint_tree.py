@@ -1,4 +1,5 @@
-"""``millrace savepoint tree``: shows which savepoint came from which."""
+"""``millrace savepoint tree``: shows the savepoints as a tree, each below the one from which its
+job started."""
 
 from __future__ import annotations
 

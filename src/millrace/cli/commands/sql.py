@@ -39,7 +39,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Run the session; exit code 1 if a statement of a file or of standard input failed."""
+    """Run the SQL session; exit code 1 if a statement of a file or of standard input failed."""
     client = _client(args)
     try:
         if args.init is not None and not client.execute_file(args.init):

@@ -13,7 +13,7 @@ Resolve = Callable[[str], Sequence[str]]
 
 
 def addresses_of(name: str) -> Sequence[str]:
-    """The addresses of a host name; empty if it is unknown."""
+    """The addresses of a host name; empty if the name cannot be resolved."""
     try:
         found = socket.getaddrinfo(name, None, proto=socket.IPPROTO_TCP)
     except OSError:

@@ -18,7 +18,8 @@ CHECK = "checkpoint directory"
 
 
 def begin_trial(directory: str) -> StorageTrial | Diagnosis:
-    """A trial for workers to take part in, or the driver's own problem with the directory."""
+    """A trial of the checkpoint directory in which workers take part, or the driver's own
+    problem with the directory."""
     try:
         return StorageTrial.begin(directory)
     except UnsupportedFileSystemSchemeError as error:

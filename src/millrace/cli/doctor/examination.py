@@ -135,7 +135,7 @@ class Examination:
 
 
 def is_on_this_machine(master: str) -> bool:
-    """Whether Spark runs on this machine only."""
+    """Whether Spark runs only on this machine."""
     return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
 
 

@@ -118,8 +118,8 @@ _SET_UTF8 = (
 
 
 def check_encoding(encodings: Mapping[str, str]) -> Diagnosis:
-    """Judge the encodings of processes: with others than UTF-8, functions that print or open files
-    fail on some texts.
+    """Judge the text encodings of processes. With encodings other than UTF-8, functions that print
+    or open files fail on some texts.
 
     Args:
         encodings: by process, its encodings of file names and of files, separated by a blank.

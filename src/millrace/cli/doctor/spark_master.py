@@ -18,7 +18,7 @@ _LOCAL = re.compile(r"local(\[.*\]|-cluster\[.*\])?")
 
 
 def connects(host: str, port: int) -> str | None:
-    """Reason why an address cannot be connected to; None if it can."""
+    """Reason why an address cannot be reached; None if a connection can be made."""
     try:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
     except OSError as error:

@@ -158,7 +158,7 @@ class SqlClient:
         return [client for client in self._jobs if not _has_ended(client)]
 
     def close(self) -> None:
-        """Cancel the running jobs, wait for their end, and tell of it, also of jobs that have
+        """Cancel the running jobs, wait for their end, and report this, including jobs that have
         failed in the background."""
         running = self.running()
         for client in running:

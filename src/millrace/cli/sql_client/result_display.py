@@ -63,7 +63,7 @@ def show_table(
 
 
 class _LivePicture:
-    """The last rows of a table, at the bottom of a terminal."""
+    """The last rows of a table, drawn at the bottom of a terminal."""
 
     def __init__(self, output: TextIO, lines: Callable[[list[Row]], Iterator[str]]) -> None:
         self._output = output

@@ -47,7 +47,8 @@ def divided(text: str) -> tuple[list[str], str]:
 
 
 def heading(statement: str) -> str:
-    """Beginning of a statement, up to the declaration or the value, which may be long or secret.
+    """Beginning of a statement, up to the part that may be long or secret: the declaration or the
+    value.
 
     Example:
         >>> heading("CREATE TABLE t (id INT) WITH ('connector' = 'print')")

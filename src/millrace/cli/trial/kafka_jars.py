@@ -31,12 +31,12 @@ _PIECE = 1 << 18
 
 
 class TrialError(MillraceError):
-    """A server for trying out cannot be had or started."""
+    """A server for trying out cannot be downloaded or started."""
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaJars:
-    """A Kafka that can be started.
+    """A Kafka installation that can be started.
 
     Args:
         directory: directory of the jars.
@@ -64,7 +64,7 @@ class _Jar:
 
 
 def installed_jars(environment: Mapping[str, str] = os.environ) -> KafkaJars | None:
-    """The Kafka of ``KAFKA_HOME``, or the one whose scripts are on the path; None if there is
+    """The Kafka in ``KAFKA_HOME``, or the one whose scripts are on the path; None if there is
     neither.
 
     Raises:

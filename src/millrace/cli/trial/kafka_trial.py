@@ -1,4 +1,4 @@
-"""Sample orders for a Kafka that is tried out, and the program that reads them."""
+"""Sample orders for trying out Kafka, and the program that reads them."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def statements(address: str) -> str:
 
 
 class KafkaTrial:
-    """Topics with orders, and the records that somebody writes to ``totals``.
+    """Topics with orders, and the records that a program writes to ``totals``.
 
     Args:
         rate: orders per second after the first ones.

@@ -83,7 +83,7 @@ class TrialBroker:
 
     @property
     def ended(self) -> bool:
-        """Whether the broker has ended by itself."""
+        """Whether the broker has ended without a call of `stop`."""
         return self._process is not None and self._process.poll() is not None
 
     def last_words(self) -> str:

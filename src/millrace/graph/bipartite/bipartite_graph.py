@@ -35,8 +35,8 @@ class BipartiteEdge(NamedTuple, Generic[KT, KB, EV]):
 
 
 class Projection(NamedTuple):
-    """Value of an edge of a full projection: the vertex through which two vertices are connected,
-    the values of these two, and the values of the two edges."""
+    """Value of an edge in a full projection: the vertex through which two vertices are
+    connected, the values of these two vertices, and the values of the two edges."""
 
     connecting_id: Any
     connecting_value: Any

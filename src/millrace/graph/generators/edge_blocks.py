@@ -76,7 +76,7 @@ class GraphGenerator(ABC):
         return Graph(self._vertices(edges), edges)
 
     def edge_table(self) -> pyarrow.Table:
-        """The edges as an Arrow table, generated in this process."""
+        """The edges as an Arrow table, generated in this process instead of by Spark."""
         import pyarrow as pa
 
         return pa.Table.from_batches(self._batches(range(self._blocks)), _edge_schema())

@@ -46,7 +46,7 @@ class RMatGraph(GraphGenerator):
 
     def set_constants(self, a: float, b: float, c: float) -> Self:
         """Set the probabilities of three quadrants: of edges within the first half of the ids, from
-        the first to the second half, and from the second to the first. The fourth quadrant has the
+        the first half to the second, and from the second to the first. The fourth quadrant gets the
         rest.
 
         Raises:

@@ -31,7 +31,7 @@ _EDGES_PER_PORTION = 1_048_576
 
 
 class _VertexBlocks(GraphGenerator):
-    """Generator that makes the edges that begin at each vertex."""
+    """Generator that makes, for each vertex, the edges that begin at it."""
 
     def __init__(self, vertex_count: int) -> None:
         self._vertex_count = vertex_count

@@ -15,9 +15,9 @@ M = TypeVar("M")
 
 
 class ApplyFunction(IterationFunction, ABC, Generic[K, VV, M]):
-    """Function that is called in each superstep for each vertex for which something was gathered.
-    The iteration ends if no vertex gets a value, or after the maximum number of supersteps. Gelly:
-    ``ApplyFunction``."""
+    """Function that is called in each superstep for each vertex that has gathered a value. The
+    iteration ends if no vertex gets a new value, or after the maximum number of supersteps.
+    Gelly: ``ApplyFunction``."""
 
     _new_value: list[Any]
 

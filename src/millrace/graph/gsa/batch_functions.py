@@ -1,5 +1,5 @@
-"""BatchGatherFunction and BatchApplyFunction: a gather-sum-apply iteration on whole batches. The
-name of a sum ("sum", "min" or "max") takes the place of the sum function."""
+"""BatchGatherFunction and BatchApplyFunction: a gather-sum-apply iteration on whole batches.
+Instead of a sum function, it has the name of a sum ("sum", "min" or "max")."""
 
 from __future__ import annotations
 

@@ -74,7 +74,8 @@ _GATHER, _SUM, _APPLY = "gather", "sum", "apply"
 
 
 class GatherSumApplyProgram(VertexProgram):
-    """Gathers where the neighbours are, sums there and at the vertex, and applies at the vertex."""
+    """Gathers values at the neighbours, sums them there and at the vertex, and applies the sum
+    at the vertex."""
 
     state = (*VertexProgram.state, "changed")
 

@@ -51,5 +51,5 @@ class GSAConfiguration(IterationConfiguration):
         self._direction = direction
 
     def get_direction(self) -> EdgeDirection:
-        """The edges along which values go."""
+        """The direction of edges along which values go."""
         return self._direction

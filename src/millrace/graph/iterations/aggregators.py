@@ -36,7 +36,7 @@ class Aggregator(ABC, Generic[T]):
 
     @abstractmethod
     def reset(self) -> None:
-        """Begin anew, as before the first value."""
+        """Reset the aggregate to its state before the first value."""
 
 
 class _Reducing(Aggregator[Any]):
@@ -84,28 +84,28 @@ class DoubleSumAggregator(_Reducing):
 
 
 class LongMinAggregator(_Reducing):
-    """Smallest of integers; the largest long if there are none."""
+    """Minimum of integers; the largest long if there are none."""
 
     _initial = 2**63 - 1
     _reduce = staticmethod(min)
 
 
 class LongMaxAggregator(_Reducing):
-    """Largest of integers; the smallest long if there are none."""
+    """Maximum of integers; the smallest long if there are none."""
 
     _initial = -(2**63)
     _reduce = staticmethod(max)
 
 
 class DoubleMinAggregator(_Reducing):
-    """Smallest of floats; infinity if there are none."""
+    """Minimum of floats; infinity if there are none."""
 
     _initial = float("inf")
     _reduce = staticmethod(min)
 
 
 class DoubleMaxAggregator(_Reducing):
-    """Largest of floats; minus infinity if there are none."""
+    """Maximum of floats; minus infinity if there are none."""
 
     _initial = float("-inf")
     _reduce = staticmethod(max)

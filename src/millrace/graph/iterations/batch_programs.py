@@ -29,7 +29,7 @@ _COMPUTE, _SCATTER, _GATHER, _APPLY = "compute", "scatter", "gather", "apply"
 
 
 class _BatchProgram(IterationProgram):
-    """Values of vertices as a NumPy array, and messages that are combined."""
+    """Base of these programs: values of vertices are a NumPy array, and messages are combined."""
 
     state: ClassVar[tuple[str, ...]] = ("values", "changed", "previous")
     values: Array

@@ -59,7 +59,7 @@ class IterationContexts:
         """Aggregates of the superstep before."""
 
     def start(self, partition: GraphPartition) -> None:
-        """Give each function its context."""
+        """Give each function its context, before the first superstep."""
         description = self._description
         for name, function in self.functions.items():
             function._context = SuperstepContext(

@@ -26,10 +26,9 @@ class SuperstepContext:
 
 
 class IterationFunction:
-    """Base of the functions of an iteration. Each task has its own copy of a function. Values that
-    a function keeps in its fields from one superstep to the next are in no checkpoint: they belong
-    in vertices or aggregators.
-    """
+    """Base of the functions of an iteration. Each task has its own copy of a function. Values
+    that a function keeps in its fields between supersteps are not part of checkpoints, so they
+    belong in vertices or aggregators."""
 
     _context = SuperstepContext()
 

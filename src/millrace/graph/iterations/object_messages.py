@@ -29,7 +29,7 @@ Combining = Callable[[list[Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """Messages by receiver."""
+    """Received messages, by receiver."""
 
     vertices: list[int]
     """Own vertices that have messages, ascending."""
@@ -39,7 +39,7 @@ class Inbox:
 
 
 class ObjectMessages:
-    """Messages of one superstep.
+    """Messages that are sent in one superstep.
 
     Args:
         partition: vertices and edges of the task.

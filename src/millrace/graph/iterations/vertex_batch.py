@@ -142,7 +142,7 @@ class BatchMessages:
         self.to_targets(graph.targets[chosen], values[chosen])
 
     def to_targets(self, targets: Array, values: Array) -> None:
-        """Send values to slots."""
+        """Send values to slots, which may be own vertices or ghosts."""
         if not len(targets):
             return
         combining(self._combine).at(self._slots_for(values.dtype), targets, values)
@@ -181,7 +181,7 @@ class BatchMessages:
 
 
 def fitting(values: Array, dtype: Any, ids: Any, chosen: Mask | None = None) -> Array:
-    """Values of vertices in the type of the graph's vertices.
+    """Values of vertices, converted to the type of the graph's vertices.
 
     Args:
         ids: `pyarrow.Array` of the vertices' ids.

@@ -1,5 +1,5 @@
-"""Views of a partition with other edges than its out-edges: those that end at its vertices, or the
-distinct neighbours in either direction. A view is a `GraphPartition` with ghosts of its own.
+"""Views of a partition with edges other than its out-edges: the edges that end at its vertices, or
+the distinct neighbours in either direction. A view is a `GraphPartition` with its own ghosts.
 
 A vertex has a *number* that is unique in the graph: its index on its task times the parallelism,
 plus the number of the task.
@@ -26,8 +26,8 @@ _BITS = 32
 
 
 class AdjacencyView:
-    """A task's vertices with edges other than their out-edges, and the exchange with the tasks of
-    the other ends.
+    """A task's vertices with edges other than their out-edges, and the exchange with the tasks that
+    have the other ends.
 
     Args:
         partition: the vertices.
@@ -86,7 +86,7 @@ class AdjacencyView:
 
 
 def numbers_of(partition: GraphPartition) -> npt.NDArray[np.int64]:
-    """Numbers of a task's own vertices."""
+    """Numbers of the vertices that a task owns."""
     return numbered(partition.vertex_count, partition)
 
 

@@ -41,8 +41,8 @@ def components(size: int, sources: Array, targets: Array) -> npt.NDArray[np.int6
 
 
 def spanning_stars(batches: Iterable[Any]) -> Iterator[Any]:
-    """Edges that connect the same components as the given ones, but at most one per vertex: from
-    each vertex to a fixed vertex of its component.
+    """Edges that connect the same components as the given edges, but at most one per vertex: each
+    vertex gets an edge to a fixed vertex of its component.
 
     Args:
         batches: edges with the columns ``owner``, ``source``, ``target`` and ``target_owner``.

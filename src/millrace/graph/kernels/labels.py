@@ -1,4 +1,5 @@
-"""Labels as numbers in the order of the labels: comparing the numbers is comparing the labels."""
+"""Labels as numbers in the order of the labels, so that comparing the numbers means comparing
+the labels."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _SAMPLES = 64
 
 
 class OrderedLabels:
-    """A dictionary of the labels of all tasks, of which each task keeps a range.
+    """A dictionary of the labels of all tasks. Each task keeps a range of the labels.
 
     Args:
         column: Arrow array with a label for each own vertex.

@@ -33,7 +33,7 @@ def entries(offsets: Array, segments: Array) -> tuple[npt.NDArray[np.int64], Arr
 
 
 def runs(sorted_keys: Array) -> npt.NDArray[np.int64]:
-    """Starts of the runs of equal keys."""
+    """Start of each run of equal keys."""
     if not len(sorted_keys):
         return np.zeros(0, dtype=np.int64)
     is_first = np.empty(len(sorted_keys), dtype=bool)
@@ -43,7 +43,7 @@ def runs(sorted_keys: Array) -> npt.NDArray[np.int64]:
 
 
 def combined(keys: Array, values: Array, reduction: Reduction) -> tuple[Array, Array]:
-    """Distinct keys in order, with their values combined."""
+    """Distinct keys in order, each with its values combined."""
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]
     starts = runs(keys)

@@ -1,4 +1,4 @@
-"""Triangles: each is found once, at the partition that owns its vertex of least degree.
+"""Triangles. Each is found once, by the partition that owns its vertex with the smallest degree.
 
 Edges lead from the vertex of lower degree to that of higher degree, so that rows are short. For
 each such edge, the shorter of two rows is looked up in the other, which is marked in a block of
@@ -33,7 +33,8 @@ OnTriangles = Callable[[Array, Array, Array, Array], None]
 
 @dataclass(frozen=True)
 class _Rows:
-    """Neighbours of higher degree, as columns: places in the order of degrees."""
+    """Neighbours of higher degree, as columns. A neighbour is given by its place in the order of
+    degrees."""
 
     offsets: npt.NDArray[np.int64]
     columns: Array
@@ -45,7 +46,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Oriented:
-    """Rows of the task's own vertices.
+    """Neighbours of higher degree, for the vertices that the task owns.
 
     Attributes:
         slots: the slot of each column.
@@ -161,7 +162,7 @@ def _known_rows(oriented: _Oriented, lengths: Array, ranks: Array, bits: Array) 
 
 
 class _Tasks:
-    """Closes pairs of edges (u, v) and (u, w) or (v, w) to triangles."""
+    """Completes pairs of edges (u, v) and (u, w) or (v, w) to triangles, in all tasks."""
 
     def __init__(self, oriented: _Oriented, on_triangles: OnTriangles) -> None:
         self._oriented = oriented

@@ -1,4 +1,5 @@
-"""Clustering coefficients: how many neighbours of a vertex are neighbours of each other."""
+"""Clustering coefficients: fractions of a vertex's pairs of neighbours that are neighbours of
+each other."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ _BUFFERED = 1 << 20
 
 
 class LocalClusteringCoefficient(RowsAlgorithm):
-    """Share of the possible edges between a vertex's neighbours that exist.
+    """For each vertex, the fraction of the possible edges between its neighbours that exist.
 
     Rows of the result: the id, ``degree``, ``triangle_count``, and ``score``, which is NaN for
     vertices with less than two neighbours. The degree is the number of distinct neighbours.
@@ -99,11 +100,11 @@ class AverageClusteringCoefficient(SuperstepAlgorithm[AverageClusteringCoefficie
     def finished(
         self, graph: Graph[Any, Any, Any], rows: DataSet[Any]
     ) -> AverageClusteringCoefficientResult:
-        """Result from the rows of all tasks."""
+        """Combine the rows of all tasks to the result."""
         return self.outcome(rows.to_arrow())
 
     def outcome(self, table: Any) -> AverageClusteringCoefficientResult:
-        """Result from the rows of all tasks."""
+        """Combine the rows of all tasks to the result."""
         vertices = sum(table["vertices"].to_pylist())
         scores = sum(table["scores"].to_pylist())
         return AverageClusteringCoefficientResult(vertices, scores / vertices if vertices else nan)
@@ -123,15 +124,15 @@ class GlobalClusteringCoefficientResult:
 
     @property
     def global_clustering_coefficient_score(self) -> float:
-        """Share of closed triplets; NaN if there is no triplet."""
+        """Fraction of triplets that are closed; NaN if there is no triplet."""
         if not self.number_of_triplets:
             return nan
         return self.number_of_triangles / self.number_of_triplets
 
 
 class GlobalClusteringCoefficient(SuperstepAnalytic[GlobalClusteringCoefficientResult]):
-    """Share of the pairs of edges with a common end whose other ends are neighbours. Directions do
-    not count: a pair of neighbours counts once, even if edges lead in both directions.
+    """Fraction of the pairs of edges with a common end whose other ends are neighbours. Directions
+    do not count: a pair of neighbours counts once, even if edges lead in both directions.
 
     Costs as `TriangleCount`. Gelly's directed and undirected variants are the same.
     """

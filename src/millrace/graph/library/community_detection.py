@@ -1,4 +1,5 @@
-"""`CommunityDetection`: communities by labels with scores, which fade as labels travel."""
+"""`CommunityDetection`: communities by labels with scores. A score becomes smaller with each
+edge over which its label is passed on."""
 
 from __future__ import annotations
 

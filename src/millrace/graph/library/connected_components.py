@@ -1,4 +1,4 @@
-"""`ConnectedComponents` and Gelly's other names of it."""
+"""`ConnectedComponents`, and the other names that Gelly has for it."""
 
 from __future__ import annotations
 
@@ -77,11 +77,12 @@ class VertexCentricConnectedComponents(ConnectedComponents):
 
 
 class _ComponentsProgram(SuperstepProgram):
-    """Nodes are the components of a task's edges, which meet where tasks share a vertex. The first
-    supersteps carry the least labels from node to node. If these do not end, the distance is long:
-    then each node also has a parent, a node of the same component, and nodes hang themselves
-    below the least parent nearby and below the parents of their parents, as in FastSV (Zhang,
-    Azad and Buluç, 2020). The number of supersteps grows with the logarithm of the distance.
+    """Program of `ConnectedComponents`. Nodes are the components of a task's edges, which meet
+    where tasks share a vertex. The first supersteps carry the least labels from node to node. If
+    this does not end soon, each node also gets a parent, a node of the same component. Nodes attach
+    themselves to the least parent nearby and to the parents of their parents, as in FastSV (Zhang,
+    Azad and Buluç, 2020), so that the number of supersteps grows with the logarithm of the
+    distance.
 
     Args:
         max_iterations: iterations at most.

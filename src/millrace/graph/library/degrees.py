@@ -16,9 +16,9 @@ __all__ = ["EdgeDegreesPair", "VertexDegrees"]
 
 class VertexDegrees(RowsAlgorithm):
     """Rows of the id, ``degree``, ``out_degree`` and ``in_degree``: the numbers of a vertex's
-    distinct neighbours, targets and sources. Self-loops and parallel edges do not count.
-    Gelly: ``asm.degree.annotate.directed.VertexDegrees``; its ``VertexDegree``, ``VertexInDegree``
-    and ``VertexOutDegree`` are columns of it.
+    distinct neighbours, targets and sources. Self-loops and parallel edges do not count. Gelly:
+    ``asm.degree.annotate.directed.VertexDegrees``. Gelly's ``VertexDegree``, ``VertexInDegree`` and
+    ``VertexOutDegree`` are columns of these rows.
 
     Costs a sort of the edges.
 
@@ -38,9 +38,9 @@ class VertexDegrees(RowsAlgorithm):
 
 class EdgeDegreesPair(RowsAlgorithm):
     """Rows of ``source``, ``target``, and for both the degree, out-degree and in-degree as in
-    `VertexDegrees`: ``source_degree``, ``source_out_degree``, ... ``target_in_degree``.
-    Gelly: ``asm.degree.annotate.directed.EdgeDegreesPair``; its ``EdgeSourceDegrees`` and
-    ``EdgeTargetDegrees`` are columns of it.
+    `VertexDegrees`: ``source_degree``, ``source_out_degree``, ... ``target_in_degree``. Gelly:
+    ``asm.degree.annotate.directed.EdgeDegreesPair``. Gelly's ``EdgeSourceDegrees`` and
+    ``EdgeTargetDegrees`` are columns of these rows.
 
     Costs a sort of the edges. A row for each edge of the graph, also of parallel ones.
     """

@@ -1,4 +1,4 @@
-"""`Diameter`: the length of the longest shortest path, estimated from below."""
+"""`Diameter`: a lower bound of the length of the longest shortest path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Diameter"]
 
 
 class Diameter(SuperstepAnalytic[int]):
-    """A lower bound of the diameter: the number of edges of the longest shortest path, whatever the
+    """A lower bound of the diameter: the number of edges of a long shortest path, whatever the
     directions of edges, in the component of the vertex with most neighbours.
 
     A sweep finds the distances from a vertex to all others. The first one begins at the vertex with

@@ -1,4 +1,4 @@
-"""`MaximumDegree`: a graph without its hubs."""
+"""`MaximumDegree`: removes the vertices of high degree from a graph."""
 
 from __future__ import annotations
 

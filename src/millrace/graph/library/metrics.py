@@ -53,20 +53,21 @@ class VertexMetricsResult:
 
     @property
     def number_of_edges(self) -> int:
-        """Number of edges; undirected, a pair of neighbours counts once."""
+        """Number of edges. In an undirected graph, a pair of neighbours counts once."""
         pairs = self.number_of_unidirectional_edges + self.number_of_bidirectional_edges
         return pairs + self.number_of_bidirectional_edges if self.directed else pairs
 
     @property
     def average_degree(self) -> float:
-        """Edges per vertex (undirected, each edge at both its ends); NaN without vertices."""
+        """Number of edges per vertex; in an undirected graph, an edge counts for both its ends.
+        NaN if there are no vertices."""
         if not self.number_of_vertices:
             return nan
         return self.number_of_edges * (1 if self.directed else 2) / self.number_of_vertices
 
     @property
     def density(self) -> float:
-        """Share of the possible edges that exist; NaN with less than two vertices."""
+        """Fraction of the possible edges that exist; NaN if there are fewer than two vertices."""
         pairs = self.number_of_vertices * (self.number_of_vertices - 1)
         if not pairs:
             return nan

@@ -113,7 +113,7 @@ class NeighborhoodFunction(SuperstepAlgorithm[NeighborhoodFunctionResult]):
         return self.outcome(rows.to_arrow())
 
     def outcome(self, table: Any) -> NeighborhoodFunctionResult:
-        """Result from the rows of all tasks.
+        """Combine the rows of all tasks to the result.
 
         Args:
             table: `pyarrow.Table` with the columns.
@@ -196,8 +196,8 @@ def sketches(numbers: Array, bits: int) -> npt.NDArray[np.uint8]:
 
 
 def estimates(registers: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """Estimated size of the set of each sketch: linear counting while registers are empty and the
-    set is small, else the harmonic mean of HyperLogLog."""
+    """Estimated size of the set of each sketch, by linear counting while registers are empty and
+    the set is small, otherwise by the harmonic mean of HyperLogLog."""
     step = max(1, _BYTES_AT_ONCE // (8 * registers.shape[1]))  # a float64 of each register
     starts = range(0, len(registers), step)
     return np.concatenate([np.zeros(0), *(_sizes(registers[n : n + step]) for n in starts)])

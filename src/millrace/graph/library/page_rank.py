@@ -1,4 +1,5 @@
-"""`PageRank` and `WeightedPageRank`: the importance of vertices by the links to them."""
+"""`PageRank` and `WeightedPageRank`: the importance of vertices, computed from the links to
+them."""
 
 from __future__ import annotations
 

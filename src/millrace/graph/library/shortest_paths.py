@@ -1,4 +1,4 @@
-"""`SingleSourceShortestPaths` and Gelly's other name of it."""
+"""`SingleSourceShortestPaths`, and the other name that Gelly has for it."""
 
 from __future__ import annotations
 

@@ -106,9 +106,8 @@ def _checked(score: Fraction | None, name: str) -> Fraction | None:
 
 
 class _PairProgram(SuperstepProgram):
-    """Sums a value over the shared neighbours of pairs. A pair is kept by the task of the vertex
-    with the lower number.
-    """
+    """Sums a value over the shared neighbours of each pair of vertices. The task of the vertex
+    with the lower number keeps the pair."""
 
     def _sums(self, view: AdjacencyView, addends: Array) -> tuple[Array, Array, Array]:
         """The sum of each pair.

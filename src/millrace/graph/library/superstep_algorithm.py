@@ -182,7 +182,7 @@ def at_least_one(number: int | None, name: str) -> int | None:
 
 
 def between_zero_and_one(number: float, name: str) -> float:
-    """The parameter, after a check that it is greater than 0 and less than 1.
+    """The parameter, after a check that it is between 0 and 1, both excluded.
 
     Raises:
         JobDefinitionError: it is not greater than 0 and less than 1.

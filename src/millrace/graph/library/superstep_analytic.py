@@ -29,11 +29,11 @@ class SuperstepAnalytic(SuperstepAlgorithm[R], Generic[R]):
         return dict.fromkeys((*self.sums, *self.maxima), "int64")
 
     def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> R:
-        """Result from the rows of all tasks."""
+        """Combine the rows of all tasks to the result."""
         return self.outcome(rows.to_arrow())
 
     def outcome(self, table: Any) -> R:
-        """Result from the rows of all tasks.
+        """Combine the rows of all tasks to the result.
 
         Args:
             table: `pyarrow.Table` with the columns.
@@ -48,5 +48,5 @@ class SuperstepAnalytic(SuperstepAlgorithm[R], Generic[R]):
 
 
 def one_row(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """A task's row."""
+    """The row of a task, from a number for each column."""
     return {name: np.array([number], dtype=np.int64) for name, number in numbers.items()}

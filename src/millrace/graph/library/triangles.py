@@ -1,4 +1,4 @@
-"""Triangles: `TriangleListing`, `TriangleEnumerator`, `TriangleCount`."""
+"""`TriangleListing`, `TriangleEnumerator` and `TriangleCount`: algorithms that find triangles."""
 
 from __future__ import annotations
 

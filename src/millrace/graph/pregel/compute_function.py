@@ -20,9 +20,8 @@ M = TypeVar("M")
 
 
 class EdgeUse:
-    """Edges of the vertex for which a function is called: the function may either read them or send
-    along them.
-    """
+    """Tracks the use of a vertex's edges while a function is called for the vertex: the function
+    may either read the edges or send along them."""
 
     def __init__(self, program: Any) -> None:
         self._edges: Callable[[int], list[Edge[Any, Any]]] = program.edges_of

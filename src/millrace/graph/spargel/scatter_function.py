@@ -30,7 +30,7 @@ class ScatterFunction(DegreeFunction, ABC, Generic[K, VV, M, EV]):
         """Send messages, which arrive in the same superstep."""
 
     def get_direction(self) -> EdgeDirection:
-        """The edges along which messages go."""
+        """The direction of edges along which messages go."""
         return self._direction
 
     def get_edges(self) -> list[Edge[K, EV]]:

@@ -50,5 +50,5 @@ class ScatterGatherConfiguration(IterationConfiguration):
         self._direction = direction
 
     def get_direction(self) -> EdgeDirection:
-        """The edges along which messages go."""
+        """The direction of edges along which messages go."""
         return self._direction

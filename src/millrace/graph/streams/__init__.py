@@ -1,4 +1,4 @@
-"""Streams of edges as graphs, whose results are kept up to date."""
+"""Streams of edges as graphs; the results are kept up to date."""
 
 from millrace.graph.elements import EdgeDirection
 from millrace.graph.streams.edge_columns import added, removed

@@ -1,4 +1,5 @@
-"""Entries by node that come and go in batches: the edges at each vertex, in one NumPy array."""
+"""Entries by node, such as the edges at each vertex, in one NumPy array. Entries are added and
+removed in batches."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _Integers = npt.NDArray[np.int64]
 
 
 class Adjacency:
-    """For each node some numbers: a `MultiIndex` from which single entries are removed.
+    """Some numbers for each node, in a `MultiIndex` from which single entries can be removed.
 
     Example:
         >>> edges = Adjacency()

@@ -58,8 +58,8 @@ def changelog(
 
 
 class PacedOperator(Operator):
-    """Base of operators that compute results at intervals, because a result costs more than the
-    changes that lead to it.
+    """Base of operators that compute results only at intervals, because computing a result costs
+    more than processing the changes that lead to it.
 
     Within an epoch, results are given when there is no more input for now, but not again before
     several times the duration of the last round has passed. At the end of an epoch they are always

@@ -28,7 +28,7 @@ _LEFT, _RIGHT, _ODD = range(3)
 
 
 class EmittedComponents(Enum):
-    """The results that an operator of components emits."""
+    """The results that a components operator emits."""
 
     COMPONENTS = "components"
     """Each vertex with the smallest vertex of its component."""

@@ -29,7 +29,7 @@ class CopyCounts:
 
     @property
     def counts(self) -> npt.NDArray[np.bool_]:
-        """Mask of the rows that have an effect: the removal of a missing edge has none."""
+        """Mask of the rows that have an effect. The removal of a missing edge has no effect."""
         counts: npt.NDArray[np.bool_] = self.before != self.after
         return counts
 

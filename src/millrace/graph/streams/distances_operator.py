@@ -113,7 +113,8 @@ class DistancesOperator(SolverOperator):
         self._via[nodes[has_via]] = via
 
     def note(self) -> int:
-        """Number of the subtask's edges at the vertex from which distances are measured."""
+        """Number of the edges of this subtask that begin or end at the vertex from which
+        distances are measured."""
         start = np.array([self._start])
         edges = self._edges
         return int(edges.out.lengths(start)[0] + edges.into.lengths(start)[0])

@@ -174,8 +174,8 @@ def _alike(values: list[Any]) -> list[tuple[int, int]]:
 
 
 class PairsOperator(Operator):
-    """Adds the ends of each edge in the order of their ids, by which edges are distributed. Edges
-    in both directions between two vertices are at the same place.
+    """Adds the ends of each edge in the order of their ids, because edges are distributed by them.
+    So the edges in both directions between two vertices go to the same subtask.
 
     Args:
         value_type: type to which values are cast. None to leave values out.
@@ -224,6 +224,6 @@ def numbers_of(data: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
 
 
 def changes_of(batch: Batch) -> npt.NDArray[np.int64]:
-    """Change of each row of a batch of edge changes."""
+    """The change that each row of a batch of edge changes makes."""
     assert isinstance(batch, ColumnBatch)
     return numbers_of(batch.data, CHANGE)

@@ -134,7 +134,7 @@ def _halves(data: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def gone_slots(slots: Positions, *counts: npt.NDArray[Any]) -> Positions:
-    """Distinct slots at which all counts are 0."""
+    """Slots at which all counts are 0, each once."""
     found = distinct(slots)
     empty = np.ones(found.size, np.bool_)
     for count in counts:

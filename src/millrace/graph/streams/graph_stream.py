@@ -350,8 +350,8 @@ class GraphStream:
         return self._solved("Distances", DISTANCE, DistancesOperator, start)
 
     def page_rank(self, damping: float = 0.85, tolerance: float = 1e-4) -> DataStream[Any]:
-        """Rows (vertex, rank): PageRank, refreshed around each change. The ranks of a graph without
-        ends have the mean 1; divide them by their sum to have probabilities.
+        """Rows (vertex, rank): PageRank, computed again around each change. If every vertex has
+        out-edges, the ranks have the mean 1; divide them by their sum to get probabilities.
 
         Each subtask has the edges that begin at its vertices, as for `shortest_paths`.
 

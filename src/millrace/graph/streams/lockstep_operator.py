@@ -53,7 +53,7 @@ class Messages(NamedTuple):
 
 
 class _Bundle(NamedTuple):
-    """Messages from one subtask to another in a step, or a part of these messages.
+    """Messages from one subtask to another in one step, or some of these messages.
 
     Args:
         target, sender: indices of subtasks.
@@ -131,7 +131,7 @@ class LockstepOperator(PacedOperator, IterationHeadOperator):
 
     @abstractmethod
     def has_input(self) -> bool:
-        """Whether changes have arrived that no round has processed yet."""
+        """Whether changes have arrived that have not been processed in a round yet."""
 
     @abstractmethod
     def begin_phase(self, phase: int, anew: bool) -> Messages | None:
@@ -155,9 +155,8 @@ class LockstepOperator(PacedOperator, IterationHeadOperator):
 
     @abstractmethod
     def progress(self) -> Any:
-        """State of the open round that no table holds, but that a restored subtask needs to
-        continue the round.
-        """
+        """State of the open round that is in no table, and that a restored subtask needs to
+        continue the round."""
 
     @abstractmethod
     def resume(self, progress: Any) -> None:

@@ -32,7 +32,7 @@ class NodeNumbers:
         self._table.bind(ColumnsOf(kinds))
 
     def of(self, *ids: pa.Array) -> Positions:
-        """Number of each vertex. New ones get numbers."""
+        """Number of each vertex. A vertex without a number gets one."""
         numbers = self._table.slots_of(ids, create=True)
         self._table.seal()
         return numbers
@@ -42,14 +42,13 @@ class NodeNumbers:
         return self._table.slots_of(ids, create=False)
 
     def ids(self, numbers: Positions) -> pa.Array:
-        """Vertices with the given numbers; if several columns identify a vertex, its last
-        column."""
+        """Vertices with the given numbers. If a vertex is identified by several columns, only
+        the last column."""
         return self._table.keys_at(numbers)[-1]
 
     def is_sparse(self, edges: int) -> bool:
-        """Whether so many vertices have left, compared with the number of edges, that vertices
-        should get new numbers.
-        """
+        """Whether so many vertices have been removed, compared with the number of edges, that
+        the vertices should be numbered anew."""
         return self.count > 4 * edges + _SPARE
 
     @property

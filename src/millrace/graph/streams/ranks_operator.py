@@ -1,4 +1,4 @@
-"""PageRank, refreshed around each change.
+"""PageRank, computed again around each change.
 
 A rank that is not exactly right leaves a residual: the difference to what its neighbours make of
 it. A change of edges changes few residuals. Those above a limit are added to their ranks and handed
@@ -30,7 +30,7 @@ _RANK, _RESIDUAL, _INTO, _SHOWN = range(4)
 
 
 class RanksOperator(SolverOperator):
-    """Keeps the rank of each vertex. Copies of an edge count.
+    """Keeps the rank of each vertex. Each copy of an edge counts.
 
     The residual of another subtask's vertex is what it has to be sent.
 

@@ -1,5 +1,5 @@
-"""Base of operators that keep a number for each vertex, whose subtasks have the edges that begin at
-their vertices."""
+"""Base of operators that keep a number for each vertex. Each subtask has the edges that begin at
+its vertices."""
 
 from __future__ import annotations
 
@@ -215,5 +215,5 @@ class SolverOperator(LockstepOperator):
 
 
 def joined(parts: Sequence[npt.NDArray[np.int64]]) -> Integers:
-    """Distinct nodes of all parts."""
+    """Distinct nodes of all the given parts."""
     return distinct(np.concatenate([NONE, *parts]))

@@ -146,5 +146,6 @@ class SpanningForest:
         return self.link(edges), left
 
     def assume(self, edges: Positions) -> None:
-        """Use the given edges as the forest until `repair`, although they may have cycles."""
+        """Use the given edges as the forest until `repair` is called, although they may contain
+        cycles."""
         self._in_tree[edges] = True

@@ -25,7 +25,7 @@ _Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SumSpec:
-    """The sums that an operator keeps for each vertex, and the sums among them that it emits.
+    """The sums that an operator keeps for each vertex, and which of them it emits.
 
     Attributes:
         columns: names of the summed columns. A vertex whose sums are all 0 is forgotten.
@@ -40,7 +40,7 @@ class SumSpec:
 
 
 class _SumsOperator(Operator):
-    """Keeps sums in a table, and emits at each flush how they have changed since the last one."""
+    """Keeps sums in a table, and at each flush emits their changes since the flush before."""
 
     takes = BatchForm.COLUMNS
     _table: SlotTable

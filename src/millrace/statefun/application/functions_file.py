@@ -97,7 +97,7 @@ class _FunctionsOfFile:
 
 
 def functions_of_file(path: Path) -> dict[FunctionType, Any]:
-    """Functions that a file binds, with the ``StatefulFunctions`` that have them.
+    """Functions that a file binds, with the ``StatefulFunctions`` objects that hold them.
 
     Raises:
         JobDefinitionError: there are none, or one is bound twice.

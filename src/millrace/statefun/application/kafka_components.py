@@ -45,7 +45,8 @@ KafkaMessage = tuple[str, "bytes | None", bytes]
 
 
 class RoutedRecords(KafkaRecordDeserializationSchema[RoutableMessage]):
-    """One message per record and target. The record's key is the id of the address."""
+    """Deserializer that makes one message per record and target. The record's key is the id of
+    the address."""
 
     def __init__(self, topics: Sequence[Routed]) -> None:
         self._topics = {
@@ -90,9 +91,8 @@ def _id(message: Any) -> str:
 
 
 def kafka_source(ingress: KafkaIngress) -> KafkaSource[Any]:
-    """Kafka source of an ingress. Topics that the ingress no longer names are left out, although a
-    checkpoint has them. A topic that the ingress names again is read from its last offset.
-    """
+    """Kafka source of an ingress. If the ingress no longer names a topic, it is not read,
+    although a checkpoint has it. If it is named again later, it is read from its last offset."""
     builder = KafkaSource.builder()
     for name, value in ingress.properties:
         builder.set_property(name, value)

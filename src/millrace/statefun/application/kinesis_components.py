@@ -50,7 +50,8 @@ _POSITIONS = {"earliest": "TRIM_HORIZON", "latest": "LATEST", "date": "AT_TIMEST
 
 
 class RoutedKinesisRecords(KinesisDeserializationSchema[tuple[RoutableMessage, ...]]):
-    """One message per record and target. The record's partition key is the id of the address."""
+    """Deserializer that makes one message per record and target. The record's partition key is
+    the id of the address."""
 
     def __init__(self, streams: Sequence[Routed]) -> None:
         self._streams = {

@@ -49,8 +49,8 @@ _Egress: TypeAlias = KafkaEgress | KinesisEgress | PlaygroundEgress
 
 
 def embedded_functions(namespace: Mapping[str, Any]) -> dict[FunctionType, Any]:
-    """Functions of the SDK among the names of a Python module, with the ``StatefulFunctions`` that
-    have them.
+    """Functions of the SDK that a Python module contains, with the ``StatefulFunctions`` objects
+    that hold them.
 
     Raises:
         JobDefinitionError: there are none, or one is bound twice.

@@ -1,4 +1,5 @@
-"""HTTP ports on which people try functions: an ingress and an egress without any store.
+"""HTTP ports on which people can try functions: an ingress and an egress that need no external
+system.
 
 ``PUT /<namespace>/<function type>/<id>`` sends a message, ``GET /<topic>`` takes the next payload.
 What the job has not processed when it fails is lost.
@@ -103,7 +104,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers requests."""
+    """HTTP handler of a port's requests."""
 
     protocol_version = "HTTP/1.1"
     timeout = _IDLE_SECONDS

@@ -27,7 +27,7 @@ class DelayedMessages:
         self.refresh()
 
     def refresh(self) -> None:
-        """Derive times and tokens from the table, which was replaced."""
+        """Compute times and tokens again from the table, because the table was replaced."""
         self._heap: list[tuple[int, int, Any]] = []
         """Time, number and sender's id."""
         self._tokens: dict[tuple[Any, str], list[int]] = {}
@@ -41,7 +41,8 @@ class DelayedMessages:
         heapify(self._heap)
 
     def add(self, sender: str, delayed: DelayedMessage, now: int) -> None:
-        """Keep a message until its time, or cancel messages of the sender's id by their token."""
+        """Keep a message until its time. Or, if it is a cancellation, drop the messages with its
+        token that an id has sent."""
         if delayed.message is None:
             for number in self._tokens.pop((sender, delayed.token), ()):
                 self._table.remove(sender, number)

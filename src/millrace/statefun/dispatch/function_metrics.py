@@ -128,7 +128,7 @@ class DispatchMetrics:
         registry.register("inflightAsyncOps", lambda: self._in_flight, "inflightAsyncOps", {})
 
     def of(self, target: Address) -> FunctionMetrics:
-        """Figures of the function of an address."""
+        """The figures for the function of an address."""
         metrics = self._functions.get(target[:2])
         if metrics is None:
             metrics = FunctionMetrics(self._registry, target, self._invoker)

@@ -38,11 +38,12 @@ class FunctionRepository:
 
     @property
     def invokers(self) -> tuple[Invoker, ...]:
-        """All invokers, the retired ones too."""
+        """All invokers, including retired ones."""
         return (*self._invokers.values(), *self._retired)
 
     def invoker(self, target: Address) -> Invoker:
-        """Invoker of a function; an invoker for its name precedes one for its namespace.
+        """Invoker of a function. An invoker for the function's name takes precedence over one for
+        its namespace.
 
         Raises:
             InvocationError: there is none, or its URL cannot have the function's name.
@@ -93,6 +94,6 @@ class FunctionRepository:
             self._retired.append(invoker)
 
     def close(self) -> None:
-        """Release the connections of all invokers, the retired ones too."""
+        """Release the connections of all invokers, including retired ones."""
         for invoker in self.invokers:
             invoker.close()

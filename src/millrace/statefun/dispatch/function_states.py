@@ -45,7 +45,8 @@ class FunctionStates:
         """Number of ids, and addresses and bytes by function type, of the last measurements."""
 
     def known(self, function: FunctionType) -> bool:
-        """Whether the states of the function type are known, even if it has none."""
+        """Whether the states of the function type are known. This may also be known if it has
+        none."""
         return function in self._specs
 
     def register(self, function: FunctionType, specs: tuple[StateSpec, ...]) -> None:
@@ -130,7 +131,8 @@ class FunctionStates:
             self._table.put(address.id, (function, name), stored)
 
     def forget_specs(self) -> None:
-        """Forget registrations, because the table was replaced. Functions register again."""
+        """Drop all registrations, because the table was replaced. Functions register their
+        states again."""
         self._specs.clear()
         self._ahead.clear()
         self._unmeasured.clear()
@@ -155,7 +157,7 @@ class FunctionStates:
 
     def estimated_sizes(self) -> dict[FunctionType, tuple[int, int]]:
         """Number of addresses with state, and bytes of their values, by function type. Each call
-        measures some ids; the figures are exact if these are all, and estimated otherwise."""
+        measures only some ids, so the figures are estimates unless there are few ids."""
         total = len(self._table.data)
         if total <= _MEASURED:
             self._looks.clear()

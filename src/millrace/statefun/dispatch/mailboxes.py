@@ -47,7 +47,7 @@ class Mailboxes:
         self.refresh()
 
     def refresh(self) -> None:
-        """Derive the mailboxes from the table, which was replaced."""
+        """Build the mailboxes again from the table, because the table was replaced."""
         self._boxes: dict[PlainAddress, _Mailbox] = {}
         self._ready: deque[PlainAddress] = deque()
         """Addresses with messages and none in flight."""
@@ -86,21 +86,20 @@ class Mailboxes:
 
     @property
     def has_ready(self) -> bool:
-        """Whether a batch can be handled now."""
+        """Whether there is a batch that can be handled now."""
         return bool(self._ready)
 
     def take_ready(self) -> Address:
-        """The address that has been ready longest. There must be one: see `has_ready`."""
+        """Take the address that has been ready longest. There must be one: see `has_ready`."""
         return Address(*self._ready.popleft())
 
     def sender(self, target: Address) -> PlainAddress | None:
-        """The address that has been ready longest. Called only if an address is ready: see
-        `has_ready`.
-        """
+        """Sender of the first message that waits for a target; None if the message has no
+        sender."""
         return self._boxes[target].messages[0][2]
 
     def batch(self, target: Address, most: int, most_bytes: int | None = None) -> list[Message]:
-        """The first messages of an address. From now on they are in flight.
+        """The first messages of an address as a batch, which is in flight from now on.
 
         Args:
             most_bytes: bytes of all their arguments; one message may have more. None if there is no
@@ -134,7 +133,8 @@ class Mailboxes:
         self._ready.append(target)
 
     def repeat(self, target: Address) -> None:
-        """Let the messages in flight be handled again, before others of the address."""
+        """Put the messages in flight back, so that they are handled again before other messages
+        of the address."""
         self._boxes[target].in_flight = 0
         self._ready.appendleft(target)
 

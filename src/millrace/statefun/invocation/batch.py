@@ -63,7 +63,7 @@ class HeldValue(Protocol):
 
     @property
     def typename(self) -> str:
-        """Name of the type."""
+        """Name of the value's type."""
 
     @property
     def has_value(self) -> bool:
@@ -85,14 +85,14 @@ has a value that an SDK made. Only a plain one leaves the process."""
 
 
 def plain_value(value: Argument) -> PlainValue:
-    """A value as a plain tuple."""
+    """A typed value as a plain tuple."""
     if isinstance(value, tuple):
         return value if type(value) is tuple else (*value,)
     return value.typename, value.has_value, value.value
 
 
 def plain(message: Message) -> PlainMessage:
-    """A message as plain tuples."""
+    """A message as nested plain tuples."""
     target, argument, caller = message
     return (*target,), plain_value(argument), None if caller is None else (*caller,)
 
@@ -143,7 +143,8 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class MissingStates:
-    """Reply of a function that needs states which the request lacks. The function has not run."""
+    """Reply of a function that needs states which the request does not contain. The function has
+    not run."""
 
     specs: tuple[StateSpec, ...]
 

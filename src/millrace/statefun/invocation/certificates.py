@@ -27,8 +27,8 @@ class Certificates:
         self._loaded: list[tuple[int, int, int] | None] = []
 
     def context(self) -> ssl.SSLContext:
-        """Context with the present files. If replaced files do not fit each other yet, the former
-        context stays.
+        """Context with the certificates of the present files. If some files have been replaced and
+        do not match the others yet, the former context is used.
 
         Raises:
             CertificateFault: the files cannot be loaded, and never could.

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 
 class _Refused(Exception):
-    """A reply that reports a failure."""
+    """A reply that reports a failure of the request."""
 
     def __init__(self, message: str, is_retried: bool) -> None:
         super().__init__(message)

@@ -132,7 +132,7 @@ class HttpEndpoint:
         return f"HttpEndpoint({self.namespace}/{self.name} at {self.shown_template})"
 
     def serves(self, function: FunctionType) -> bool:
-        """Whether the endpoint has the function."""
+        """Whether the endpoint serves the given function."""
         return function.namespace == self.namespace and self.name in (ANY_NAME, function.name)
 
     @property
@@ -153,9 +153,8 @@ class HttpEndpoint:
         return f"Basic {b64encode(pair.encode()).decode()}"
 
     def url(self, function: FunctionType) -> str:
-        """URL of a function, without user and password. The function's name is escaped to stay one
-        segment of the URL, because senders choose names.
-        """
+        """URL of a function, without user and password. The function's name is escaped, so that
+        it stays one segment of the URL: senders choose the names."""
         return self.shown_template.replace(FUNCTION_NAME, quote(function.name, safe=""))
 
     def can_name(self, function: FunctionType) -> bool:
@@ -237,7 +236,7 @@ class Routed:
 
 @dataclass(frozen=True)
 class StartupPosition:
-    """Place at which an ingress begins to read.
+    """Position at which an ingress begins to read.
 
     Attributes:
         type: ``group-offsets``, ``earliest``, ``latest``, ``specific-offsets`` or ``date``.
@@ -285,7 +284,7 @@ class KafkaEgress:
 
 @dataclass(frozen=True)
 class AwsRegion:
-    """Region of AWS: the default one, or a given one, perhaps with an endpoint of its own."""
+    """Region of AWS: the default region, or a given one, to which an endpoint may be added."""
 
     type: str = "default"
     id: str | None = None
@@ -377,7 +376,8 @@ class Module:
         return tuple(c for c in self.components if isinstance(c, HttpEndpoint))
 
     def endpoint(self, function: FunctionType) -> HttpEndpoint | None:
-        """Endpoint of a function; an endpoint for its name precedes one for its namespace."""
+        """Endpoint of a function. An endpoint for the function's name takes precedence over one
+        for its namespace."""
         serving = [endpoint for endpoint in self.endpoints if endpoint.serves(function)]
         return min(serving, key=lambda endpoint: endpoint.name == ANY_NAME, default=None)
 

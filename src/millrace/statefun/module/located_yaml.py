@@ -1,4 +1,4 @@
-"""YAML whose values know their places, so that an error names file, document and line."""
+"""YAML whose values know their positions, so that an error names file, document and line."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Located:
         self.path = path
 
     def error(self, message: str, node: Any = None) -> ModuleError:
-        """Error at the place of the value, or of another node."""
+        """Error that names the position of the value, or of another node."""
         return ModuleError(f"{self._place(node or self._node)}: {message}")
 
     @property
     def place(self) -> str:
-        """File, document and line."""
+        """Position of the value: file, document and line."""
         return self._place(self._node)
 
     def _place(self, node: Any) -> str:
@@ -113,7 +113,7 @@ class Located:
         return [self._child(node, str(n)) for n, node in enumerate(self._node.value)]
 
     def text(self) -> str:
-        """The text of a scalar as it is written, numbers too.
+        """The text of a scalar as it is written; numbers are accepted, too.
 
         Raises:
             ModuleError: the value is no scalar, or it is empty.
@@ -154,7 +154,7 @@ class Located:
         return amount
 
     def choice(self, known: Iterable[str]) -> str:
-        """The text, which must be one of the known words.
+        """The text, after a check that it is one of the known words.
 
         Raises:
             ModuleError: the value is another word.

@@ -37,7 +37,8 @@ def function_of(function: CatalogFunction) -> UserDefinedFunctionWrapper:
 
 
 def made_function(given: object) -> object:
-    """The `udaf` or `udtaf` of an object that declares its own types; other objects unchanged."""
+    """The function that `udaf` or `udtaf` makes of an object that declares its own types; other
+    objects stay unchanged."""
     if isinstance(given, TableAggregateFunction):
         return udtaf(given)
     return udaf(given) if isinstance(given, AggregateFunction) else given

@@ -21,7 +21,7 @@ class ObjectPath(NamedTuple):
 
     @staticmethod
     def from_string(full_name: str) -> ObjectPath:
-        """The path that a text names: ``database.object``.
+        """The path that a text such as ``database.object`` describes.
 
         >>> ObjectPath.from_string("shop.orders").get_object_name()
         'orders'
@@ -103,7 +103,7 @@ class ObjectIdentifier(NamedTuple):
 
 
 def parts_of(path: str) -> tuple[str, ...]:
-    """The parts of a name as programs write it.
+    """The parts of a name, which a program gives as one text or in parts.
 
     >>> parts_of("shop.`orders`")
     ('shop', 'orders')

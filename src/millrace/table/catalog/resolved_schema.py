@@ -300,14 +300,14 @@ class ResolvedSchema:
 
     @staticmethod
     def of(columns: Sequence[Column]) -> ResolvedSchema:
-        """A schema of columns alone."""
+        """A schema with only columns: no watermark and no primary key."""
         return ResolvedSchema(tuple(columns))
 
     @staticmethod
     def physical(
         column_names: Sequence[str], column_data_types: Sequence[LogicalType]
     ) -> ResolvedSchema:
-        """A schema of stored columns alone."""
+        """A schema with only stored columns."""
         pairs = zip(column_names, column_data_types, strict=True)
         return ResolvedSchema(tuple(PhysicalColumn(*pair) for pair in pairs))
 
@@ -324,7 +324,7 @@ class ResolvedSchema:
         return [column.name for column in self.columns]
 
     def get_column_data_types(self) -> list[LogicalType]:
-        """Types of the columns."""
+        """Data types of the columns, in order."""
         return [column.data_type for column in self.columns]
 
     def get_column(self, column_index_or_name: int | str) -> Column | None:

@@ -1,4 +1,4 @@
-"""`SessionModels`: the models of a session, of its catalogs and temporary ones."""
+"""`SessionModels`: the models of a session: those of its catalogs, and temporary ones."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class SessionModels:
         return found or self._catalog(name.catalog).model(name.path)
 
     def resolved(self, path: ObjectIdentifier, model: CatalogModel) -> ResolvedModel:
-        """A model ready to be called. The first call resolves it with its provider.
+        """A model that can be called. The first call of this method resolves the model with its
+        provider.
 
         Raises:
             JobDefinitionError: the provider does not know the model, or its columns are wrong.
@@ -134,7 +135,7 @@ class SessionModels:
         return found
 
     def is_temporary(self, path: Sequence[str]) -> bool:
-        """Whether the name means a temporary model."""
+        """Whether the name belongs to a temporary model."""
         return self._qualified(path) in self._temporary
 
     def names(self, catalog: str, database: str) -> list[str]:

@@ -91,7 +91,8 @@ class SessionCatalog:
         return resolved_table(path, found, self._bind)
 
     def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
-        """The user's function with a name; None if there is none, or a system function precedes it.
+        """The user's function with a name. None if there is none, or if a system function of that
+        name takes precedence.
 
         Raises:
             CatalogError: the function cannot be imported.
@@ -142,7 +143,7 @@ def resolved_table(
 def resolved_columns(
     path: ObjectIdentifier, table: CatalogTable, bind: BindExpression
 ) -> ResolvedTable:
-    """A table with the types of its columns and bound expressions, without asking its connector.
+    """A table with bound expressions and the types of its columns. Its connector is not asked.
 
     Raises:
         JobDefinitionError: an expression is wrong, or the watermark or the primary key is of a

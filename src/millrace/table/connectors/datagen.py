@@ -55,7 +55,7 @@ class DataGenFactory(TableFactory):
 
 
 class _Generate:
-    """Generates the rows with some numbers, as columns."""
+    """Generates the rows whose numbers are given, as columns."""
 
     def __init__(self, row_type: RowType, options: Mapping[str, str], now: int) -> None:
         self._row_type, self._options, self._now = row_type, options, now

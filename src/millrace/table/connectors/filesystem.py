@@ -195,8 +195,8 @@ def _partitions(table: ResolvedTable) -> PathPartitions:
 def replaced_files(
     path: str, table: ResolvedTable, partition: tuple[tuple[str, str], ...]
 ) -> Callable[[], None]:
-    """Action for the end of an INSERT OVERWRITE: deletes the old files of each partition that has
-    got new files.
+    """Action for the end of an INSERT OVERWRITE. It deletes the old files of each partition that
+    has received new files.
 
     A table without partitions is always replaced, and so is a partition whose columns are all
     given: without new files it becomes empty.

@@ -1,4 +1,4 @@
-"""Columns whose values depend on the row's number: sequences, and random values.
+"""Columns of generated values that depend on the row's number: sequences, and random values.
 
 The same numbers always give the same values, so that a repeated read after a failure gives the same
 rows. Semantics of the options: Flink docs, "DataGen SQL Connector".
@@ -40,7 +40,7 @@ def random_words(rows: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
 
 
 def uniform(rows: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
-    """A random number in [0, 1) for each row."""
+    """A random number for each row, from 0 up to, but not including, 1."""
     return (random_words(rows, seed) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
@@ -89,8 +89,8 @@ def booleans(seed: int) -> Column:
 
 
 def texts(kind: LogicalType, length: int, var_len: bool, seed: int) -> Column:
-    """Random hexadecimal digits (for binary types: bytes) of a length, or of at most that
-    length."""
+    """Random texts of hexadecimal digits (for binary types: random bytes), of a fixed length or
+    of at most that length."""
     target = arrow_type(kind)
     binary = isinstance(kind, (logical.BinaryType, logical.VarBinaryType))
     width = length if binary else -(-length // 2)
@@ -143,7 +143,7 @@ def past_times(kind: LogicalType, now: int, max_past: int, seed: int) -> Column:
 
 
 def with_nulls(column: Column, rate: float, seed: int) -> Column:
-    """The column, null in a share of the rows."""
+    """The column with NULL in a fraction of its rows."""
 
     def thinned(rows: NDArray[np.uint64]) -> Any:
         import pyarrow.compute as pc
@@ -179,7 +179,7 @@ def maps(kind: LogicalType, key: Column, value: Column, length: int) -> Column:
 
 
 def structs(kind: LogicalType, fields: list[Column]) -> Column:
-    """Rows of fields."""
+    """Rows with the given fields."""
     target = arrow_type(kind)
 
     def column(rows: NDArray[np.uint64]) -> Any:

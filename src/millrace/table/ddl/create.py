@@ -253,7 +253,7 @@ def _require_distinct(statement: CreateView) -> None:
 
 
 def create_database(session: TableSession, statement: CreateDatabase) -> TableResult:
-    """CREATE DATABASE."""
+    """CREATE DATABASE: adds a database to a catalog."""
     catalog_name, database = session.catalogs.qualified_database(statement.path)
     catalog = session.catalogs.catalog(catalog_name)
     if database in catalog.list_databases():

@@ -33,7 +33,7 @@ __all__ = ["columns_result", "describe"]
 
 
 def describe(session: TableSession, statement: Describe) -> TableResult:
-    """DESCRIBE.
+    """DESCRIBE: lists the columns of a table, or the properties of a catalog or database.
 
     Raises:
         CatalogError: the object does not exist.
@@ -76,7 +76,8 @@ def _items(rows: Sequence[tuple[str, str]]) -> TableResult:
 def columns_result(
     session: TableSession, path: Sequence[str], wanted: Callable[[str], bool]
 ) -> TableResult:
-    """A row per column: name, type, nullability, part of keys, and further properties."""
+    """The result of DESCRIBE for a table, with one row per column: name, type, nullability, part
+    of keys, and further properties."""
     found = session.reader.resolve_table(path)
     if found is None:
         raise not_found("table", ".".join(path), session.reader.names(NameKind.TABLE))

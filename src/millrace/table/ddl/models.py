@@ -35,7 +35,7 @@ __all__ = [
 
 
 def create_model(session: TableSession, statement: CreateModel) -> TableResult:
-    """CREATE MODEL. Its provider is asked at the model's first use."""
+    """CREATE MODEL. The model's provider is used only when the model is first called."""
     inputs, outputs = _schema(statement.inputs), _schema(statement.outputs)
     model = CatalogModel(inputs, outputs, dict(statement.options), statement.comment)
     session.catalogs.models.create(
@@ -97,7 +97,8 @@ def _found(session: TableSession, path: Sequence[str]) -> CatalogModel:
 
 
 def described_model(session: TableSession, path: Sequence[str]) -> TableResult:
-    """A row per column: its name and type, and whether it is an input."""
+    """The result of DESCRIBE for a model, with one row per column: its name and type, and
+    whether it is an input."""
     model = _found(session, path)
     row_type = RowType.of(
         ("name", VarCharType()),

@@ -22,7 +22,7 @@ __all__ = ["change_partitions", "show_partitions"]
 
 
 def show_partitions(session: TableSession, statement: Show) -> TableResult:
-    """A row per partition, such as ``year=2026/month=2``.
+    """The result of SHOW PARTITIONS, with one row per partition, such as ``year=2026/month=2``.
 
     Raises:
         JobDefinitionError: the table has no PARTITIONED BY, or its connector knows of none.

@@ -17,7 +17,8 @@ __all__ = ["compile_plan", "execute_plan", "sinks_of"]
 
 
 def compile_plan(session: TableSession, statement: CompilePlan) -> TableResult:
-    """Write the plan of inserts to a file; with EXECUTE run the plan of an existing file."""
+    """COMPILE PLAN: writes the plan of inserts to a file. COMPILE AND EXECUTE PLAN also runs it;
+    if the file exists already, the plan in the file."""
     kept = statement.if_not_exists or statement.execute
     sinks = sinks_of(session, statement.statement)
     plan = compiled_into(session, sinks, statement.file, kept)

@@ -24,7 +24,7 @@ __all__ = ["matches_like", "show", "show_create"]
 
 
 def show(session: TableSession, statement: Show) -> TableResult:
-    """SHOW of names.
+    """SHOW: lists the names of objects.
 
     Raises:
         JobDefinitionError: there is nothing of the kind here.

@@ -45,7 +45,8 @@ LEGACY = ConfigOptions.key("avro.timestamp_mapping.legacy").boolean_type().defau
 
 
 class AvroMessageFormat(MessageFormat):
-    """Avro records without a schema in the message: the schema follows from the table's columns."""
+    """Avro records whose messages contain no schema: the schema follows from the table's
+    columns."""
 
     options = (ENCODING, LEGACY)
     text = False

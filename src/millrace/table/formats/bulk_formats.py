@@ -36,7 +36,7 @@ class BulkTableFormat(ABC):
 
     @abstractmethod
     def reader(self, names: Sequence[str]) -> FileFormat[Any]:
-        """Reader of the given columns, in the types of the files."""
+        """Reader of the given columns, which returns them with the types of the files."""
 
     @abstractmethod
     def writers(self, columns: RowType, read: Read) -> BulkWriterFactory[Any]:

@@ -34,7 +34,7 @@ MESSAGE_FORMATS: Plugins[MessageFormat] = Plugins(
 
 
 def chosen(name: str, key: str, known: Mapping[str, Any]) -> Any:
-    """The object that the value of an option names.
+    """The format object that the value of an option names.
 
     Raises:
         CatalogError: the value names no known object.
@@ -111,7 +111,7 @@ class FormatChoice:
         return self.format.deserializer(physical, wanted, self._read)
 
     def has_empty_messages(self, physical: RowType) -> bool:
-        """Whether an empty line of a file is a row."""
+        """Whether an empty line of a file counts as a row."""
         return self.format.has_empty_messages(physical)
 
     def serializer(self, columns: RowType) -> SerializationSchema[Any]:

@@ -66,12 +66,13 @@ class MessageFormat(ABC):
 
     @staticmethod
     def read_columns(physical: RowType, wanted: Sequence[str]) -> RowType:
-        """The wanted columns; all columns if none is wanted, so that rows can be counted."""
+        """The columns to read: the wanted ones or, if none is wanted, all columns, because rows
+        must still be counted."""
         fields = tuple(each for each in physical.fields if each.name in wanted)
         return RowType(fields or physical.fields)
 
     def has_empty_messages(self, physical: RowType) -> bool:
-        """Whether an empty line is a row."""
+        """Whether an empty line counts as a row."""
         return False
 
     @abstractmethod
@@ -102,7 +103,8 @@ class CsvFormat(MessageFormat):
     ignores = CSV_IGNORES
 
     def has_empty_messages(self, physical: RowType) -> bool:
-        """Whether an empty line is a row: with one column it is an empty field."""
+        """Whether an empty line counts as a row. With a single column it does, as an empty
+        field."""
         return len(physical.fields) == 1
 
     def deserializer(
@@ -208,7 +210,7 @@ class RawFormat(MessageFormat):
 
 
 class _OneValue(RawFormatSerializationSchema):
-    """Serializer that writes NULL as an empty message."""
+    """Serializer of a single value, which writes NULL as an empty message."""
 
     def serialize(self, value: Row) -> bytes:
         return b"" if value[0] is None else super().serialize(value)

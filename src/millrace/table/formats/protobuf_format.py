@@ -105,7 +105,7 @@ def _imported(name: str) -> Any:
 
 
 class _NamedRows(SerializationSchema[Row]):
-    """Serializer that gives the rows of a table their columns' names."""
+    """Serializer that gives the rows of a table the names of the table's columns."""
 
     def __init__(self, names: Sequence[str], inner: SerializationSchema[Any]) -> None:
         self._names, self._inner = tuple(names), inner
@@ -135,8 +135,8 @@ _COLUMNS: dict[str, tuple[tuple[type[LogicalType], ...], str]] = {
 
 
 def columns_for(name: str, kind: LogicalType) -> str | None:
-    """Column types for a message type given by its full name, if they differ from ``kind``; None
-    if ``kind`` fits."""
+    """Column types for the message type with the given full name, if they differ from ``kind``;
+    None if ``kind`` fits."""
     if name not in _COLUMNS:
         return None
     kinds, texts = _COLUMNS[name]
@@ -146,7 +146,7 @@ def columns_for(name: str, kind: LogicalType) -> str | None:
 
 
 class RowsWithTimes(DeserializationSchema[Row]):
-    """Deserializer of rows with times in the types of the columns.
+    """Deserializer that converts the times in rows to the types of the columns.
 
     Args:
         columns: columns of the table, by the field names of the rows.

@@ -62,7 +62,7 @@ class ImperativeAggregateFunction(UserDefinedFunction, ABC):
 
     @_refusal
     def retract(self, accumulator: Any, *args: Any) -> None:
-        """Retract a row. It is needed where rows may be updated or deleted."""
+        """Retract a row. It is needed if rows of the input may be updated or deleted."""
         raise JobDefinitionError(f"{type(self).__name__} has no method retract()")
 
     @_refusal

@@ -158,7 +158,7 @@ class LastValueAggFunction(FirstValueAggFunction):
 
 
 class _Values(AggregateFunction):
-    """Accumulator of all values that are not NULL, in the order of their arrival."""
+    """Accumulator that keeps all values that are not NULL, in the order of their arrival."""
 
     def create_accumulator(self) -> list[Any]:
         return []

@@ -142,7 +142,7 @@ class ProcessTableFunction(UserDefinedFunction, ABC):
         """The output rows for a row of a table, yielded or as a list."""
 
     def get_changelog_mode(self) -> ChangelogMode:
-        """Row kinds of the output; rows other than inserts are made by `Row.of_kind`."""
+        """Row kinds of the output. Rows that are not inserts are made with `Row.of_kind`."""
         return ChangelogMode.insert_only()
 
 

@@ -26,8 +26,9 @@ __all__ = ["TemporalTableFunction"]
 
 
 class TemporalTableFunction(UserDefinedFunctionWrapper):
-    """Result of `Table.create_temporal_table_function`. Called with the time attribute of another
-    table in a lateral join, it returns for each key the row that was the last one at that time.
+    """Result of `Table.create_temporal_table_function`. In a lateral join, it is called with the
+    time attribute of another table, and returns for each key the row that was the last one at that
+    time.
 
     Args:
         rows: the table.

@@ -149,7 +149,8 @@ class UserDefinedFunctionWrapper(ABC):
 
 
 def row_type_of(kinds: tuple[LogicalType, ...]) -> RowType:
-    """The only ROW type, or a row of columns f0, f1, ..."""
+    """The declared ROW type if it is the only type; otherwise a row type with columns f0, f1,
+    ..."""
     if len(kinds) == 1 and isinstance(kinds[0], RowType):
         return kinds[0]
     return RowType.of(*((f"f{index}", kind) for index, kind in enumerate(kinds)))
