@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
-from killed_job import KilledJob, executors_at_length
+from killed_job import KilledJob, executors, executors_at_length
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
+from resumed_job import lasting
 
 from .lake_job import WORDS, catalog
 
@@ -76,10 +77,11 @@ class LakeJob(KilledJob):
 @both
 def test_killed_around_commits(kind: str, executor: str, tmp_path: Path) -> None:
     """The two tables take turns, so both are caught before and after their commits."""
-    count = {"epochs": 1_600, "resident": 12_000}[executor]
+    traps = ("before-table-commit:2", "after-table-commit:1", "after-table-commit:5")
+    count = {"epochs": 1_600, "resident": lasting(traps)}[executor]
     job = LakeJob(tmp_path, count, kind)
     job.executor = executor
-    for trap in ("before-table-commit:2", "after-table-commit:1", "after-table-commit:5"):
+    for trap in traps:
         job.die(trap)
     seen = job.results()
     assert 0 < seen < count, "the job has died in its midst"
@@ -88,10 +90,13 @@ def test_killed_around_commits(kind: str, executor: str, tmp_path: Path) -> None
 
 @pytest.mark.torture
 @both
+@executors
 @pytest.mark.parametrize("seed", range(2))
-def test_ten_deaths(seed: int, kind: str, tmp_path: Path) -> None:
+def test_ten_deaths(seed: int, executor: str, kind: str, tmp_path: Path) -> None:
     """At chosen places and at any time."""
-    rng, job = random.Random(seed), LakeJob(tmp_path, 8_000, kind)
+    count = {"epochs": 8_000, "resident": lasting(["at random:6"] * 10)}[executor]
+    rng, job = random.Random(seed), LakeJob(tmp_path, count, kind)
+    job.executor = executor
     for death in range(10):
         if death % 2 == 0:
             job.die(f"{rng.choice(CRASH_POINTS)}:{rng.randint(1, 6)}")

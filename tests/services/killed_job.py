@@ -35,7 +35,7 @@ class KilledJob(ABC):
     poll_s: ClassVar[float] = 0.02
     """How often results are counted."""
     executor: str = "epochs"
-    """Executor without Spark: "epochs", or "resident"."""
+    """Executor: "epochs", or "resident"."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

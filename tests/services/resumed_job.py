@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -16,6 +16,7 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.executor import Executor
 from millrace.engine.resident.tasks import ResidentSettings
+from millrace.engine.sink_commits import MOST_BEHIND
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.resident import resident_worker
 from millrace.runtime.resident.resident_subtask import ResidentSubtask, Storage
@@ -23,7 +24,7 @@ from millrace.testing import run_local
 from millrace.testing.resident_tasks import local_resident_executor
 
 EXECUTOR = "KILLED_JOB_EXECUTOR"
-"""Environment variable with the executor of a job that runs without Spark."""
+"""Environment variable with the executor of the job."""
 SMALL_EPOCHS = {
     "millrace.epoch.initial-records-per-split": "40",
     "millrace.epoch.max-records-per-split": "40",
@@ -34,7 +35,8 @@ PAUSE_S = 0.002
 BATCH = 20
 """Records that a source reads on resident tasks between two pauses."""
 EPOCH = 5 * BATCH
-"""Records after which a source on resident tasks waits for the end of the epoch."""
+"""Records after which a source on resident tasks waits for the end of the epoch. The last batch
+may go beyond."""
 
 
 class PacedSubtask(ResidentSubtask):
@@ -43,20 +45,30 @@ class PacedSubtask(ResidentSubtask):
     or a transaction takes long."""
 
     def begin(self, plan: EpochPlan, storage: Storage) -> None:
-        self._read_before = self._records_read
+        self._read_before: int | None = None
         super().begin(plan, storage)
 
     def turn(self, until: float) -> None:
-        if not self._has_read_enough:
+        if not self._has_read_enough():
             super().turn(0.0 if self.is_source else until)
         if self.is_source:
             time.sleep(PAUSE_S)
 
-    @property
     def _has_read_enough(self) -> bool:
+        """Whether the source waits for the end of the epoch. Called before it reads."""
         reading = self._reading
-        has_to_end = reading is None or reading.is_end_wanted
-        return not has_to_end and self._records_read - self._read_before >= EPOCH
+        if reading is None or reading.is_end_wanted:
+            return False
+        if self._read_before is None:
+            self._read_before = self._records_read
+        return self._records_read - self._read_before >= EPOCH
+
+
+def lasting(traps: Iterable[str], parallelism: int = 2) -> int:
+    """Records for which a job on resident tasks dies at all of its traps before its input ends,
+    however long commits take: the driver goes on until so many of them wait as may wait."""
+    epochs = sum(int(trap.rpartition(":")[2]) + MOST_BEHIND + 2 for trap in traps)
+    return (epochs + 10) * parallelism * (EPOCH + BATCH)
 
 
 def resident_tasks() -> Executor:
@@ -76,7 +88,7 @@ def run_resumed(
     """Run a job until its end.
 
     Args:
-        where: "local", in this process, on the executor that its test has chosen, or "spark".
+        where: "local", in this process, or "spark"; on the executor that the test has chosen.
         local: of `run_local`.
     """
     logging.basicConfig(level=logging.INFO)
@@ -89,6 +101,9 @@ def run_resumed(
         context = run_local(resume=True, **local)
     else:
         configuration.set_string("spark.master", "local[2,4]")
+        if os.environ.get(EXECUTOR) == "resident":
+            configuration.set_string("spark.master", "local[3,1000]")
+            configuration.set_string("millrace.executor", "resident")
         JobLauncher.install(JobLauncher(resume=True))
         context = nullcontext()
     with context:

@@ -12,6 +12,7 @@ import pytest
 from databases import Database
 from killed_job import KilledJob, executors, executors_at_length, kill_a_worker
 from postgresql import PostgreSQL
+from resumed_job import lasting
 
 HERE = Path(__file__).parent
 WORDS = 7
@@ -77,9 +78,10 @@ def pipeline(postgresql: PostgreSQL, tmp_path: Path) -> Iterator[Make]:
 @pytest.mark.turns(5)
 @executors_at_length
 def test_driver_and_server_die(postgresql: PostgreSQL, pipeline: Make, executor: str) -> None:
-    job = pipeline({"epochs": 4_000, "resident": 12_000}[executor])
+    points = ("before-jdbc-commit:3", "after-jdbc-commit:1", "after-metadata:2")
+    job = pipeline({"epochs": 4_000, "resident": lasting(points)}[executor])
     job.executor = executor
-    for point in ("before-jdbc-commit:3", "after-jdbc-commit:1", "after-metadata:2"):
+    for point in points:
         assert job.run(point) == -signal.SIGKILL, job.log
     driver = job.start()
     job.wait_for(driver, job.results() + 300)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from kafka_broker import KafkaBroker, KafkaCluster
 from killed_job import KilledJob, executors, executors_at_length, kill_a_worker
+from resumed_job import lasting
 from running import fixture_of
 
 HERE = Path(__file__).parent
@@ -88,9 +89,7 @@ def pipeline(topics: Any, tmp_path: Path) -> Make:
 
 @executors_at_length
 def test_the_driver_is_killed_around_transactions(pipeline: Make, executor: str) -> None:
-    job = pipeline(10_000)
-    job.executor = executor
-    for point in (
+    points = (
         "transaction-begun:1",
         "before-transaction-commit:1",
         "during-metadata:1",
@@ -98,7 +97,10 @@ def test_the_driver_is_killed_around_transactions(pipeline: Make, executor: str)
         "after-metadata:2",
         "transaction-begun:3",
         "after-transaction-commit:2",
-    ):
+    )
+    job = pipeline({"epochs": 10_000, "resident": lasting(points)}[executor])
+    job.executor = executor
+    for point in points:
         assert job.run(point) == -signal.SIGKILL, job.log
     job.check()
 

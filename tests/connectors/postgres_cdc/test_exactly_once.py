@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pytest
 from captured_database import CapturedDatabase, Churn, RebuiltTable
-from killed_job import KilledJob, executors_at_length, kill_a_worker
+from killed_job import KilledJob, executors, executors_at_length, kill_a_worker
 
 from millrace.common import RowKind
 
@@ -172,11 +172,13 @@ def test_driver_and_server_are_killed(
 
 @pytest.mark.torture
 @pytest.mark.spark
+@executors
 def test_drivers_and_workers_are_killed_on_spark(
-    database: CapturedDatabase, tmp_path: Path
+    executor: str, database: CapturedDatabase, tmp_path: Path
 ) -> None:
     rng = random.Random(1)
     with Capture(database, tmp_path, 2_000, "spark") as job:
+        job.executor = executor
         driver = job.run_on()
         kill_a_worker(driver, rng)
         time.sleep(1.0)
@@ -187,11 +189,15 @@ def test_drivers_and_workers_are_killed_on_spark(
 
 
 @pytest.mark.torture
+@executors
 @pytest.mark.parametrize("where", ["local", pytest.param("spark", marks=pytest.mark.spark)])
-def test_100_000_changes(database: CapturedDatabase, tmp_path: Path, where: str) -> None:
+def test_100_000_changes(
+    database: CapturedDatabase, tmp_path: Path, where: str, executor: str
+) -> None:
     rng = random.Random(7)
     points = ("after-acks", "during-metadata", "after-metadata")
     with Capture(database, tmp_path, 20_000, where) as job:
+        job.executor = executor
         for round_ in range(20):
             if round_ % 3 == 0:
                 assert job.run(f"{rng.choice(points)}:{rng.randint(1, 6)}") == -signal.SIGKILL, (

@@ -14,7 +14,7 @@ import pulsar
 import pytest
 from killed_job import KilledJob, executors, kill_a_worker
 from pulsar_job import build
-from resumed_job import SMALL_EPOCHS
+from resumed_job import SMALL_EPOCHS, lasting
 from wall_clock import WallClock
 
 from millrace.common import Configuration
@@ -106,14 +106,15 @@ def pipeline(topics: Any, tmp_path: Path) -> Make:
 @executors
 @pytest.mark.parametrize("together", [False, True], ids=["alone", "together"])
 def test_the_driver_is_killed_around_commits(pipeline: Make, together: bool, executor: str) -> None:
-    job = pipeline({"epochs": 6_000, "resident": 16_000}[executor], together=together)
-    job.executor = executor
-    for point in (
+    points = (
         "before-pulsar-flush:2",
         "after-pulsar-flush:1",
         "after-metadata:2",
         "after-pulsar-flush:3",
-    ):
+    )
+    job = pipeline({"epochs": 6_000, "resident": lasting(points)}[executor], together=together)
+    job.executor = executor
+    for point in points:
         assert job.run(point) == -signal.SIGKILL, job.log
     job.check()
 

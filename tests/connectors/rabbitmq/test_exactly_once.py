@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from killed_job import KilledJob, executors
 from rabbitmq_server import RabbitMQServer
+from resumed_job import lasting
 
 HERE = Path(__file__).parent
 CRASH_POINTS = ("after-acks", "during-metadata", "after-metadata", "before-sink-commit")
@@ -61,9 +62,10 @@ class Copying(KilledJob):
 def test_driver_and_server_are_killed(
     executor: str, rabbitmq: RabbitMQServer, queue: Any, tmp_path: Path
 ) -> None:
-    job = Copying(queue, tmp_path, {"epochs": 3_000, "resident": 12_000}[executor])
+    traps = ("after-metadata:3", "after-acks:5", "before-sink-commit:4")
+    job = Copying(queue, tmp_path, {"epochs": 3_000, "resident": lasting(traps)}[executor])
     job.executor = executor
-    for trap in ("after-metadata:3", "after-acks:5", "before-sink-commit:4"):
+    for trap in traps:
         assert job.run(trap) == -signal.SIGKILL, job.log
     driver = job.start()
     job.wait_for_more(driver, 200)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from killed_job import KilledJob, executors_at_length
 from redis_server import RedisServer
+from resumed_job import lasting
 
 HERE = Path(__file__).parent
 WORDS = 7
@@ -53,9 +54,11 @@ class Sums(KilledJob):
 def test_the_driver_is_killed_around_transactions(
     executor: str, redis_server: RedisServer, redis: Any, tmp_path: Path
 ) -> None:
-    job = Sums(redis_server.url, redis, tmp_path, {"epochs": 2_000, "resident": 10_000}[executor])
+    traps = ("before-redis-exec:2", "after-redis-exec:2", "after-metadata:3")
+    count = {"epochs": 2_000, "resident": lasting(traps)}[executor]
+    job = Sums(redis_server.url, redis, tmp_path, count)
     job.executor = executor
-    for trap in ("before-redis-exec:2", "after-redis-exec:2", "after-metadata:3"):
+    for trap in traps:
         assert job.run(trap) == -signal.SIGKILL, job.log
     job.check()
 
