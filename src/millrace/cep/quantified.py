@@ -80,8 +80,8 @@ class Quantified(ABC):
         return self._repeat("times_or_more", least, None, window_time)
 
     def one_or_more(self, window_time: int | Amount | None = None) -> Self:
-        """Let the part occur at least once. Bound the loop by `window_time` (as for `times`),
-        `until` or `within`: otherwise its events are kept for good.
+        """Let the part occur at least once. Limit the loop with `window_time` (as for `times`),
+        `until` or `within`: otherwise its events are kept forever.
 
         Example:
             >>> from millrace.cep import Pattern

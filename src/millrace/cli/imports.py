@@ -1,4 +1,5 @@
-"""Import paths of workers for the modules beside a job file and the modules of ``--py-files``."""
+"""Import paths of workers for the modules in the directory of a job file and the modules of
+``--py-files``."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ def is_local(master: str | None) -> bool:
 
 
 def add_import_paths(job: Path, py_files: Sequence[Path]) -> list[str]:
-    """Let this process import the modules beside the job file and in ``py_files``; return the
-    new entries of ``sys.path``."""
+    """Let this process import the modules in the directory of the job file and in ``py_files``;
+    return the new entries of ``sys.path``."""
     paths = [job.resolve().parent, *map(_entry, py_files)]
     entries = list(dict.fromkeys(map(str, paths)))
     sys.path[:0] = entries
@@ -37,7 +38,8 @@ def _entry(py_file: Path) -> Path:
 
 
 def archive_siblings(file: Path, archive: Path) -> bool:
-    """Put the modules and packages beside a Python file into a zip file; False if there are none.
+    """Put the modules and packages in the directory of a Python file into a zip file; False if
+    there are none.
 
     Only ``.py`` files: data belongs into an archive of ``--py-files``.
     """
@@ -52,8 +54,8 @@ def archive_siblings(file: Path, archive: Path) -> bool:
 
 
 def modules_of(file: Path, py_files: Sequence[Path]) -> dict[str, Path]:
-    """A Python file, the modules and packages beside it, and the modules of ``--py-files``. Each
-    comes with its path relative to its directory.
+    """A Python file, the modules and packages in its directory, and the modules of ``--py-files``.
+    Each comes with its path relative to its directory.
 
     Raises:
         UsageError: two files have one name, so that only one of them would be imported.

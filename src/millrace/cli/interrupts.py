@@ -1,4 +1,5 @@
-"""Handling of Ctrl-C and SIGTERM: the first stops between epochs, the second at once."""
+"""Handling of Ctrl-C and SIGTERM: the first signal stops the job after the running epoch, the
+second one immediately."""
 
 from __future__ import annotations
 

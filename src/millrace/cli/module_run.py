@@ -25,7 +25,7 @@ _DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
 
 
 def checked_module(path: Path) -> Module:
-    """The components of a module.
+    """The components of a module, after a check of the module.
 
     Raises:
         UsageError: a library of the extra ``statefun`` is missing.

@@ -99,7 +99,7 @@ def size_text(size: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """A count with its noun.
+    """Text of a count with its noun, in singular or plural.
 
     Example:
         >>> plural(1, "key"), plural(2_000, "key")

@@ -19,7 +19,7 @@ def print_frame(frame: Any, style: str) -> None:
 
 
 def print_rows(names: Sequence[str], rows: Iterable[ResultRow], style: str) -> None:
-    """Print rows; only a table needs all of them at once.
+    """Print rows; only the format ``table`` needs all of them in memory.
 
     Example:
         >>> print_rows(("key", "value"), [("a", 1), ("b", None)], "json")

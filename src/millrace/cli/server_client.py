@@ -117,15 +117,15 @@ class ServerClient:
         return self._ask("GET", path, params=query)
 
     def post(self, path: str, body: Any) -> Any:
-        """Answer to a POST request with a body; raises as `get`."""
+        """Answer to a POST request with a body; raises the same errors as `get`."""
         return self._ask("POST", path, json=body)
 
     def patch(self, path: str, **query: Any) -> Any:
-        """Answer to a PATCH request; raises as `get`."""
+        """Answer to a PATCH request; raises the same errors as `get`."""
         return self._ask("PATCH", path, params=query)
 
     def upload(self, path: Path, name: str) -> str:
-        """Upload a program and return its id; raises as `get`."""
+        """Upload a program and return its id; raises the same errors as `get`."""
         content = path.read_bytes()
         answer = self._ask("POST", "/jars/upload", files={"jarfile": (name, content)}, timeout=None)
         return str(answer["filename"]).rpartition("/")[2]

@@ -114,7 +114,7 @@ def _whole(text: str | None) -> int | None:
 def packed_program(
     job: Path, py_files: Sequence[Path], directory: Path, functions: Path | None = None
 ) -> Path:
-    """An archive with the job file, the modules beside it and the modules of ``--py-files``.
+    """An archive with the job file, the modules in its directory and the modules of ``--py-files``.
 
     Args:
         functions: Python file of a ``module.yaml``. The modules beside this file are those that

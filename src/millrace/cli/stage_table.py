@@ -18,7 +18,7 @@ def stage_cells(stages: Iterable[StageRow]) -> list[tuple[str, ...]]:
 
 
 def stage_row(row: StageRow) -> tuple[str, ...]:
-    """Cells of one stage.
+    """Cells of one stage in the table of stages.
 
     Example:
         >>> stage_row(StageRow("count", 2, 10_000, 5, 1_250.0, None, 0.42, 1_500))

@@ -25,7 +25,7 @@ class JobClient(ABC):
 
     @abstractmethod
     def cancel(self) -> CompletableFuture[None]:
-        """End the job at once; its last checkpoint stays."""
+        """End the job immediately; its last checkpoint stays."""
 
     @abstractmethod
     def trigger_savepoint(

@@ -19,8 +19,8 @@ Interval = Duration | Time | timedelta | int
 
 @dataclass(frozen=True, slots=True)
 class PartFileInfo:
-    """An open part: its size in bytes, first and last write (ms since the epoch), and the number
-    of checkpoints completed meanwhile."""
+    """An open part: its size in bytes, the times of its first and last write (ms since the
+    epoch), and the number of checkpoints completed since it was opened."""
 
     bucket_id: str
     size: int

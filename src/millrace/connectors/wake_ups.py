@@ -66,7 +66,7 @@ class MessageWaiter:
             self._wanted.set()
 
     def call(self, call: Callable[[], object]) -> None:
-        """Call the consumer at once or, if the thread waits, after this wait. Never blocks.
+        """Call the consumer immediately or, if the thread waits, after this wait. Never blocks.
 
         Raises:
             Exception: what the call raised, or one that was left to make before it. What the thread
@@ -138,8 +138,8 @@ class SocketWaiter:
         self._thread.start()
 
     def wait(self, descriptor: int) -> None:
-        """Begin to wait once for data on a socket. Data that has arrived already ends the wait at
-        once.
+        """Begin to wait, one time, for data on a socket. If data has already arrived, the wait ends
+        immediately.
 
         Args:
             descriptor: file descriptor of the socket.

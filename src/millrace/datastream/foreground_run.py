@@ -1,4 +1,4 @@
-"""Execution of a job while the program waits, and the effect of Ctrl-C meanwhile."""
+"""Execution of a job for which the program waits, and the effect of Ctrl-C during the wait."""
 
 from __future__ import annotations
 

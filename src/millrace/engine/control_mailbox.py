@@ -114,8 +114,8 @@ class Mailbox:
             return None
 
     def is_open(self) -> bool:
-        """Whether a run holds the mailbox. A run takes hold of it just before it writes its note,
-        and lets go just after it has removed the note.
+        """Whether a run holds the mailbox. A run holds it from just before it writes its note until
+        just after it has removed the note.
 
         Raises:
             JobControlError: the mailbox belongs to another user, so its lock cannot be checked.

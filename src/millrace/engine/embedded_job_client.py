@@ -84,12 +84,12 @@ class EmbeddedJobClient(JobClient):
         return self._manager.details()
 
     def cancel(self) -> CompletableFuture[None]:
-        """End the job at once; its last checkpoint stays. `result` waits for the end."""
+        """End the job immediately; its last checkpoint stays. `result` waits for the end."""
         return self._manager.bus.submit(CancelRequest())
 
     def interrupt(self) -> None:
-        """End the job at once, without a decision about its checkpoints. It is then SUSPENDED,
-        and `result` raises KeyboardInterrupt."""
+        """End the job immediately, without a decision about its checkpoints. It is then
+        SUSPENDED, and `result` raises KeyboardInterrupt."""
         self._manager.interrupt()
 
     def trigger_checkpoint(self) -> CompletableFuture[int]:

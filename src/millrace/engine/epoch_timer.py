@@ -43,7 +43,7 @@ class EpochTimer:
 
     def plan_next(self, acks: Iterable[Ack], at_once: bool) -> None:
         """Schedule the next epoch after the end of one: at the time that its subtasks request,
-        or at once."""
+        or immediately."""
         self._ended = self._clock.now()
         times = [ack.progress.next_wakeup for ack in acks if ack.progress.next_wakeup is not None]
         if at_once:

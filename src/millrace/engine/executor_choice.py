@@ -64,7 +64,7 @@ def epochs_are_needed(graph: JobGraph) -> str | None:
 
 
 def choose_executor(tasks: int, slots: SlotCount) -> ExecutorChoice:
-    """The executor of a streaming job for which resident tasks are suitable.
+    """Choose the executor of a streaming job for which resident tasks are suitable.
 
     Args:
         tasks: number of resident tasks if there are slots enough. Two thirds of them will do, as

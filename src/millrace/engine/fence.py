@@ -96,7 +96,8 @@ class Fence:
 
 
 def own_fencing_token() -> int | None:
-    """Token under which this process was started; None if no job server started it."""
+    """Fencing token with which the job server started this process; None if no job server
+    started it."""
     with suppress(KeyError, ValueError):
         return int(os.environ[FENCING_TOKEN])
     return None

@@ -186,8 +186,8 @@ class JobManager:
         self._runner.fail(running.number, running.attempt, reason)
 
     def interrupt(self) -> None:
-        """End the job at once because the program ends. The fate of the job and its checkpoints
-        stays open."""
+        """End the job immediately because the program ends. Job and checkpoints are left as they
+        are."""
         self._interrupted = True
         self.bus.submit(CancelRequest())
 

@@ -91,8 +91,8 @@ class MessageRequest:
 
 @dataclass(frozen=True)
 class StopRequest:
-    """Request to end after the running epoch, with a checkpoint to resume from. The result of
-    the future is None, at once."""
+    """Request to end after the running epoch, with a checkpoint to resume from. The future
+    completes with None immediately."""
 
     kind: ClassVar[RequestKind] = RequestKind.STOP
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
@@ -100,7 +100,7 @@ class StopRequest:
 
 @dataclass(frozen=True)
 class CancelRequest:
-    """Request to end at once. The result of the future is None, at once."""
+    """Request to end immediately. The future completes with None immediately."""
 
     kind: ClassVar[RequestKind] = RequestKind.CANCEL
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)

@@ -183,8 +183,8 @@ class Lease:
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Context to hold while publishing or committing. With locks, no other run can take over
-        meanwhile. Reentrant.
+        """Context to hold while publishing or committing. On file systems with locks, no other run
+        can take over during this time. Reentrant.
 
         Raises:
             LeaseLostError: another run took over.

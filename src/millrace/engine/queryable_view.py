@@ -182,9 +182,8 @@ class QueryableView(JobObserver):
             return len(table.data), list(table.examples.values())
 
     def written(self, state: QueryableState, text: str) -> list[Any]:
-        """Keys whose text form is ``text``; plain numbers and strings are not searched. Raises as
-        `keys` does.
-        """
+        """Keys whose text form is ``text``; plain numbers and strings are not searched. Raises
+        the same errors as `keys`."""
         with self._changed:
             return list(self._table(state).written.get(text, ()))
 

@@ -62,7 +62,7 @@ class RequestHandler:
         return self.savepoint.waits_for if self.savepoint is not None else ""
 
     def is_asked(self) -> bool:
-        """Whether an epoch should begin at once."""
+        """Whether an epoch should begin immediately, to serve a request."""
         return self._bus.wanted.is_set() or (self._is_free() and self._bus.waiting)
 
     def _is_free(self) -> bool:

@@ -47,7 +47,7 @@ class Rescaling:
 
     def prepare(self, request: RescaleRequest, now: JobGraph) -> None:
         """Make the new graph and start the workers that it needs. An invalid request is refused
-        before that; a request for the present parallelism is answered at once."""
+        before that. A request for the present parallelism is answered immediately."""
         self._history.begin(request, now)
         try:
             if self._replan is None:

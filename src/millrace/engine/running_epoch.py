@@ -21,7 +21,8 @@ def is_long(running: EpochAttempt, now: int) -> bool:
 
 
 def observed(running: EpochAttempt, job_dir: str, program: Program) -> EpochAttempt:
-    """The epoch with its workers' reports, longest first."""
+    """The running epoch with its workers' reports about long-running subtasks, of which the
+    longest-running comes first."""
     reports = [
         report
         for report in reports_in(job_dir)

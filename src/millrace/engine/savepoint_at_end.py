@@ -14,7 +14,7 @@ __all__ = ["at_end"]
 
 def at_end(savepoint: Future[str], job: Future[JobExecutionResult]) -> CompletableFuture[str]:
     """Future of the savepoint's path, which completes when the job has ended. If the savepoint
-    fails, the future fails at once, and the job goes on. If the future is cancelled, so is the
+    fails, the future fails immediately, and the job goes on. If the future is cancelled, so is the
     request for the savepoint.
 
     Example:

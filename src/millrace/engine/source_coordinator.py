@@ -170,8 +170,8 @@ class SourceCoordinator:
             self._discovered_all = self._enumerator.no_more_splits()
 
     def drain(self) -> None:
-        """End the input at the present positions: no more is read, and subtasks are told that no
-        more records come."""
+        """End the input at the present positions: sources read no more, and subtasks are
+        notified that no more records come."""
         self._draining = True
 
     def halt(self, halted: bool = True) -> None:
@@ -264,7 +264,7 @@ class SourceCoordinator:
 
     @property
     def has_news(self) -> bool:
-        """Whether the subtasks must be told of a new split, or that no more splits come."""
+        """Whether the subtasks must be notified of a new split, or that no more splits come."""
         if self._halted:
             return False
         if self.no_more_splits and not self._end_sent:

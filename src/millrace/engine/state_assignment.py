@@ -59,7 +59,7 @@ class RestoredSnapshot:
 
     @property
     def name(self) -> str:
-        """Name in errors."""
+        """Name of the snapshot in error messages."""
         kind, number = self.manifest.kind, self.manifest.checkpoint
         return f"{kind} {number}" if self.directory is None else f"the {kind} in {self.directory}"
 

@@ -1,4 +1,4 @@
-"""`AsyncCalls`: many concurrent calls of a user's coroutine, on an event loop beside the task.
+"""`AsyncCalls`: many concurrent calls of a user's coroutine, on an event loop in another thread.
 
 Flink docs: "Asynchronous Scalar Functions": results stay in the order of their rows.
 """

@@ -171,7 +171,7 @@ class AggregateCall:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A column by which rows are ordered."""
+    """A column that determines the order of rows."""
 
     index: int
     ascending: bool = True

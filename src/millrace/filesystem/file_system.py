@@ -119,13 +119,12 @@ class PendingFile(io.RawIOBase):
 
     def sync(self, also: Sequence[str] = ()) -> None:
         """Make the written data durable, and with it other files that were written without
-        durability (``also``) and the directory entries of all these files. Without effect on
-        storages where complete files are always durable.
-        """
+        durability (``also``) and the directory entries of all these files. Has no effect on
+        storages where complete files are always durable."""
 
     @abstractmethod
     def complete(self, exclusive: bool = False) -> int:
-        """Make the file visible under its name, all at once; returns its size in bytes.
+        """Make the whole file visible under its name in one step; returns its size in bytes.
 
         Args:
             exclusive: fail if a file with the name exists, instead of replacing it.
@@ -272,9 +271,8 @@ class FileSystem(ABC):
         """
 
     def sync(self, locations: Sequence[str]) -> None:
-        """Make files durable, all at once, that were written without durability, and their
-        directory entries. Without effect on storages where complete files are always durable.
-        """
+        """Make several files durable together that were written without durability, and their
+        directory entries. Without effect on storages where complete files are always durable."""
 
     @abstractmethod
     def write_if(self, location: str, data: bytes, version: Version | None) -> Version | None:
@@ -370,7 +368,7 @@ class FileSystem(ABC):
 
     @abstractmethod
     def delete_directory(self, directory: str) -> None:
-        """Delete a directory with its content; without effect if there is none."""
+        """Delete a directory with its content; has no effect if there is none."""
 
     def remove_empty(self, directory: str) -> None:
         """Delete a directory if it exists and is empty, on storages that have directories."""

@@ -1,4 +1,5 @@
-"""A file of a local disk under construction, with a temporary name beside its own."""
+"""A file of a local disk under construction, with a temporary name in the directory of its final
+name."""
 
 from __future__ import annotations
 
@@ -34,8 +35,7 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 class LocalPendingFile(PendingFile):
     """A file that is open only while its buffer is written out. A subtask may write thousands of
-    files at once, which would take too many file descriptors.
-    """
+    files at the same time, which would take too many file descriptors."""
 
     def __init__(self, location: str, durable: bool, mode: int) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ _settings = FileSystemSettings()
 
 
 def current_settings() -> FileSystemSettings:
-    """The settings in force in this process."""
+    """The settings that this process uses now."""
     return _settings
 
 

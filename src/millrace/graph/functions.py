@@ -57,7 +57,7 @@ class EdgesFunction(ABC):
 
     @abstractmethod
     def iterate_edges(self, vertex_id: Any, edges: list[Edge[Any, Any]]) -> Iterable[Any] | None:
-        """Results for the vertex."""
+        """The results for one vertex, from its id and its edges."""
 
 
 class EdgesFunctionWithVertexValue(ABC):
@@ -67,7 +67,7 @@ class EdgesFunctionWithVertexValue(ABC):
     def iterate_edges(
         self, vertex: Vertex[Any, Any], edges: list[Edge[Any, Any]]
     ) -> Iterable[Any] | None:
-        """Results for the vertex."""
+        """The results for one vertex, from the vertex and its edges."""
 
 
 class NeighborsFunction(ABC):
@@ -78,7 +78,7 @@ class NeighborsFunction(ABC):
     def iterate_neighbors(
         self, vertex_id: Any, neighbors: list[tuple[Edge[Any, Any], Vertex[Any, Any]]]
     ) -> Iterable[Any] | None:
-        """Results for the vertex."""
+        """The results for one vertex, from its id, its edges and its neighbours."""
 
 
 class NeighborsFunctionWithVertexValue(ABC):
@@ -90,7 +90,7 @@ class NeighborsFunctionWithVertexValue(ABC):
     def iterate_neighbors(
         self, vertex: Vertex[Any, Any], neighbors: list[tuple[Edge[Any, Any], Vertex[Any, Any]]]
     ) -> Iterable[Any] | None:
-        """Results for the vertex."""
+        """The results for one vertex, from the vertex, its edges and its neighbours."""
 
 
 class VertexJoinFunction(ABC):

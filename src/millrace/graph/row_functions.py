@@ -278,7 +278,7 @@ def user_failure(method: str, error: BaseException) -> UserFunctionError:
 def encoded(
     method: str, results: Sequence[Any], kind: ColumnType, arguments: Sequence[Any]
 ) -> pyarrow.Array:
-    """Column of a function's results.
+    """Encode a function's results as a column.
 
     Raises:
         UserFunctionError: a result is not of the function's result type.

@@ -191,7 +191,7 @@ class GraphTransformations(GraphBase[K, VV, EV], Generic[K, VV, EV]):
         return graph
 
     def get_undirected(self) -> Self:
-        """The graph with a reversed edge beside each edge."""
+        """The graph with a reversed edge added for each edge."""
         from millrace.spark.graphs.relations import with_reversed
 
         graph: Self = self._with(edges=with_reversed(self.edges))

@@ -38,7 +38,7 @@ def display_table(table: Table) -> None:
 
 
 def show_result(result: TableResult) -> None:
-    """Show the rows of a result; a statement without a job is shown at once."""
+    """Show the rows of a result. If the statement started no job, they are shown immediately."""
     if result.get_job_client() is None:
         OutputArea(result._repr_html_() or "")
         return

@@ -124,7 +124,8 @@ class QueryableStateClient:
     def get_all(
         self, operator: str, name: str, keys: Iterable[Any], job: JobID | str | None = None
     ) -> dict[Any, Any]:
-        """The values of those ``keys`` that exist, all from one checkpoint; raises as `get`."""
+        """The values of those ``keys`` that exist, all from one checkpoint; raises the same
+        errors as `get`."""
         wanted = list(keys)
         query = urlencode([("key", _text(key)) for key in wanted])
         answer = self.ask(f"{self._path(job, operator, name)}?{EXACT}&{query}")
@@ -132,7 +133,7 @@ class QueryableStateClient:
         return {key: found["value"] for key, found in pairs if found["found"]}
 
     def states(self, job: JobID | str | None = None) -> list[dict[str, Any]]:
-        """The queryable states of a job; raises as `get`."""
+        """The queryable states of a job; raises the same errors as `get`."""
         found: list[dict[str, Any]] = self.ask(self._path(job))["states"]
         return found
 
@@ -168,7 +169,7 @@ class QueryableStateClient:
             connection.close()
 
     def ask(self, path: str) -> Any:
-        """The parsed answer to ``GET path``; raises as `get`."""
+        """The parsed answer to ``GET path``; raises the same errors as `get`."""
         try:
             status, content = self._exchange(path)
             body = json.loads(content)

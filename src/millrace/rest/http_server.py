@@ -1,4 +1,4 @@
-"""An HTTP server: an ASGI application behind uvicorn, in this thread or in one of its own."""
+"""An HTTP server: runs an ASGI application with uvicorn, in this thread or in another one."""
 
 from __future__ import annotations
 

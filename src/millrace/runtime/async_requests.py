@@ -1,4 +1,4 @@
-"""Asynchronous requests: coroutines on an event loop, in a thread beside the operator's."""
+"""Asynchronous requests: coroutines on an event loop in a thread of its own."""
 
 from __future__ import annotations
 

@@ -68,9 +68,9 @@ class OperatorChain:
         return {edge.id: operator_input(self.head, edge.input_number) for edge in edges}
 
     def begin_epoch(self, epoch: int, attempt: int, hands_over: bool = False) -> None:
-        """Begin a new epoch, run by this task attempt, and reset the counts. With ``hands_over``,
-        targets of the same task run in this process, and get records at once.
-        """
+        """Begin a new epoch, run by this task attempt, and reset the counts. With
+        ``hands_over``, targets of the same task run in this process, and get records
+        immediately."""
         for exchange in self.exchanges.values():
             exchange.begin_epoch(epoch, attempt)
             exchange.hands_over = hands_over

@@ -486,7 +486,7 @@ class Ack:
 
 
 def ack_of(element: bytes) -> Ack:
-    """Acknowledgement in a packed buffer."""
+    """Read the acknowledgement in a packed buffer."""
     buffer = Buffer.unpack(element)
     assert buffer.kind == BufferKind.ACK
     ack = decode(buffer.payload)

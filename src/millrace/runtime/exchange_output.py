@@ -121,8 +121,8 @@ class ExchangeOutput:
             self.full.append(end)
 
     def send_status(self, idle: bool) -> None:
-        """Send the watermark and the status to every task at once, if they have changed. Called
-        after `flush`."""
+        """Send the watermark and the status to every task immediately, if they have changed.
+        Called after `flush`."""
         status = (self.watermark, idle)
         if status == self._told:
             return

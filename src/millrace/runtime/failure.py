@@ -22,7 +22,7 @@ connection."""
 
 
 def describe_failure(error: BaseException, stage_name: str) -> Failure:
-    """The failure of a subtask.
+    """Describe an exception as the failure of a subtask.
 
     Operators run over whole batches, so which record it was is read from the frames of the
     traceback: the loops of all operators call their record ``value``. A record that an operator

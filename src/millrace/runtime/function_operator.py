@@ -1,4 +1,5 @@
-"""Base of operators with a user function: its life cycle, and calls of its methods."""
+"""Base of operators with a user function. It manages the function's life cycle, and calls its
+methods."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class GatheredRows:
         self._kind: type[RowBatch[Any]] = RowBatch
 
     def add(self, to: Output, batch: Batch) -> None:
-        """Add a decoded batch for an input. Columns are passed on at once."""
+        """Add a decoded batch for an input. Columns are passed on immediately."""
         if not isinstance(batch, RowBatch):
             self.hand_on()
             to.emit(batch)

@@ -56,7 +56,7 @@ def _without_lists(column: pa.Array) -> pa.Array | None:
 
 
 def key_objects(columns: KeyColumns) -> list[Any]:
-    """Keys as Python objects."""
+    """The keys in key columns, as Python objects."""
     if isinstance(columns, tuple):
         return list(zip(*map(key_objects, columns), strict=True))
     keys: list[Any] = columns.to_pylist()

@@ -1,4 +1,4 @@
-"""Files in the directory of reports, by which a job's driver and workers communicate."""
+"""Files in the directory of reports, through which a job's driver and workers communicate."""
 
 from __future__ import annotations
 

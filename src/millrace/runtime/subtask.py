@@ -304,7 +304,7 @@ class Subtask:
         self.finish_reading(plan)
 
     def flush(self) -> None:
-        """Process and send at once all records that wait to be joined to larger batches."""
+        """Process and send all records that wait to be joined to larger batches."""
         self._gathered.hand_on()
         for exchange in self.chain.exchanges.values():
             exchange.flush()

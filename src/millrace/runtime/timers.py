@@ -38,8 +38,8 @@ class TimerQueue:
         self._table.remove(timestamp, (key, namespace))
 
     def fire(self, until: int, on_timer: OnTimer) -> None:
-        """Fire all timers up to and including ``until``, the earliest first, including timers
-        that are set meanwhile."""
+        """Fire all timers up to and including ``until``, the earliest first. Timers that are set
+        during this call are included."""
         heap = self._heap
         while heap and heap[0] <= until:
             timestamp = heappop(heap)

@@ -42,8 +42,8 @@ _ROWS, _STREAM, _COLUMNS, _ENTRIES = range(4)
 
 
 class LoggableWriter(SinkWriter[Any]):
-    """Base of writers that turn records into entries, and write the entries either at once or from
-    a log.
+    """Base of writers that turn records into entries, and write the entries either immediately or
+    from a log.
 
     Functions of the user are called once for each record, and the entries that they make are
     written, however often that is repeated.
@@ -62,7 +62,7 @@ class LoggableWriter(SinkWriter[Any]):
         return None
 
     def write_entries(self, entries: Any) -> None:
-        """Write entries."""
+        """Write entries to the external system."""
         raise NotImplementedError
 
     def write(self, batch: RowBatch[Any]) -> None:

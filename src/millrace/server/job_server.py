@@ -156,7 +156,8 @@ class JobServer:
         return job
 
     def observed(self, request: ApiRequest) -> ObservedJob:
-        """The current state of the job whose id a request names; raises as `registered`."""
+        """The current state of the job whose id a request names; raises the same errors as
+        `registered`."""
         job = self.registered(request)
         # most answers say nothing of restarts
         return self._observed.observe(job, lambda: self.registry.restarts(job.id).get(job.id, 0))
@@ -178,7 +179,7 @@ class JobServer:
         ]
 
     def observed_vertex(self, request: ApiRequest) -> tuple[ObservedJob, ObservedVertex]:
-        """The vertex that a request names; raises as `registered`."""
+        """The vertex that a request names; raises the same errors as `registered`."""
         job = self.observed(request)
         id = checked_id(request.path["vertexid"], "vertex")
         vertex = job.vertex(id)

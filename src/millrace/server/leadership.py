@@ -85,7 +85,7 @@ class Leadership(Protocol):
         """The leading server as last known; None if no leader is known. Returns immediately."""
 
     def is_left_to(self) -> ServerIdentity | None:
-        """Look up the server that leads in place of this one; None if there is none.
+        """Look up the server that leads in place of this one; None if no server does.
 
         Raises:
             StateError: the storage of the election cannot be reached.

@@ -166,7 +166,7 @@ class ProgramStore:
         return self._uploaded(path)
 
     def delete(self, id: str) -> None:
-        """Delete an upload; raises as `upload`."""
+        """Delete an upload; raises the same errors as `upload`."""
         path = self.upload(id).path
         if path.is_dir():
             shutil.rmtree(path)

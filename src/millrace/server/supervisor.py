@@ -158,7 +158,7 @@ class Supervisor:
         return job
 
     def cancel(self, id: str) -> None:
-        """End a job at once if possible; does nothing if the job has ended.
+        """End a job immediately if possible; does nothing if the job has ended.
 
         Raises:
             StateError: there is no job with this id.

@@ -341,7 +341,7 @@ def message_of(error: Exception) -> str:
 
 
 def without_java_frames(message: str) -> str:
-    """Message of Spark, up to the stack of the JVM."""
+    """Spark's message without the Java stack that follows it."""
     return message.strip().split("\n\tat ")[0].rstrip()
 
 

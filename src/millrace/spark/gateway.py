@@ -118,9 +118,9 @@ def with_quiet_log(
     settings: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """Spark settings for a quiet log. On a terminal, the JVM prints neither its greeting nor
-    warnings about this machine. If millrace logs to a file, the JVM logs to another file beside it,
-    so that the output of functions stays readable. A user's own log settings stay.
-    """
+    warnings about this machine. If millrace logs to a file, the JVM logs to another file in the
+    same directory, so that the output of functions stays readable. A user's own log settings
+    stay."""
     own = settings.get(OWN_OPTIONS, "")
     home = _configuration_directory(environment)
     set_up = "log4j" in own + settings.get(_USERS_OPTIONS, "") or os.path.exists(

@@ -179,7 +179,7 @@ def new_session(spark: SparkSession) -> SparkSession:
 def frame_of_rows(
     spark: SparkSession, names: Sequence[str], rows: Sequence[tuple[str, ...]]
 ) -> DataFrame:
-    """A small DataFrame of text."""
+    """A DataFrame with a few rows of text."""
     return spark.createDataFrame(list(rows), ", ".join(f"{name} string" for name in names))
 
 
@@ -229,7 +229,7 @@ def _plain_key(key: Any) -> Any:
 
 
 def default_parallelism(spark: SparkSession) -> int:
-    """Number of tasks that run at once; 1 if the session does not tell."""
+    """Number of tasks that run at the same time; 1 if the session does not reveal it."""
     try:
         return spark.sparkContext.defaultParallelism
     except (PySparkException, AttributeError):  # of Spark Connect

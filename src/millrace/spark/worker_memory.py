@@ -22,7 +22,8 @@ in milliseconds."""
 
 
 def set_up_memory() -> None:
-    """Set the allocators of this process, unless the user has, or their libraries are loaded."""
+    """Configure the memory allocators of this process, unless the user has configured them, or
+    their libraries are already loaded."""
     for library, (variable, value) in _SETTINGS.items():
         if library not in sys.modules:
             os.environ.setdefault(variable, value)

@@ -1,4 +1,4 @@
-"""CRC-32 of many byte strings at once. Tables hold the contribution of each byte.
+"""CRC-32 of many byte strings in one computation. Tables hold the contribution of each byte.
 
 CRC is linear: apart from a constant for the length, it is the XOR of the bytes' contributions. The
 contribution of a byte depends on its value and on the number of bytes that follow.

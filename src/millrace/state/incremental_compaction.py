@@ -69,9 +69,7 @@ class IncrementalCompaction:
         return step
 
     def restart(self) -> None:
-        """Start over with the next epoch, because the current epoch has just written all entries at
-        once.
-        """
+        """Start over with the next epoch, because the current epoch has written all entries."""
         self._remember()
         self._at = _CompactionProgress()
 

@@ -72,7 +72,7 @@ class NestedTable(MemoryTable):
         return {}
 
     def prefetch_inner(self, outer: Any, inners: Iterable[Any]) -> None:
-        """Fetch at once the entries that are about to be used."""
+        """Fetch the entries that are about to be used, all in one request."""
 
     def put(self, outer: Any, inner: Any, value: Any) -> None:
         """Set an entry."""

@@ -25,7 +25,7 @@ __all__ = ["DifferingEntry", "StateDiff", "diff_snapshots", "is_about_data"]
 
 
 class DifferingEntry(NamedTuple):
-    """Entry that differs."""
+    """An entry that differs between the snapshots."""
 
     change: str
     """"added", "changed" or "removed"."""

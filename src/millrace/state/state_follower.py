@@ -71,8 +71,7 @@ class StateFollower:
 
     def load(self, manifest: Manifest) -> None:
         """Load a first checkpoint into the copy, without recording the changes of each key: see
-        `entries`. Raises as `advance` does.
-        """
+        `entries`. Raises the same errors as `advance`."""
         self._follow(manifest, telling=False)
         for copy in self._copies.values():
             copy.forget()

@@ -127,8 +127,8 @@ class StateTable(ABC):
             yield step
 
     def prefetch(self, keys: Iterable[Any]) -> None:
-        """Fetch at once the entries of keys (of a nested table: outer keys) that are about to be
-        used."""
+        """Fetch the entries of keys that are about to be used, all in one request. For a nested
+        table, the keys are outer keys."""
 
 
 class _Listed(NamedTuple):

@@ -26,7 +26,7 @@ def operator_uid(name: str) -> str:
 def update_endpoints(
     client: Any, endpoints: Sequence[HttpEndpoint], name: str = MODULE_NAME
 ) -> int:
-    """Replace the endpoints of the functions of a running job, all at once.
+    """Replace the endpoints of the functions of a running job, all together.
 
     The list replaces the former one: functions are added, removed or moved. A request in flight
     ends at its former endpoint; if it fails there, the new one gets it. The list is part of the

@@ -41,7 +41,7 @@ class FunctionStatesQuery:
 
     @staticmethod
     def of(reader: SnapshotReader, functions: str | None = None) -> FunctionStatesQuery:
-        """The query of a snapshot.
+        """The query for the function states in a snapshot.
 
         Args:
             functions: name that the builder of the functions was given; None if the snapshot has

@@ -34,7 +34,7 @@ class ModelDescriptor:
     model: Any = field(default=None, hash=False, repr=False)
 
     def get_options(self) -> dict[str, str]:
-        """Options of WITH, the provider among them."""
+        """Options in the WITH clause, including the provider."""
         return dict(self.options)
 
     def get_input_schema(self) -> Schema | None:

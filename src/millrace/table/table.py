@@ -197,7 +197,7 @@ class Table(TablePicture):
         return self._made(self._operations.order_by(fields))
 
     def offset(self, offset: int) -> Table:
-        """The rows without the first ones."""
+        """The rows without the first ``offset`` rows."""
         return self._made(self._operations.limit(offset, None))
 
     def fetch(self, fetch: int) -> Table:

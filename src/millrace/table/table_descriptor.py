@@ -98,7 +98,7 @@ class TableDescriptor:
         return self.schema
 
     def get_options(self) -> dict[str, str]:
-        """Options of WITH."""
+        """Options in the WITH clause."""
         return dict(self.options)
 
     def get_partition_keys(self) -> list[str]:

@@ -176,7 +176,8 @@ class TableResult:
         return self._client
 
     def wait(self, timeout_ms: int | None = None) -> None:
-        """Wait for the end of the job. The rows of a query must be read meanwhile.
+        """Wait for the end of the job. For a query, another thread must read the rows during the
+        wait.
 
         Raises:
             TimeoutError: the job has not ended after ``timeout_ms``.

@@ -44,7 +44,7 @@ def tableau(
     widths: Sequence[int] | None = None,
     limit: int | None = MAX_WIDTH,
 ) -> Iterator[str]:
-    """The lines of a table.
+    """The lines of a printed table.
 
     Args:
         rows: cells; the first column is ``op`` if ``names`` begins with it.

@@ -146,7 +146,7 @@ def from_arrow_type(arrow_type: pyarrow.DataType, nullable: bool = True) -> Data
 def create_arrow_schema(
     field_names: Sequence[str], field_types: Sequence[DataType]
 ) -> pyarrow.Schema:
-    """The Arrow schema of columns.
+    """The Arrow schema of a table's columns.
 
     Example:
         >>> create_arrow_schema(["id"], [DataTypes.BIGINT().not_null()]).field("id")

@@ -25,8 +25,8 @@ def expanded_type(
 
 
 class ExpandOperator(Operator):
-    """Copies rows, with NULL in the columns that a grouping set lacks. The original columns stay
-    beside the copies, for aggregates over them.
+    """Copies rows, with NULL in the columns that a grouping set lacks. Each copy also has the
+    original columns, for aggregates over them.
 
     Args:
         input_type: columns of the rows.

@@ -1,4 +1,4 @@
-"""`Measures`: the result rows of all matches of a batch at once."""
+"""`Measures`: computes the result rows of all matches of a batch together."""
 
 from __future__ import annotations
 

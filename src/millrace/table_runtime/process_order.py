@@ -24,7 +24,7 @@ __all__ = ["OrderedRows"]
 
 
 class OrderedRows:
-    """Waiting rows of one table. Rows behind the watermark are dropped and counted.
+    """Waiting rows of one table. Rows whose time the watermark has passed are dropped and counted.
 
     Args:
         context: context of the operator, whose keyed state holds the rows.

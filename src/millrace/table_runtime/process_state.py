@@ -94,7 +94,7 @@ class StateListView:
         return self
 
     def store(self, value: Any) -> None:
-        """Does nothing: each change was stored at once."""
+        """Do nothing, because each change has already been stored."""
 
 
 class StateMapView:
@@ -150,7 +150,7 @@ class StateMapView:
         return self
 
     def store(self, value: Any) -> None:
-        """Does nothing: each change was stored at once."""
+        """Do nothing, because each change has already been stored."""
 
 
 def process_state(entry: StateEntry, states: KeyedStates, session_ttl: int) -> ProcessState:

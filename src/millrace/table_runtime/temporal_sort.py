@@ -33,7 +33,7 @@ _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 
 
 class TemporalSortOperator(Operator):
-    """Keeps rows until the watermark passes them. Rows behind the watermark are dropped and
+    """Keeps rows until the watermark passes them. Rows that arrive after that are dropped and
     counted.
 
     Args:

@@ -39,7 +39,7 @@ class ManualClock:
         self._now += millis(by)
 
     def wait_until(self, at: int | None, interrupted: Event) -> None:
-        """Set the clock to ``at`` at once, unless interrupted.
+        """Set the clock to ``at`` immediately, unless interrupted.
 
         Raises:
             RuntimeError: ``at`` is None: a test that waits forever has a bug.

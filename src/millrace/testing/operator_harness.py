@@ -239,7 +239,7 @@ class OperatorHarness:
         return list(self._output.watermarks)
 
     def side_output(self, tag: OutputTag[Any]) -> list[Any]:
-        """The values emitted so far to a side output."""
+        """The values emitted so far to the side output of a tag."""
         recorder = self._side.get(tag)
         return [record.value for record in recorder.records]
 

@@ -38,7 +38,7 @@ QUANTIFIED = ("times", "optional", "greedy", "inner", "until", "within")
 
 
 def read_pattern(form: PatternForm, at: str) -> EventPattern:
-    """The pattern of a form.
+    """Read the pattern that a form describes.
 
     Raises:
         RuleError: the pattern contradicts itself.

@@ -1,4 +1,4 @@
-"""``millrace cancel``: end a job at once."""
+"""``millrace cancel``: end a job immediately."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def send_command(
 
 
 def ask_job(job: OperatedJob, timeout: float, command: str, **arguments: Any) -> dict[str, Any]:
-    """Send a command to a job and return its answer; raises as `send_command`."""
+    """Send a command to a job and return its answer; raises the same errors as `send_command`."""
     reason = job.not_running()
     if reason is not None:
         raise JobControlError(f"job '{job.name}' is not running{reason}")

@@ -150,8 +150,8 @@ class CheckpointConfig:
         return self._configuration.get(flink_options.CHECKPOINTING_CONCURRENT)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Without effect: there is only one checkpoint at a time. The value is returned by the
-        getter."""
+        """Store a value that has no effect, because there is only one checkpoint at a time. The
+        getter returns it."""
         require("max_concurrent_checkpoints", max_concurrent_checkpoints, 1)
         self._configuration.set(flink_options.CHECKPOINTING_CONCURRENT, max_concurrent_checkpoints)
         return self
@@ -205,12 +205,14 @@ class CheckpointConfig:
         return self._configuration.get(flink_options.UNALIGNED)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Without effect: epochs have no barriers to align. The value is returned by the getter."""
+        """Store a setting that has no effect, because epochs have no barriers to align. The
+        getter returns it."""
         self._configuration.set(flink_options.UNALIGNED, enabled)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
-        """Without effect: epochs have no barriers to align. The value is returned by the getter."""
+        """Store a setting that has no effect, because epochs have no barriers to align. The
+        getter returns it."""
         return self.enable_unaligned_checkpoints(False)
 
     def is_force_unaligned_checkpoints(self) -> bool:
@@ -220,7 +222,8 @@ class CheckpointConfig:
     def set_force_unaligned_checkpoints(
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
-        """Without effect: epochs have no barriers to align. The value is returned by the getter."""
+        """Store a setting that has no effect, because epochs have no barriers to align. The
+        getter returns it."""
         self._configuration.set(flink_options.UNALIGNED_FORCED, force_unaligned_checkpoints)
         return self
 
@@ -229,7 +232,8 @@ class CheckpointConfig:
         return self._configuration.get(flink_options.ALIGNED_TIMEOUT)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Without effect: epochs have no barriers to align. The value is returned by the getter."""
+        """Store a value that has no effect, because epochs have no barriers to align. The getter
+        returns it."""
         self._configuration.set(flink_options.ALIGNED_TIMEOUT, alignment_timeout)
         return self
 

@@ -66,7 +66,7 @@ class Configuration:
         return option.default if value is None else option.read(value)  # type: ignore[return-value]
 
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
-        """Set the value of an option, which is checked at once."""
+        """Set the value of an option, which is checked immediately."""
         self._values[option.key] = value if value is None else option.read(value)
         self._origins.pop(option.key, None)
         return self

@@ -78,8 +78,8 @@ class ExecutionConfig:
         return self._configuration.get(options.AUTO_WATERMARK_INTERVAL).to_millis()
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Without effect: generators are called after every batch. The value, in ms, is returned
-        by the getter."""
+        """Store an interval in ms that has no effect, because generators are called after every
+        batch. The getter returns it."""
         self._configuration.set(options.AUTO_WATERMARK_INTERVAL, Duration.of_millis(interval))
         return self
 
@@ -113,7 +113,7 @@ class ExecutionConfig:
         return self._configuration.get(flink_options.LATENCY_INTERVAL).to_millis()
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Without effect; the value is returned by the getter."""
+        """Store an interval that has no effect. The getter returns it."""
         self._configuration.set(flink_options.LATENCY_INTERVAL, Duration.of_millis(interval))
         return self
 
@@ -122,12 +122,12 @@ class ExecutionConfig:
         return self._configuration.get(flink_options.CLOSURE_CLEANER) != "NONE"
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Without effect; the value is returned by the getter."""
+        """Store a setting that has no effect. The getter returns it."""
         self._configuration.set(flink_options.CLOSURE_CLEANER, "RECURSIVE")
         return self
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Without effect; the value is returned by the getter."""
+        """Store a setting that has no effect. The getter returns it."""
         self._configuration.set(flink_options.CLOSURE_CLEANER, "NONE")
         return self
 
@@ -136,11 +136,11 @@ class ExecutionConfig:
         return not self._configuration.get(flink_options.GENERIC_TYPES)
 
     def enable_generic_types(self) -> None:
-        """Without effect; the value is returned by the getter."""
+        """Store a setting that has no effect. The getter returns it."""
         self._configuration.set(flink_options.GENERIC_TYPES, True)
 
     def disable_generic_types(self) -> None:
-        """Without effect; the value is returned by the getter."""
+        """Store a setting that has no effect. The getter returns it."""
         self._configuration.set(flink_options.GENERIC_TYPES, False)
 
     def is_object_reuse_enabled(self) -> bool:
@@ -148,12 +148,14 @@ class ExecutionConfig:
         return self._configuration.get(flink_options.OBJECT_REUSE)
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Without effect: records are never copied between chained operators."""
+        """Store a setting that has no effect, because records are never copied between chained
+        operators."""
         self._configuration.set(flink_options.OBJECT_REUSE, True)
         return self
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Without effect: records are never copied between chained operators."""
+        """Store a setting that has no effect, because records are never copied between chained
+        operators."""
         self._configuration.set(flink_options.OBJECT_REUSE, False)
         return self
 
@@ -162,7 +164,7 @@ class ExecutionConfig:
         return self._configuration.get(flink_options.SNAPSHOT_COMPRESSION)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Without effect; the value is returned by the getter."""
+        """Store a setting that has no effect. The getter returns it."""
         self._configuration.set(flink_options.SNAPSHOT_COMPRESSION, use_snapshot_compression)
         return self
 
@@ -171,7 +173,7 @@ class ExecutionConfig:
         return self._configuration.get(flink_options.CANCELLATION_INTERVAL).to_millis()
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Without effect; the value is returned by the getter."""
+        """Store an interval that has no effect. The getter returns it."""
         self._configuration.set(flink_options.CANCELLATION_INTERVAL, Duration.of_millis(interval))
         return self
 
@@ -180,6 +182,6 @@ class ExecutionConfig:
         return self._configuration.get(flink_options.CANCELLATION_TIMEOUT).to_millis()
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Without effect; the value is returned by the getter."""
+        """Store a timeout that has no effect. The getter returns it."""
         self._configuration.set(flink_options.CANCELLATION_TIMEOUT, Duration.of_millis(timeout))
         return self

@@ -319,5 +319,5 @@ _PREFIXES = tuple(key for key in WITHOUT_EFFECT if key.endswith((".", "-")))
 
 
 def is_without_effect(key: str) -> bool:
-    """Whether a key of Flink's is accepted without effect."""
+    """Whether a key of Flink's is accepted but has no effect."""
     return key in WITHOUT_EFFECT or key.startswith(_PREFIXES)

@@ -287,7 +287,7 @@ class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_c
         """Evaluate a window; returns the records to emit."""
 
     def clear(self, context: ProcessWindowFunction.Context[W_contra]) -> None:
-        """Delete the window's state; called when the window is gone for good."""
+        """Delete the window's state; called when the window is deleted."""
 
 
 class SinkFunction(Function, Generic[IN_contra]):

@@ -64,4 +64,4 @@ class ProcessAllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
         """Evaluate a window; returns the records to emit."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[W_contra]) -> None:
-        """Delete the window's state; called when the window is gone for good."""
+        """Delete the window's state; called when the window is deleted."""

@@ -40,7 +40,7 @@ class WatermarkGenerator(ABC, Generic[T_contra]):
 
     @abstractmethod
     def on_event(self, event: T_contra, timestamp: int, output: WatermarkOutput) -> None:
-        """Called for every record; may emit a watermark at once."""
+        """Called for every record; may emit a watermark immediately."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:

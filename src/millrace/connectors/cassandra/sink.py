@@ -74,7 +74,7 @@ class CassandraSinkOptions:
         self._writing = CassandraWriting()
 
     def set_host(self, host: str | list[str], port: int = 9042) -> Self:
-        """One or several nodes of the cluster; the driver discovers the others.
+        """Set one or several nodes of the cluster; the driver discovers the others.
 
         Raises:
             JobDefinitionError: the argument is not a name.
@@ -91,13 +91,12 @@ class CassandraSinkOptions:
         return self._connect(username=username, password=password)
 
     def set_local_datacenter(self, name: str) -> Self:
-        """The data centre whose nodes receive requests; by default the data centre of the first
-        host.
-        """
+        """Set the data centre whose nodes receive requests; by default the data centre of the
+        first host."""
         return self._connect(local_datacenter=name)
 
     def set_request_timeout(self, milliseconds: int) -> Self:
-        """Timeout of a request in milliseconds: 10,000 unless set.
+        """Set the timeout of a request in milliseconds; 10,000 by default.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -106,8 +105,8 @@ class CassandraSinkOptions:
         return self._connect(request_timeout_ms=milliseconds)
 
     def set_cluster_builder(self, builder: ClusterBuilder | Callable[[], Any]) -> Self:
-        """A `ClusterBuilder`, or a function that makes a ``Cluster`` of the driver, instead of a
-        host: for TLS and other options. The workers call it.
+        """Set a `ClusterBuilder`, or a function that makes a ``Cluster`` of the driver, instead of
+        a host: for TLS and other options. The workers call it.
 
         Raises:
             JobDefinitionError: the argument is neither.
@@ -119,8 +118,8 @@ class CassandraSinkOptions:
         return self._connect(cluster=builder)
 
     def set_table(self, table: str) -> Self:
-        """The table, as ``keyspace.table``. Records are dicts or rows with its column names; rows
-        of the kind DELETE delete the row of their primary key.
+        """Set the table, as ``keyspace.table``. Records are dicts or rows with its column names;
+        rows of the kind DELETE delete the row of their primary key.
 
         Raises:
             JobDefinitionError: the argument is not such a name.
@@ -130,8 +129,8 @@ class CassandraSinkOptions:
         return self._target(table=table)
 
     def set_query(self, query: str) -> Self:
-        """A statement with a ``?`` for every field, executed for every record, instead of a table.
-        It must be repeatable: an increment of a counter is not.
+        """Set a statement with a ``?`` for every field, which is executed for every record, instead
+        of a table. It must be repeatable; incrementing a counter is not.
 
         Raises:
             JobDefinitionError: the argument is not a text.
@@ -141,7 +140,7 @@ class CassandraSinkOptions:
         return self._target(query=query)
 
     def set_consistency_level(self, level: ConsistencyLevel) -> Self:
-        """Number of replicas that must acknowledge a write: LOCAL_QUORUM unless set.
+        """Set the number of replicas that must acknowledge a write; LOCAL_QUORUM by default.
 
         Raises:
             JobDefinitionError: the argument is not a `ConsistencyLevel` of writes.
@@ -149,7 +148,8 @@ class CassandraSinkOptions:
         return self._target(consistency=require_write_level(level))
 
     def set_ttl(self, seconds: int) -> Self:
-        """Time to live of written values, in seconds. It applies to tables: a query has its own.
+        """Set the time to live of written values, in seconds. It applies to tables: a query has its
+        own.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -158,7 +158,7 @@ class CassandraSinkOptions:
         return self._target(ttl_s=seconds)
 
     def set_mapper_options(self, options: MapperOptions) -> Self:
-        """Options for the statements of a table; a query is executed unchanged.
+        """Set options for the statements of a table; a query is executed unchanged.
 
         Raises:
             JobDefinitionError: they are no `MapperOptions`.
@@ -168,7 +168,7 @@ class CassandraSinkOptions:
         return self._with(mapped=options.writes)
 
     def set_failure_handler(self, failure_handler: CassandraFailureHandler) -> Self:
-        """Handler of writes that the cluster refuses, instead of an error policy.
+        """Set the handler of writes that the cluster refuses, instead of an error policy.
 
         Raises:
             JobDefinitionError: the argument is not a `CassandraFailureHandler`.
@@ -188,7 +188,7 @@ class CassandraSinkOptions:
     def set_max_concurrent_requests(
         self, max_concurrent_requests: int, duration: Duration | None = None
     ) -> Self:
-        """Maximum number of concurrent requests of a subtask: 128 unless set.
+        """Set the maximum number of concurrent requests of a subtask; 128 by default.
 
         Args:
             duration: accepted for Flink programs, without effect: a request that has to wait for
@@ -201,7 +201,7 @@ class CassandraSinkOptions:
         return self._with(max_concurrent_requests=max_concurrent_requests)
 
     def set_max_retries(self, max_retries: int) -> Self:
-        """Maximum number of retries of writes that no node accepted: 3 unless set.
+        """Set the maximum number of retries of writes that no node accepted; 3 by default.
 
         Raises:
             JobDefinitionError: the argument is not a number from 0 on.
@@ -210,7 +210,7 @@ class CassandraSinkOptions:
         return self._with(max_retries=max_retries)
 
     def set_retry_interval_ms(self, retry_interval_ms: int) -> Self:
-        """Milliseconds before each retry: 1,000 unless set.
+        """Set the milliseconds to wait before each retry; 1,000 by default.
 
         Raises:
             JobDefinitionError: the argument is not a number from 0 on.
@@ -219,7 +219,7 @@ class CassandraSinkOptions:
         return self._with(retry_interval_ms=retry_interval_ms)
 
     def set_error_policy(self, policy: ErrorPolicy) -> Self:
-        """Policy for writes that the cluster refuses: the job fails, or continues.
+        """Set the policy for writes that the cluster refuses: the job fails, or continues.
 
         Raises:
             JobDefinitionError: it is no policy, or one with a side output.
@@ -227,9 +227,9 @@ class CassandraSinkOptions:
         return self._with(policy=require_sink_error_policy(policy))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
-        """The guarantee. NONE and AT_LEAST_ONCE mean the same: rows are written at once, and
-        again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
-        so nothing of a lost epoch stays; see `enable_write_ahead_log`.
+        """Set the guarantee. NONE and AT_LEAST_ONCE mean the same: rows are written immediately,
+        and again after a failure. With EXACTLY_ONCE they are written when their checkpoint is
+        complete, so nothing of a lost epoch stays; see `enable_write_ahead_log`.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.

@@ -205,9 +205,8 @@ _RANKS = {"delete": 0, "update_preimage": 0, "insert": 1, "update_postimage": 1}
 
 
 class DeltaChangesReader(SplitReader[Any]):
-    """Reads all changes of a version at once, because the library returns them in an order that is
-    not reproducible.
-    """
+    """Reads all changes of a version in one batch, because the library returns them in an order
+    that is not reproducible."""
 
     def __init__(self, options: DeltaOptions, split: DeltaChangesSplit) -> None:
         self._options = options

@@ -62,7 +62,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         self._writes_ahead = False
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> Self:
-        """The emitter, which makes actions from records.
+        """Set the emitter, which makes actions from records.
 
         Raises:
             JobDefinitionError: the argument is not an `ElasticsearchEmitter`.
@@ -76,8 +76,8 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_hosts(self, hosts: str | list[str]) -> Self:
-        """Addresses of nodes, such as ``https://node-1:9200``; if a node is down, the next one is
-        used.
+        """Set the addresses of nodes, such as ``https://node-1:9200``; if a node is down, the next
+        one is used.
 
         Raises:
             JobDefinitionError: there are none, or one is no address.
@@ -85,9 +85,10 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._connect(hosts=require_hosts(hosts))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
-        """The guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written at once, and
-        again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
-        so nothing of a lost epoch stays. Documents without ids get ids from the sink then.
+        """Set the guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written
+        immediately, and again after a failure. With EXACTLY_ONCE they are written when their
+        checkpoint is complete, so nothing of a lost epoch stays. The sink then gives an id to each
+        document without one.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.
@@ -96,7 +97,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_bulk_flush_max_actions(self, num_max_actions: int) -> Self:
-        """Maximum number of actions of one request: 1000 unless set; -1 means no limit.
+        """Set the maximum number of actions of one request: 1000 by default, -1 for no limit.
 
         Raises:
             JobDefinitionError: the argument is neither -1 nor positive.
@@ -105,7 +106,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_bulk_flush_max_size_mb(self, max_size_mb: int) -> Self:
-        """Maximum size of one request in megabytes: 5 unless set; -1 means no limit.
+        """Set the maximum size of one request in megabytes: 5 by default, -1 for no limit.
 
         Raises:
             JobDefinitionError: the argument is neither -1 nor positive.
@@ -125,8 +126,8 @@ class ElasticsearchSinkBuilderBase(ABC):
     def set_bulk_flush_backoff_strategy(
         self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
     ) -> Self:
-        """Retries and their pauses for requests and documents that fail because nodes are down or
-        have no capacity (status 429, 502, 503, 504; 409 of an update).
+        """Set the retries, and the pauses between them, for requests and documents that fail
+        because nodes are down or have no capacity (status 429, 502, 503, 504; 409 of an update).
 
         Raises:
             JobDefinitionError: it is no `FlushBackoffType`, or a number is negative.
@@ -146,8 +147,8 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_failure_handler(self, failure_handler: FailureHandler) -> Self:
-        """A function that is called with the `DocumentFailure` of each document that the cluster
-        refuses. If it returns, the document is skipped; if it raises, the job fails.
+        """Set a function that is called with the `DocumentFailure` of each document that the
+        cluster refuses. If it returns, the document is skipped; if it raises, the job fails.
 
         Raises:
             JobDefinitionError: the argument is not a function.
@@ -164,24 +165,24 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._connect(username=username)
 
     def set_connection_password(self, password: str) -> Self:
-        """The user's password; take it from the environment, not from the program text."""
+        """Set the user's password; take it from the environment, not from the program text."""
         return self._connect(password=password)
 
     def set_connection_api_key(self, api_key: str) -> Self:
-        """An API key in encoded form, instead of a user."""
+        """Set an API key in encoded form, instead of a user."""
         return self._connect(api_key=api_key)
 
     def set_connection_token(self, token: str) -> Self:
-        """A bearer token, instead of a user."""
+        """Set a bearer token, instead of a user."""
         return self._connect(token=token)
 
     def set_connection_ca_certificates(self, path: str) -> Self:
-        """A file of CA certificates for ``https`` hosts, present on every worker; by default the
-        system's certificates."""
+        """Set a file of CA certificates for ``https`` hosts, present on every worker; by default
+        the system's certificates."""
         return self._connect(ca_certificates=path)
 
     def set_connection_path_prefix(self, prefix: str) -> Self:
-        """Prefix of the paths of all requests, such as ``/search`` behind a proxy."""
+        """Set the prefix of the paths of all requests, such as ``/search`` behind a proxy."""
         stripped = prefix.strip("/")
         return self._connect(path_prefix=f"/{stripped}" if stripped else "")
 
@@ -190,11 +191,11 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_connection_timeout(self, timeout: int) -> Self:
-        """Connection timeout in milliseconds; 10000 unless set."""
+        """Set the connection timeout in milliseconds; 10000 by default."""
         return self._connect(connect_timeout_ms=_milliseconds(timeout, "set_connection_timeout"))
 
     def set_socket_timeout(self, timeout: int) -> Self:
-        """Maximum time until a response begins, in milliseconds; 30000 unless set."""
+        """Set the maximum time until a response begins, in milliseconds; 30000 by default."""
         return self._connect(socket_timeout_ms=_milliseconds(timeout, "set_socket_timeout"))
 
     def build(self) -> ElasticsearchSink:

@@ -56,19 +56,19 @@ class JdbcConnectionOptions:
         def with_driver_name(
             self, driver_name: str
         ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """The name of a Java class; accepted for PyFlink programs, without effect."""
+            """Accepted for PyFlink programs, without effect: the name of a Java class."""
             return self._with(driver_name=driver_name)
 
         def with_user_name(
             self, user_name: str
         ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """The user, which takes precedence over one in the URL."""
+            """Set the user, which takes precedence over one in the URL."""
             return self._with(user_name=user_name)
 
         def with_password(
             self, password: str
         ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """The password, which takes precedence over one in the URL."""
+            """Set the password, which takes precedence over one in the URL."""
             return self._with(password=password)
 
         def _with(self, **options: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:

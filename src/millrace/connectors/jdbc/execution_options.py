@@ -58,11 +58,12 @@ class JdbcExecutionOptions:
             return self._with(batch_interval_ms=batch_interval_ms)
 
         def with_batch_size(self, batch_size: int) -> JdbcExecutionOptions.Builder:
-            """Number of rows of a batch (default 5000)."""
+            """Set the number of rows of a batch (default 5000)."""
             return self._with(batch_size=batch_size)
 
         def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
-            """Maximum number of retries of a batch, each on a new connection (default 3)."""
+            """Set the maximum number of retries of a batch, each on a new connection (default
+            3)."""
             return self._with(max_retries=max_retries)
 
         def _with(self, **options: int) -> JdbcExecutionOptions.Builder:

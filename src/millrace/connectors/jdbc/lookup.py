@@ -260,23 +260,23 @@ class JdbcLookupFunctionBuilder:
         return self._with(connection=options)
 
     def set_table(self, table: str) -> JdbcLookupFunctionBuilder:
-        """The table: its name, or ``schema.table``."""
+        """Set the table: its name, or ``schema.table``."""
         return self._with(table=table)
 
     def set_key(
         self, *columns: str, selector: Callable[[Any], Hashable]
     ) -> JdbcLookupFunctionBuilder:
-        """The key columns, and the function that returns their value for a record: a tuple if
-        there are several columns. The columns should have an index."""
+        """Set the key columns, and the function that returns their value for a record: a tuple
+        if there are several columns. The columns should have an index."""
         return self._with(key=columns, selector=selector)
 
     def set_columns(self, *columns: str) -> JdbcLookupFunctionBuilder:
-        """The columns of the returned rows; by default all."""
+        """Set the columns of the returned rows; by default all."""
         return self._with(columns=columns)
 
     def set_join(self, join: Join) -> JdbcLookupFunctionBuilder:
-        """The function that makes results from a record and the list of its matching rows. By
-        default: pairs of the record and each row, or None if no row matches."""
+        """Set the function that makes results from a record and the list of its matching rows.
+        By default: pairs of the record and each row, or None if no row matches."""
         return self._with(join=join)
 
     def set_cache(
@@ -293,17 +293,19 @@ class JdbcLookupFunctionBuilder:
         return self._with(max_rows=max_rows, ttl_s=seconds, missing=cache_missing_key)
 
     def set_max_batch_size(self, keys: int) -> JdbcLookupFunctionBuilder:
-        """Maximum number of keys in one query (500)."""
+        """Set the maximum number of keys in one query (500 by default)."""
         require_at_least(1, keys=keys)
         return self._with(batch_size=keys)
 
     def set_connections(self, connections: int) -> JdbcLookupFunctionBuilder:
-        """Number of connections, and so of concurrent queries, of each subtask (2)."""
+        """Set the number of connections, and so of concurrent queries, of each subtask (2 by
+        default)."""
         require_at_least(1, connections=connections)
         return self._with(connections=connections)
 
     def set_max_retries(self, max_retries: int) -> JdbcLookupFunctionBuilder:
-        """Maximum number of retries of a query when the connection is lost (3)."""
+        """Set the maximum number of retries of a query when the connection is lost (3 by
+        default)."""
         require_at_least(0, max_retries=max_retries)
         return self._with(max_retries=max_retries)
 

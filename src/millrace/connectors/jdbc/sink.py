@@ -114,17 +114,18 @@ class JdbcSinkBuilder:
         self._execution = JdbcExecutionOptions.defaults()
 
     def with_table(self, table: str) -> JdbcSinkBuilder:
-        """The table to write to: its name, or ``schema.table``. It must exist."""
+        """Set the table to write to: its name, or ``schema.table``. It must exist."""
         self._table = _text("a table", table)
         return self
 
     def with_query_statement(self, query: str) -> JdbcSinkBuilder:
-        """A statement with a ``?`` for every field, executed at least once, instead of a table."""
+        """Set a statement with a ``?`` for every field, executed at least once, instead of a
+        table."""
         self._statement = _text("a statement", query)
         return self
 
     def with_type_info(self, type_info: TypeInformation[Any]) -> JdbcSinkBuilder:
-        """The type of the records: a row type, whose field names are the columns.
+        """Set the type of the records: a row type, whose field names are the columns.
 
         Raises:
             JobDefinitionError: the argument is not a row type.
@@ -137,13 +138,13 @@ class JdbcSinkBuilder:
         return self
 
     def with_key(self, *columns: str) -> JdbcSinkBuilder:
-        """The columns of the table's primary key, or of a unique index: a record replaces the row
-        of its key, and records of the kinds UPDATE_BEFORE and DELETE delete it."""
+        """Set the columns of the table's primary key, or of a unique index: a record replaces
+        the row of its key, and records of the kinds UPDATE_BEFORE and DELETE delete it."""
         self._key = tuple(_text("a column", column) for column in columns)
         return self
 
     def with_execution_options(self, execution_options: JdbcExecutionOptions) -> JdbcSinkBuilder:
-        """Batch size and retries.
+        """Set batch size and retries.
 
         Raises:
             JobDefinitionError: they are no `JdbcExecutionOptions`.

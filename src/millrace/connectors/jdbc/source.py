@@ -75,19 +75,19 @@ class JdbcSourceBuilder:
         return self._with(connection=options)
 
     def set_table(self, table: str) -> JdbcSourceBuilder:
-        """The table to read: its name, or ``schema.table``. The database supplies its types."""
+        """Set the table to read: its name, or ``schema.table``. The database supplies its types."""
         return self._with(table=table)
 
     def set_columns(self, *columns: str) -> JdbcSourceBuilder:
-        """The columns of the table to read; by default all."""
+        """Set the columns of the table to read; by default all."""
         return self._with(columns=columns)
 
     def set_sql(self, sql: str) -> JdbcSourceBuilder:
-        """A query instead of a table. It needs `set_type_information`."""
+        """Set a query instead of a table. It needs `set_type_information`."""
         return self._with(sql=sql)
 
     def set_type_information(self, type_info: TypeInformation[Any]) -> JdbcSourceBuilder:
-        """The type of the rows: its fields are the columns, in their order.
+        """Set the type of the rows: its fields are the columns, in their order.
 
         Raises:
             JobDefinitionError: the argument is not a row type.
@@ -108,12 +108,12 @@ class JdbcSourceBuilder:
         return self._with(split_column=column, splits=splits)
 
     def set_predicates(self, *predicates: str) -> JdbcSourceBuilder:
-        """Conditions in SQL, one for each part, instead of ranges. Together they select the rows
-        to read."""
+        """Set conditions in SQL, one for each part, instead of ranges. Together they select the
+        rows to read."""
         return self._with(conditions=predicates)
 
     def set_parameters(self, *parameters: Sequence[Any]) -> JdbcSourceBuilder:
-        """Values for the question marks of the query, one list for each part. Flink:
+        """Set values for the question marks of the query, one list for each part. Flink:
         ``JdbcParameterValuesProvider``."""
         return self._with(parameters=tuple(map(tuple, parameters)))
 

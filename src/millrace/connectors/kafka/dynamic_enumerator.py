@@ -188,7 +188,8 @@ class DynamicKafkaEnumerator(SplitEnumerator):
     def add_splits_back(
         self, splits: Sequence[AssignedSplit], subtask: int
     ) -> Sequence[AssignedSplit]:
-        """Splits to assign again; splits that readers were told to release count as released."""
+        """Take back splits to assign them again. Splits that readers were asked to release count
+        as released."""
         for split, position, _ in splits:
             if split.split_id in self._leaving:
                 at = split.split.starting_offset if position is None else position

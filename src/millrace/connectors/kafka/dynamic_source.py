@@ -176,7 +176,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self
 
     def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> Self:
-        """The service that knows the clusters and topics of streams.
+        """Set the service that knows the clusters and topics of streams.
 
         Raises:
             JobDefinitionError: the argument is not a `KafkaMetadataService`.
@@ -187,7 +187,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self
 
     def set_properties(self, props: Mapping[str, str]) -> Self:
-        """Properties of the consumers of all clusters, as for a `KafkaSourceBuilder`, and also:
+        """Set properties of the consumers of all clusters, as for a `KafkaSourceBuilder`, and also:
 
         ``stream-metadata-discovery-interval-ms`` (default -1: only at the start) and
         ``stream-metadata-discovery-failure-threshold`` (default 1: so many looks in a row may fail

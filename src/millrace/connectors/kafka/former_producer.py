@@ -122,7 +122,7 @@ class FlinkKafkaProducer(Sink[Any]):
                 )
 
     def set_log_failures_only(self, log_failures_only: bool) -> Self:
-        """Whether failed writes are only logged; only False, the default, is accepted.
+        """Set whether failed writes are only logged; only False, the default, is accepted.
 
         Raises:
             JobDefinitionError: it is True: records would be lost.
@@ -135,7 +135,7 @@ class FlinkKafkaProducer(Sink[Any]):
         return self
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> Self:
-        """Whether an epoch ends only when the brokers have all its records. False turns the
+        """Set whether an epoch ends only when the brokers have all its records. False turns the
         guarantee AT_LEAST_ONCE into NONE.
 
         Raises:
@@ -152,8 +152,8 @@ class FlinkKafkaProducer(Sink[Any]):
         return self
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> Self:
-        """Whether a record's event time becomes its timestamp in Kafka; by default the timestamp
-        is the time of the write."""
+        """Set whether a record's event time becomes its timestamp in Kafka; by default the
+        timestamp is the time of the write."""
         self._choices = _Choices(self._choices.semantic, bool(write_timestamp_to_kafka))
         return self
 

@@ -54,7 +54,7 @@ class BatchProducer:
             self._undelivered = (message, error)
 
     def send(self, outgoing: Outgoing) -> None:
-        """Hand messages to the client.
+        """Pass messages to the client, which sends them in the background.
 
         Raises:
             KafkaError: the client refuses one, or could not deliver an earlier one.

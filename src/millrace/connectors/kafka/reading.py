@@ -53,11 +53,11 @@ class KafkaReadingBuilder(Generic[T]):
         self._with_origin = False
 
     def set_group_id(self, group_id: str) -> Self:
-        """The consumer group, which is only used for committed offsets."""
+        """Set the consumer group, which is only used for committed offsets."""
         return self.set_property("group.id", group_id)
 
     def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> Self:
-        """The start offsets of a job that is not resumed from a checkpoint; by default the
+        """Set the start offsets of a job that is not resumed from a checkpoint; by default the
         earliest. Partitions that appear later are read from their first record."""
         self._starting_offsets = _initializer(starting_offsets_initializer)
         return self
@@ -102,12 +102,12 @@ class KafkaReadingBuilder(Generic[T]):
         return self
 
     def set_client_id_prefix(self, prefix: str) -> Self:
-        """Prefix of the client ids of the consumers."""
+        """Set the prefix of the client ids of the consumers."""
         return self.set_property(CLIENT_ID_PREFIX, prefix)
 
     def set_property(self, key: str, value: str) -> Self:
-        """A property of the consumers, or ``partition.discovery.interval.ms`` (default 300000; 0
-        or less means never) or ``commit.offsets.on.checkpoint`` (default true)."""
+        """Set a property of the consumers, or ``partition.discovery.interval.ms`` (default
+        300000; 0 or less means never) or ``commit.offsets.on.checkpoint`` (default true)."""
         return self.set_properties({key: value})
 
     def set_properties(self, props: Mapping[str, str]) -> Self:

@@ -42,7 +42,7 @@ class KafkaTopicSelector(ABC):
 
     @abstractmethod
     def apply(self, data: Any) -> str:
-        """Topic of a record."""
+        """Choose the topic of a record."""
 
 
 class KafkaRecordSerializationSchema:
@@ -164,7 +164,7 @@ class KafkaRecordSerializationSchemaBuilder:
         self._partitioner: Partitioner | None = None
 
     def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
-        """A fixed topic for all records.
+        """Set a fixed topic for all records.
 
         Raises:
             JobDefinitionError: the argument is not a name.
@@ -180,7 +180,7 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_topic_selector(
         self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """A function that returns each record's topic.
+        """Set a function that returns each record's topic.
 
         Raises:
             JobDefinitionError: the argument is not a function or `KafkaTopicSelector`.
@@ -199,8 +199,8 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema[Any]
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Schema of the key, which is made from the whole record; records with the same key share a
-        partition.
+        """Set the schema of the key, which is made from the whole record; records with the same key
+        share a partition.
 
         Raises:
             JobDefinitionError: the argument is not a `SerializationSchema`.
@@ -211,7 +211,7 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema[Any]
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Schema of the value.
+        """Set the schema of the value.
 
         Raises:
             JobDefinitionError: the argument is not a `SerializationSchema`.
@@ -222,7 +222,7 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_header_provider(
         self, header_provider: HeaderProvider
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """A function that returns each record's headers: pairs of a name and bytes or None.
+        """Set a function that returns each record's headers: pairs of a name and bytes or None.
 
         Raises:
             JobDefinitionError: the argument is not a function.
@@ -235,9 +235,9 @@ class KafkaRecordSerializationSchemaBuilder:
         return self
 
     def set_partitioner(self, partitioner: Partitioner) -> KafkaRecordSerializationSchemaBuilder:
-        """A function of a record, its key and value as bytes, its topic and the topic's partitions,
-        which returns one of the partitions; by default the key decides. Flink:
-        ``KafkaPartitioner``.
+        """Set the partitioner: a function of a record, its key and value as bytes, its topic and
+        the topic's partitions, which returns one of the partitions. By default the key decides.
+        Flink: ``KafkaPartitioner``.
 
         Raises:
             JobDefinitionError: the argument is not a function or partitioner.

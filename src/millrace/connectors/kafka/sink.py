@@ -116,7 +116,7 @@ class KafkaSinkBuilder:
         self._properties: dict[str, str] = {}
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
-        """The bootstrap brokers: ``host:port``, several separated by commas."""
+        """Set the bootstrap brokers: ``host:port``, several separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
@@ -134,8 +134,8 @@ class KafkaSinkBuilder:
         return self
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
-        """The name by which the brokers identify the sink, for exactly-once. It must be unique on
-        these brokers, and stay the same when the job is resumed.
+        """Set the name by which the brokers identify the sink, for exactly-once. It must be unique
+        on these brokers, and stay the same when the job is resumed.
 
         Raises:
             JobDefinitionError: it cannot be in the name of a topic, as that of the sink's marks.
@@ -152,7 +152,7 @@ class KafkaSinkBuilder:
     def set_record_serializer(
         self, record_serializer: KafkaRecordSerializationSchema
     ) -> KafkaSinkBuilder:
-        """The schema that makes topic, key, value and headers of a record.
+        """Set the schema that makes topic, key, value and headers of a record.
 
         Raises:
             JobDefinitionError: the argument is not a `KafkaRecordSerializationSchema`.
@@ -166,7 +166,7 @@ class KafkaSinkBuilder:
         return self
 
     def set_property(self, key: str, value: str) -> KafkaSinkBuilder:
-        """A property of the producers."""
+        """Set a property of the producers."""
         key = MAX_MESSAGE_BYTES if key == _JAVA_MAX_MESSAGE_BYTES else key
         self._properties |= require_properties({key: value})
         return self

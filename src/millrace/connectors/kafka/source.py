@@ -173,7 +173,7 @@ class KafkaSourceBuilder(KafkaReadingBuilder[T]):
         self._subscription: KafkaSubscription | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> Self:
-        """The bootstrap brokers: ``host:port``, several separated by commas."""
+        """Set the bootstrap brokers: ``host:port``, several separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_topics(self, *topics: str) -> Self:

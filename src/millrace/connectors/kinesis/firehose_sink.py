@@ -108,7 +108,7 @@ class KinesisFirehoseSinkBuilder(KinesisSinkOptions):
         super().__init__(_LIMITS)
 
     def set_delivery_stream_name(self, delivery_stream_name: str) -> Self:
-        """The delivery stream, which must exist.
+        """Set the delivery stream, which must exist.
 
         Raises:
             JobDefinitionError: the argument is not a name.
@@ -116,7 +116,7 @@ class KinesisFirehoseSinkBuilder(KinesisSinkOptions):
         return self._name(delivery_stream_name, "set_delivery_stream_name")
 
     def set_firehose_client_properties(self, firehose_client_properties: Mapping[str, Any]) -> Self:
-        """Region, endpoint and credentials with Flink's names, such as ``aws.region``.
+        """Set region, endpoint and credentials with Flink's names, such as ``aws.region``.
 
         Raises:
             JobDefinitionError: one is unknown.

@@ -48,7 +48,7 @@ class PartitionKeyGenerator:
         return PartitionKeyGenerator(None)
 
     def key(self, value: Any, subtask: int) -> str:
-        """Partition key of a record."""
+        """The partition key of a record."""
         if self._function is not None:
             return self._function(value)
         return str(subtask) if self._fixed else f"{random.getrandbits(64):016x}"

@@ -73,7 +73,7 @@ class KinesisSinkOptions:
         return self
 
     def set_serialization_schema(self, serialization_schema: SerializationSchema[Any]) -> Self:
-        """The schema of the record's content.
+        """Set the schema of the record's content.
 
         Raises:
             JobDefinitionError: the argument is not a `SerializationSchema`.
@@ -93,20 +93,20 @@ class KinesisSinkOptions:
         return self
 
     def set_max_batch_size(self, max_batch_size: int) -> Self:
-        """Maximum number of records of one request: 500 unless set, which is also the upper
-        limit."""
+        """Set the maximum number of records of one request; 500 by default, which is also the
+        upper limit."""
         records = min(self._most_records, _positive(max_batch_size, "set_max_batch_size"))
         self._limits = replace(self._limits, records=records)
         return self
 
     def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: int) -> Self:
-        """Maximum size of one request in bytes."""
+        """Set the maximum size of one request in bytes."""
         size = _positive(max_batch_size_in_bytes, "set_max_batch_size_in_bytes")
         self._limits = replace(self._limits, batch_bytes=size)
         return self
 
     def set_max_record_size_in_bytes(self, max_record_size_in_bytes: int) -> Self:
-        """Maximum size of one record in bytes; a larger one fails the job."""
+        """Set the maximum size of one record in bytes; a larger one fails the job."""
         size = _positive(max_record_size_in_bytes, "set_max_record_size_in_bytes")
         self._limits = replace(self._limits, record_bytes=size)
         return self
@@ -136,7 +136,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
         self._keys: PartitionKeyGenerator | None = None
 
     def set_stream_name(self, stream_name: str) -> Self:
-        """The stream, which must exist.
+        """Set the stream, which must exist.
 
         Raises:
             JobDefinitionError: the argument is not a name.
@@ -144,7 +144,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
         return self._name(stream_name, "set_stream_name")
 
     def set_partition_key_generator(self, partition_key_generator: PartitionKeyGenerator) -> Self:
-        """The generator of partition keys, which determine the shard.
+        """Set the generator of partition keys, which determine the shard.
 
         Raises:
             JobDefinitionError: the argument is not a `PartitionKeyGenerator`.
@@ -158,7 +158,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
         return self
 
     def set_kinesis_client_properties(self, kinesis_client_properties: Mapping[str, Any]) -> Self:
-        """Region, endpoint and credentials with Flink's names, such as ``aws.region``.
+        """Set region, endpoint and credentials with Flink's names, such as ``aws.region``.
 
         Raises:
             JobDefinitionError: one is unknown.

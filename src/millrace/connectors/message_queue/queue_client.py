@@ -63,8 +63,8 @@ class QueueClient(ABC):
 
     @abstractmethod
     def acknowledge(self, tags: Sequence[Any]) -> None:
-        """Acknowledge messages to the queue, including all messages that `take` returned before the
-        last of them.
+        """Acknowledge messages to the queue. This includes all messages that `take` returned before
+        the last of the given messages.
 
         Raises:
             ConnectorError: the connection is lost.

@@ -67,7 +67,8 @@ class MongoSinkBuilder:
         self._writing = MongoWriting()
 
     def set_uri(self, uri: str) -> MongoSinkBuilder:
-        """The connection string: ``mongodb://user:password@host:27017/``, ``mongodb+srv://...``.
+        """Set the connection string: ``mongodb://user:password@host:27017/``,
+        ``mongodb+srv://...``.
 
         Raises:
             JobDefinitionError: the argument is not a connection string.
@@ -83,7 +84,7 @@ class MongoSinkBuilder:
         return self._connect(database=require_name("a database", database))
 
     def set_collection(self, collection: str) -> MongoSinkBuilder:
-        """The collection; MongoDB creates it with its first document.
+        """Set the collection; MongoDB creates it with its first document.
 
         Raises:
             JobDefinitionError: the argument is not a name.
@@ -91,7 +92,7 @@ class MongoSinkBuilder:
         return self._connect(collection=require_name("a collection", collection))
 
     def set_key(self, *fields: str) -> MongoSinkBuilder:
-        """The key fields of documents. The value of a single field is the document's ``_id``;
+        """Set the key fields of documents. The value of a single field is the document's ``_id``;
         several fields form a document, as in Flink's tables. Without key fields, the records' own
         ``_id`` is used.
 
@@ -104,10 +105,10 @@ class MongoSinkBuilder:
         return self._with(operations=KeyedOperations(names))
 
     def set_serialization_schema(self, function: Callable[[Any], Any]) -> MongoSinkBuilder:
-        """A function that makes from each record a pymongo operation (``UpdateOne``,
+        """Set a function that makes from each record a pymongo operation (``UpdateOne``,
         ``ReplaceOne``, ...), a list of them or None, instead of documents by key. Operations run in
-        order, and some run again after a failure: they must be repeatable, as a set of a field is,
-        and an increment is not.
+        order. Some run again after a failure, so they must be repeatable: setting a field is,
+        incrementing it is not.
 
         Raises:
             JobDefinitionError: the argument is not a function.
@@ -119,7 +120,8 @@ class MongoSinkBuilder:
         return self._with(operations=FunctionOperations(function))
 
     def set_batch_size(self, batch_size: int) -> MongoSinkBuilder:
-        """Number of operations of one bulk: 1,000 unless set; -1 means all operations of an epoch.
+        """Set the number of operations of one bulk: 1,000 by default, -1 for all operations of an
+        epoch.
 
         Raises:
             JobDefinitionError: the argument is neither -1 nor positive.
@@ -133,7 +135,7 @@ class MongoSinkBuilder:
         return self
 
     def set_max_retries(self, max_retries: int) -> MongoSinkBuilder:
-        """Maximum number of retries of a bulk that no server accepted: 3 unless set.
+        """Set the maximum number of retries of a bulk that no server accepted; 3 by default.
 
         Raises:
             JobDefinitionError: the argument is not a number from 0 on.
@@ -142,7 +144,7 @@ class MongoSinkBuilder:
         return self._with(max_retries=max_retries)
 
     def set_retry_interval_ms(self, retry_interval_ms: int) -> MongoSinkBuilder:
-        """Milliseconds before each retry: 1,000 unless set.
+        """Set the milliseconds to wait before each retry; 1,000 by default.
 
         Raises:
             JobDefinitionError: the argument is not a number from 0 on.
@@ -151,9 +153,10 @@ class MongoSinkBuilder:
         return self._with(retry_interval_ms=retry_interval_ms)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> MongoSinkBuilder:
-        """The guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written at once, and
-        again after a failure. With EXACTLY_ONCE they are written when their checkpoint is complete,
-        so nothing of a lost epoch stays, and a document without a key is there once, too.
+        """Set the guarantee. NONE and AT_LEAST_ONCE mean the same: documents are written
+        immediately, and again after a failure. With EXACTLY_ONCE they are written when their
+        checkpoint is complete, so nothing of a lost epoch stays, and a document without a key is
+        written only once, too.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.
@@ -161,7 +164,7 @@ class MongoSinkBuilder:
         return self._with(writes_ahead=writes_ahead(delivery_guarantee))
 
     def set_error_policy(self, policy: ErrorPolicy) -> MongoSinkBuilder:
-        """Policy for documents that the server refuses: the job fails, or continues.
+        """Set the policy for documents that the server refuses: the job fails, or continues.
 
         Raises:
             JobDefinitionError: it is no policy, or one with a side output.

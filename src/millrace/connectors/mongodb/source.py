@@ -72,7 +72,8 @@ class MongoSourceBuilder:
         self._reading = MongoReading()
 
     def set_uri(self, uri: str) -> MongoSourceBuilder:
-        """The connection string: ``mongodb://user:password@host:27017/``, ``mongodb+srv://...``.
+        """Set the connection string: ``mongodb://user:password@host:27017/``,
+        ``mongodb+srv://...``.
 
         Raises:
             JobDefinitionError: it is none.
@@ -96,8 +97,8 @@ class MongoSourceBuilder:
         return self._connect(collection=require_name("a collection", collection))
 
     def set_projected_fields(self, *fields: str) -> MongoSourceBuilder:
-        """The fields to read, by name or path (``address.city``); by default all, or the fields of
-        the declared type.
+        """Set the fields to read, by name or path (``address.city``); by default all, or the fields
+        of the declared type.
 
         Raises:
             JobDefinitionError: one is no name.
@@ -129,7 +130,7 @@ class MongoSourceBuilder:
         return self._with(limit=None if limit == -1 else limit)
 
     def set_fetch_size(self, fetch_size: int) -> MongoSourceBuilder:
-        """Number of documents that the server sends at once: 2,048 unless set.
+        """Set the number of documents that the server sends in one response; 2,048 by default.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -143,7 +144,7 @@ class MongoSourceBuilder:
         return self
 
     def set_partition_strategy(self, strategy: PartitionStrategy) -> MongoSourceBuilder:
-        """Strategy for the partitioning of the collection.
+        """Set the strategy for the partitioning of the collection.
 
         Raises:
             JobDefinitionError: the argument is not a `PartitionStrategy`.
@@ -155,7 +156,7 @@ class MongoSourceBuilder:
         return self._with(strategy=strategy)
 
     def set_partition_size(self, size: int) -> MongoSourceBuilder:
-        """Approximate size of a part in bytes: 64 MiB unless set.
+        """Set the approximate size of a part in bytes; 64 MiB by default.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -164,7 +165,7 @@ class MongoSourceBuilder:
         return self._with(partition_bytes=size)
 
     def set_partition_record_size(self, records: int) -> MongoSourceBuilder:
-        """Number of documents of a part, whatever their size.
+        """Set the number of documents of a part, whatever their size.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -173,8 +174,8 @@ class MongoSourceBuilder:
         return self._with(partition_records=records)
 
     def set_type_information(self, type_info: TypeInformation[Any]) -> MongoSourceBuilder:
-        """The type of the records: rows whose fields are those of the documents; missing fields are
-        None.
+        """Set the type of the records: rows whose fields are those of the documents; missing fields
+        are None.
 
         Raises:
             JobDefinitionError: the argument is not a row type.
@@ -188,8 +189,8 @@ class MongoSourceBuilder:
     def set_deserialization_schema(
         self, function: Callable[[dict[str, Any]], Any]
     ) -> MongoSourceBuilder:
-        """A function that makes a record from a document, a dict; without a function or a type, the
-        document is the record.
+        """Set a function that makes a record from a document, which is a dict. Without a function
+        or a type, the document is the record.
 
         Raises:
             JobDefinitionError: the argument is not a function.

@@ -149,7 +149,7 @@ class MqttSinkBuilder:
         self._writing = MqttWriting()
 
     def set_url(self, url: str) -> MqttSinkBuilder:
-        """The server: ``mqtt://user:password@host:1883``, or ``mqtts://`` with TLS.
+        """Set the server: ``mqtt://user:password@host:1883``, or ``mqtts://`` with TLS.
 
         Raises:
             JobDefinitionError: the argument is not such a URL.
@@ -157,11 +157,11 @@ class MqttSinkBuilder:
         return self._with(url=require_url(url))
 
     def set_topic(self, topic: str | Callable[[Any], str]) -> MqttSinkBuilder:
-        """The topic, or a function of the record."""
+        """Set the topic, or a function of the record."""
         return self._with(topic=topic)
 
     def set_value_serialization_schema(self, schema: SerializationSchema[Any]) -> MqttSinkBuilder:
-        """The schema of the payload.
+        """Set the schema of the payload.
 
         Raises:
             JobDefinitionError: the argument is not a `SerializationSchema`.

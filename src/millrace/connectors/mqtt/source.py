@@ -111,7 +111,7 @@ class MqttSourceBuilder:
         self._reading = MqttReading()
 
     def set_url(self, url: str) -> MqttSourceBuilder:
-        """The server: ``mqtt://user:password@host:1883``, or ``mqtts://`` with TLS.
+        """Set the server: ``mqtt://user:password@host:1883``, or ``mqtts://`` with TLS.
 
         Raises:
             JobDefinitionError: the argument is not such a URL.
@@ -119,16 +119,16 @@ class MqttSourceBuilder:
         return self._with(url=require_url(url))
 
     def set_client_id(self, client_id: str) -> MqttSourceBuilder:
-        """The client id of the session, which the server keeps while the job is down. It must be
-        unique on the server, and stay the same when the job is resumed."""
+        """Set the client id of the session, which the server keeps while the job is down. It
+        must be unique on the server, and stay the same when the job is resumed."""
         return self._with(client_id=client_id)
 
     def set_topics(self, *topics: str) -> MqttSourceBuilder:
-        """Topics, or filters such as ``sensors/+/temperature`` and ``sensors/#``."""
+        """Set the topics, or filters such as ``sensors/+/temperature`` and ``sensors/#``."""
         return self._with(topics=topics)
 
     def set_value_only_deserializer(self, schema: DeserializationSchema[Any]) -> MqttSourceBuilder:
-        """The schema of the payload.
+        """Set the schema of the payload.
 
         Raises:
             JobDefinitionError: the argument is not a `DeserializationSchema`.
@@ -140,11 +140,11 @@ class MqttSourceBuilder:
         return self._with(schema=schema, deserialize=None)
 
     def set_deserializer(self, function: Callable[[MqttMessage], Any]) -> MqttSourceBuilder:
-        """A function of the whole message; None skips the message."""
+        """Set a function of the whole message; None skips the message."""
         return self._with(deserialize=function, schema=None)
 
     def set_message_id(self, function: Callable[[MqttMessage], str]) -> MqttSourceBuilder:
-        """A function that returns a unique id of each message: with it, each message is
+        """Set a function that returns a unique id of each message: with it, each message is
         processed exactly once."""
         return self._with(message_id=function)
 
@@ -153,7 +153,7 @@ class MqttSourceBuilder:
         return self._with(group=group)
 
     def set_error_policy(self, policy: ErrorPolicy) -> MqttSourceBuilder:
-        """Error policy for messages that cannot be read; by default the job fails.
+        """Set the error policy for messages that cannot be read; by default the job fails.
 
         Raises:
             JobDefinitionError: the argument is not a policy.

@@ -49,7 +49,7 @@ class Begin(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """The end of the transaction."""
+    """The end of a transaction."""
 
     commit_lsn: int
     end_lsn: int

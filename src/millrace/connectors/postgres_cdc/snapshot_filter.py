@@ -33,7 +33,7 @@ class SnapshotFilter:
         }
 
     def unseen(self, connection: Any, changes: Sequence[LogChange]) -> list[LogChange]:
-        """Changes that no page contains."""
+        """The changes that no page contains yet."""
         verdicts = self._by_transaction(changes)
         open_by_table: dict[str, list[int]] = defaultdict(list)
         for index, verdict in enumerate(verdicts):

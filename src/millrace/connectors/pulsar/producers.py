@@ -114,7 +114,7 @@ class Producers:
         return producer
 
     def send(self, messages: Outgoing, name: str | None = None) -> None:
-        """Hand messages to the client."""
+        """Pass messages to the client, which sends them in the background."""
         for topic, sent in messages.items():
             send, noted = self.of(topic, name).send_async, self._noting(topic)
             for message in sent:

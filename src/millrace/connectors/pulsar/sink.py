@@ -109,11 +109,11 @@ class PulsarSinkBuilder:
         self._producer_name: str | None = None
 
     def set_service_url(self, service_url: str) -> Self:
-        """The brokers: ``pulsar://host:6650``, with TLS ``pulsar+ssl://host:6651``."""
+        """Set the brokers: ``pulsar://host:6650``, with TLS ``pulsar+ssl://host:6651``."""
         return self.set_config(SERVICE_URL, service_url)
 
     def set_admin_url(self, admin_url: str) -> Self:
-        """The URL of the brokers' admin interface, such as ``http://host:8080``; needed for
+        """Set the URL of the brokers' admin interface, such as ``http://host:8080``; needed for
         exactly-once."""
         return self.set_config(ADMIN_URL, admin_url)
 
@@ -131,7 +131,7 @@ class PulsarSinkBuilder:
         return self
 
     def set_producer_name(self, producer_name: str) -> Self:
-        """Prefix of the names by which the brokers identify the sink's producers, for
+        """Set the prefix of the names by which the brokers identify the sink's producers, for
         exactly-once. It must be unique on these topics, and stay the same when the job is
         resumed."""
         self._producer_name = producer_name
@@ -154,8 +154,8 @@ class PulsarSinkBuilder:
     def set_serialization_schema(
         self, serialization_schema: SerializationSchema[Any] | PulsarSerializationSchema[Any]
     ) -> Self:
-        """The serialization schema: for contents, or, as a `PulsarSerializationSchema`, for whole
-        messages.
+        """Set the serialization schema: one for the contents of messages, or a
+        `PulsarSerializationSchema` for whole messages.
 
         Raises:
             JobDefinitionError: the argument is neither.
@@ -164,7 +164,7 @@ class PulsarSinkBuilder:
         return self
 
     def set_topic_routing_mode(self, topic_routing_mode: TopicRoutingMode) -> Self:
-        """The choice of partitions; by default in turn.
+        """Set the mode in which partitions are chosen; by default in turn.
 
         Raises:
             JobDefinitionError: the argument is not a `TopicRoutingMode`.
@@ -177,8 +177,8 @@ class PulsarSinkBuilder:
         return self
 
     def set_topic_router(self, topic_router: TopicRouter) -> Self:
-        """A function that chooses partitions: takes a message's key (or None) and the full names
-        of all partitions, and returns one of the names.
+        """Set a function that chooses partitions. It takes a message's key (or None) and the full
+        names of all partitions, and returns one of the names.
 
         Raises:
             JobDefinitionError: the argument is not a function.
@@ -205,15 +205,15 @@ class PulsarSinkBuilder:
     def set_authentication(
         self, auth_plugin_class_name: str, auth_params_string: str | Mapping[str, str]
     ) -> Self:
-        """The job's credentials, for example ``AuthenticationToken`` and ``token:...``."""
+        """Set the job's credentials, for example ``AuthenticationToken`` and ``token:...``."""
         self._properties = self._properties.with_authentication(
             auth_plugin_class_name, auth_params_string
         )
         return self
 
     def set_config(self, key: str | ConfigOption[Any], value: Any) -> Self:
-        """A property of the client, or, except with exactly-once, of its producers, with Flink's
-        name.
+        """Set a property, under its name in Flink, of the client or its producers; with
+        exactly-once, only of the client.
 
         Raises:
             JobDefinitionError: no property has this name.

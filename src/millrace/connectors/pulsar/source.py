@@ -156,21 +156,21 @@ class PulsarSourceBuilder(Generic[T]):
         self._error_policy = ErrorPolicy.fail()
 
     def set_service_url(self, service_url: str) -> PulsarSourceBuilder[T]:
-        """The brokers: ``pulsar://host:6650``, with TLS ``pulsar+ssl://host:6651``."""
+        """Set the brokers: ``pulsar://host:6650``, with TLS ``pulsar+ssl://host:6651``."""
         return self.set_config(SERVICE_URL, service_url)
 
     def set_admin_url(self, admin_url: str) -> PulsarSourceBuilder[T]:
-        """The URL of the brokers' admin interface, such as ``http://host:8080``; needed for
+        """Set the URL of the brokers' admin interface, such as ``http://host:8080``; needed for
         patterns."""
         return self.set_config(ADMIN_URL, admin_url)
 
     def set_subscription_name(self, subscription_name: str) -> PulsarSourceBuilder[T]:
-        """The subscription, for which the brokers keep messages that the job has not read; no
-        other job may have it."""
+        """Set the subscription, for which the brokers keep messages that the job has not read;
+        no other job may have it."""
         return self.set_config(SUBSCRIPTION, subscription_name)
 
     def set_consumer_name(self, consumer_name: str) -> PulsarSourceBuilder[T]:
-        """The consumer name that the brokers' admin interface shows for the subscription."""
+        """Set the consumer name that the brokers' admin interface shows for the subscription."""
         return self.set_config(CONSUMER_NAME, consumer_name)
 
     def set_topics(self, topics: str | list[str]) -> PulsarSourceBuilder[T]:
@@ -211,7 +211,7 @@ class PulsarSourceBuilder(Generic[T]):
         return self
 
     def set_start_cursor(self, start_cursor: StartCursor) -> PulsarSourceBuilder[T]:
-        """The start position of a job that is not resumed from a checkpoint; by default the
+        """Set the start position of a job that is not resumed from a checkpoint; by default the
         earliest message. Partitions that appear later are read from their first message.
 
         Raises:
@@ -250,8 +250,8 @@ class PulsarSourceBuilder(Generic[T]):
     def set_deserialization_schema(
         self, deserialization_schema: DeserializationSchema[Any] | PulsarDeserializationSchema[Any]
     ) -> PulsarSourceBuilder[T]:
-        """The deserialization schema: for contents, or, as a `PulsarDeserializationSchema`, for
-        whole messages.
+        """Set the deserialization schema: one for the contents of messages, or a
+        `PulsarDeserializationSchema` for whole messages.
 
         Raises:
             JobDefinitionError: the argument is neither.
@@ -262,14 +262,14 @@ class PulsarSourceBuilder(Generic[T]):
     def set_authentication(
         self, auth_plugin_class_name: str, auth_params_string: str | Mapping[str, str]
     ) -> PulsarSourceBuilder[T]:
-        """The job's credentials, for example ``AuthenticationToken`` and ``token:...``."""
+        """Set the job's credentials, for example ``AuthenticationToken`` and ``token:...``."""
         self._properties = self._properties.with_authentication(
             auth_plugin_class_name, auth_params_string
         )
         return self
 
     def set_config(self, key: str | ConfigOption[Any], value: Any) -> PulsarSourceBuilder[T]:
-        """A property with Flink's name, such as ``pulsar.source.partitionDiscoveryIntervalMs``
+        """Set a property with Flink's name, such as ``pulsar.source.partitionDiscoveryIntervalMs``
         (default 300000; 0 or less means never).
 
         Raises:

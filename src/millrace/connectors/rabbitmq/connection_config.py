@@ -158,8 +158,8 @@ class RMQConnectionConfig:
             self._settings = _Settings()
 
         def set_uri(self, uri: str) -> RMQConnectionConfig.Builder:
-            """``amqp://user:password@host:port/virtual-host``, or ``amqps://`` with TLS, instead
-            of the separate settings."""
+            """Set the URI instead of the separate settings:
+            ``amqp://user:password@host:port/virtual-host``, or ``amqps://`` with TLS."""
             if not isinstance(uri, str) or not _is_address(uri):
                 raise JobDefinitionError(  # without it: it may have a password anywhere
                     "the URI of a RabbitMQ server is amqp://user:...@host/vhost; in user and "
@@ -168,28 +168,28 @@ class RMQConnectionConfig:
             return self._with(uri=uri)
 
         def set_host(self, host: str) -> RMQConnectionConfig.Builder:
-            """The server's name or address."""
+            """Set the server's name or address."""
             return self._with(host=host)
 
         def set_port(self, port: int) -> RMQConnectionConfig.Builder:
-            """The server's port, by default 5672."""
+            """Set the server's port, by default 5672."""
             return self._with(port=port)
 
         def set_virtual_host(self, vhost: str) -> RMQConnectionConfig.Builder:
-            """The virtual host, by default ``/``."""
+            """Set the virtual host, by default ``/``."""
             return self._with(virtual_host=vhost)
 
         def set_user_name(self, user_name: str) -> RMQConnectionConfig.Builder:
-            """The user, by default ``guest``."""
+            """Set the user, by default ``guest``."""
             return self._with(user_name=user_name)
 
         def set_password(self, password: str) -> RMQConnectionConfig.Builder:
-            """The password, by default ``guest``."""
+            """Set the password, by default ``guest``."""
             return self._with(password=password)
 
         def set_prefetch_count(self, prefetch_count: int) -> RMQConnectionConfig.Builder:
-            """Maximum number of unacknowledged messages of a consumer, by default 10,000; it
-            limits the messages read between two checkpoints."""
+            """Set the maximum number of unacknowledged messages of a consumer, by default
+            10,000; it limits the messages read between two checkpoints."""
             if not isinstance(prefetch_count, int) or not 0 < prefetch_count < 65_536:
                 raise JobDefinitionError(
                     f"a prefetch count is a number from 1 to 65535, not {prefetch_count!r}"
@@ -197,21 +197,21 @@ class RMQConnectionConfig:
             return self._with(prefetch_count=prefetch_count)
 
         def set_connection_timeout(self, connection_timeout: int) -> RMQConnectionConfig.Builder:
-            """Connection timeout in milliseconds."""
+            """Set the connection timeout in milliseconds."""
             return self._with(connection_timeout=connection_timeout)
 
         def set_requested_heartbeat(self, requested_heartbeat: int) -> RMQConnectionConfig.Builder:
-            """Requested heartbeat in seconds."""
+            """Set the requested heartbeat in seconds."""
             return self._with(heartbeat=requested_heartbeat)
 
         def set_requested_frame_max(self, requested_frame_max: int) -> RMQConnectionConfig.Builder:
-            """Maximum frame size in bytes."""
+            """Set the maximum frame size in bytes."""
             return self._with(frame_max=requested_frame_max)
 
         def set_requested_channel_max(
             self, requested_channel_max: int
         ) -> RMQConnectionConfig.Builder:
-            """Maximum number of channels."""
+            """Set the maximum number of channels."""
             return self._with(channel_max=requested_channel_max)
 
         def set_network_recovery_interval(

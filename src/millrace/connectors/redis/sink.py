@@ -103,7 +103,8 @@ class RedisSinkBuilder:
         self._writing = RedisWriting()
 
     def set_url(self, url: str) -> RedisSinkBuilder:
-        """The server: ``redis://user:password@host:6379/0``, ``rediss://`` with TLS, ``unix://``.
+        """Set the server: ``redis://user:password@host:6379/0``, ``rediss://`` with TLS,
+        ``unix://``.
 
         Several hosts, separated by commas, follow ``redis+cluster://`` and, with the name of what
         the sentinels watch, ``redis+sentinel://host:26379,host:26379/name/0``. Options of redis-py
@@ -115,7 +116,7 @@ class RedisSinkBuilder:
         return self._with(url=require_url(url))
 
     def set_mapper(self, mapper: RedisMapper) -> RedisSinkBuilder:
-        """The mapper, which chooses the commands for each record.
+        """Set the mapper, which chooses the commands for each record.
 
         Raises:
             JobDefinitionError: the argument is not a `RedisMapper`.
@@ -141,9 +142,9 @@ class RedisSinkBuilder:
         return self._with(guarantee=delivery_guarantee)
 
     def set_sink_id(self, sink_id: str) -> RedisSinkBuilder:
-        """The name of the sink's commit mark, for exactly-once. It must be unique on the server,
-        and stay the same when the job is resumed. In a cluster, all keys that the sink writes and
-        this name must have the same hash tag, such as ``{shop}``.
+        """Set the name of the sink's commit mark, for exactly-once. It must be unique on the
+        server, and stay the same when the job is resumed. In a cluster, all keys that the sink
+        writes and this name must have the same hash tag, such as ``{shop}``.
 
         Raises:
             JobDefinitionError: it is no text, or empty.
@@ -153,7 +154,7 @@ class RedisSinkBuilder:
         return self._with(sink_id=sink_id)
 
     def set_error_policy(self, policy: ErrorPolicy) -> RedisSinkBuilder:
-        """Policy for commands that the server refuses: the job fails, or continues.
+        """Set the policy for commands that the server refuses: the job fails, or continues.
 
         Raises:
             JobDefinitionError: it is no policy, or one with a side output.
@@ -161,7 +162,8 @@ class RedisSinkBuilder:
         return self._with(policy=require_sink_error_policy(policy))
 
     def set_pipeline_size(self, commands: int) -> RedisSinkBuilder:
-        """Number of commands that are sent before their responses are read; 1,000 by default.
+        """Set the number of commands that are sent before their responses are read; 1,000 by
+        default.
 
         Raises:
             JobDefinitionError: the argument is not a number from 1 on.

@@ -136,9 +136,8 @@ class ResidentExecutor:
     # -- the executor's interface --------------------------------------------------------------
 
     def deploy(self, program: Program) -> None:
-        """Make the program known. The tasks stay; tasks that a rescaled program no longer needs are
-        told to return once it runs.
-        """
+        """Make the program known. The tasks stay; tasks that a rescaled program no longer needs
+        are asked to return once it runs."""
         if self._program is not None and self._program.run_id != program.run_id:
             self._starter.forget(self._program.run_id)
         prepared, self._preparation = self._preparation, None

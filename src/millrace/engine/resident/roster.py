@@ -163,11 +163,11 @@ class Roster:
         return None
 
     def crew_of(self, seat: int) -> Crew | None:
-        """Crew of a task; None if the task was told to end."""
+        """Crew of a task; None if the task has been asked to end."""
         return next((crew for crew in self.crews if seat in crew.seats), None)
 
     def release(self, seat: int) -> None:
-        """Record that a task was told to end."""
+        """Record that a task has been asked to end."""
         for crew in self.crews:
             crew.seats.discard(seat)
 

@@ -1,4 +1,4 @@
-"""`ColumnAccumulator`: an aggregate function over many groups at once, stored in columns by slot.
+"""`ColumnAccumulator`: an aggregate function over many groups together, stored in columns by slot.
 
 An accumulator knows nothing of tables of state: it is given its columns as NumPy arrays, long
 enough for every slot, and the slots that rows belong to.

@@ -1,4 +1,4 @@
-"""Functions of Java's regular expressions and of URLs (Flink docs, String)."""
+"""Functions for texts that use Java's regular expressions, and functions for URLs."""
 
 from __future__ import annotations
 

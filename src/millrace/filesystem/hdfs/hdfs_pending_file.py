@@ -1,5 +1,5 @@
-"""A file of HDFS under construction: it has a hidden name beside its own, and is renamed at the
-end.
+"""A file of HDFS under construction. It has a hidden name in the directory of its final name, and
+is renamed at the end.
 
 A writer that dies leaves it open, with Hadoop's lease on it. Nobody has to recover that: what is in
 a checkpoint was closed before, and anything else is deleted, which namenodes allow at any time.

@@ -89,8 +89,8 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
 
 
 class AvroRowDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryable):
-    """Reads records of an Avro schema as rows. Several records are read at once as columns if no
-    field is a map, a record or a union of several types.
+    """Reads records of an Avro schema as rows. Batches of records are read as columns if no field
+    is a map, a record or a union of several types.
 
     Args:
         record_class: a class of the JVM, which has no meaning here; leave it out.

@@ -76,8 +76,8 @@ class _OfMessageType:
 class ProtobufRowDeserializationSchema(
     _OfMessageType, DeserializationSchema[Row], ResultTypeQueryable
 ):
-    """Reads messages of a type as rows, or several at once as columns if no field is a message, a
-    map or a uint64. Made by `for_class` or `for_descriptor_set`.
+    """Reads messages of a type as rows. Batches of messages are read as columns if no field is a
+    message, a map or a uint64. Made by `for_class` or `for_descriptor_set`.
 
     Example:
         >>> from google.protobuf.wrappers_pb2 import StringValue

@@ -37,4 +37,4 @@ class GatherFunction(IterationFunction, ABC, Generic[VV, EV, M]):
 
     @abstractmethod
     def gather(self, neighbor: Neighbor[VV, EV]) -> M:
-        """A value for the vertex."""
+        """Make a value for the vertex from a neighbour and the edge to it."""

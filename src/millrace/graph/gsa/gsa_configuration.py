@@ -45,9 +45,9 @@ class GSAConfiguration(IterationConfiguration):
         return self._apply
 
     def set_direction(self, direction: EdgeDirection) -> None:
-        """Set which neighbours a vertex gathers from: by default, the sources of the edges that end
-        at it (``OUT``: values go along edges); with ``IN``, the targets of those that begin at
-        it."""
+        """Set the neighbours from which a vertex gathers: by default (``OUT``), the sources of
+        the edges that end at it, so that values go along edges; with ``IN``, the targets of the
+        edges that begin at it."""
         self._direction = direction
 
     def get_direction(self) -> EdgeDirection:

@@ -1,4 +1,4 @@
-"""Functions of iterations that compute on all vertices of a task at once, with NumPy."""
+"""Functions of iterations that compute on all vertices of a task together, with NumPy."""
 
 from __future__ import annotations
 

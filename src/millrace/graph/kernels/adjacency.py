@@ -74,7 +74,7 @@ class AdjacencyView:
 
     @property
     def edge_values(self) -> Array:
-        """Values of the edges."""
+        """Value of each edge of the view."""
         values: Array = self.partition.edge_values
         return values
 

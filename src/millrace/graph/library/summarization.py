@@ -28,7 +28,7 @@ class Summarization:
     """
 
     def run(self, graph: Graph[Any, Any, Any]) -> Graph[Any, Any, Any]:
-        """The summary.
+        """The graph that summarizes another graph.
 
         Args:
             graph: the graph.

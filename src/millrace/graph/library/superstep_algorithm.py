@@ -27,7 +27,7 @@ Columns = dict[str, ColumnType | str]
 
 
 class SuperstepAlgorithm(ABC, Generic[R]):
-    """An algorithm for ``graph.run``, which runs in all tasks at once."""
+    """An algorithm for ``graph.run``, which runs in all tasks at the same time."""
 
     compares_vertex_values = False
     """Whether the program reads the values of vertices, and compares them."""
@@ -153,7 +153,7 @@ class RowsAlgorithm(SuperstepAlgorithm[DataSet[Any]]):
     """An algorithm whose result is rows."""
 
     def finished(self, graph: Graph[Any, Any, Any], rows: DataSet[Any]) -> DataSet[Any]:
-        """The rows."""
+        """The rows of the result."""
         return rows
 
 

@@ -60,8 +60,8 @@ class TriangleEnumerator(TriangleListing):
 
 
 class TriangleCount(SuperstepAnalytic[int]):
-    """Number of triangles, whatever the directions of edges. Takes as long as `TriangleListing`,
-    but no memory for the result.
+    """Number of triangles, whatever the directions of edges. It takes as long as `TriangleListing`,
+    but needs no memory for the triangles.
 
     Example::
 

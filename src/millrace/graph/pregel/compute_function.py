@@ -55,9 +55,9 @@ class EdgeUse:
 
 
 class ComputeFunction(IterationFunction, ABC, Generic[K, VV, EV, M]):
-    """Function that is called in each superstep for each active vertex: in the first one for all,
-    then for those that have received messages. The iteration ends if no messages are sent, or after
-    the maximum number of supersteps. Gelly: ``ComputeFunction``.
+    """Function that is called in each superstep for each active vertex. In the first superstep all
+    vertices are active, then those that have received messages. The iteration ends if no messages
+    are sent, or after the maximum number of supersteps. Gelly: ``ComputeFunction``.
 
     Example::
 

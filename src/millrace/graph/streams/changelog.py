@@ -30,8 +30,8 @@ def changelog(
     before: Mask,
     now: Mask,
 ) -> ColumnBatch | None:
-    """Changes of rows, as an update or a deletion of the former row and the new row. None if there
-    are none.
+    """Changes of result rows, each as an update, or a deletion of the former row and an insert of
+    the new row. None if there are no changes.
 
     Args:
         schema: columns of the rows.

@@ -218,7 +218,7 @@ class PairsOperator(Operator):
 
 
 def numbers_of(data: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
-    """Numbers in a column."""
+    """The numbers in a column, as a NumPy array."""
     found: npt.NDArray[Any] = data.column(name).to_numpy(zero_copy_only=False)
     return found
 

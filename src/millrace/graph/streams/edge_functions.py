@@ -47,7 +47,7 @@ class EdgeFilterOperator(_FilterOperator):
 
 
 class VertexFilterOperator(_FilterOperator):
-    """Keeps the edges for both of whose ends a function is true."""
+    """Keeps the edges if a function is true for both ends."""
 
     def _mask(self, data: pa.RecordBatch) -> list[bool]:
         func = self.function
@@ -111,7 +111,7 @@ class LengthsOperator(Operator):
 
 
 class ReverseOperator(Operator):
-    """Turns edges round.
+    """Reverses the direction of edges.
 
     Args:
         both: whether the edges are kept in their own direction, too.

@@ -159,7 +159,7 @@ class GraphStream:
         return self._with("Filter Edges", partial(EdgeFilterOperator, func), func)
 
     def filter_vertices(self, func: Callable[[Any], bool]) -> GraphStream:
-        """The graph of the edges for both of whose ends ``func(vertex)`` is true."""
+        """The graph of the edges for which ``func(vertex)`` is true at both ends."""
         return self._with("Filter Vertices", partial(VertexFilterOperator, func), func)
 
     def map_edges(

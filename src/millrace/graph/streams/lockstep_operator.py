@@ -41,7 +41,7 @@ _MOST = 1 << 17
 
 
 class Messages(NamedTuple):
-    """Messages to other subtasks.
+    """Messages that a subtask sends to other subtasks.
 
     Args:
         rows: the messages.

@@ -51,7 +51,7 @@ class SolverEdges:
 
     @staticmethod
     def empty() -> SolverEdges:
-        """No edges."""
+        """A `SolverEdges` object without any edges."""
         return SolverEdges(NONE, NONE, np.zeros(0), Adjacency(), Adjacency())
 
     def connect(self, slots: Positions, x: Integers, y: Integers, weights: Floats) -> None:

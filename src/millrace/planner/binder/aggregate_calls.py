@@ -237,7 +237,7 @@ def bind_grouping(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpressio
 
 
 def bind_over(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpression:
-    """Placeholder for ``SUM(x) OVER w``."""
+    """Placeholder for a call such as ``SUM(x) OVER w``."""
     if clause.windows is None:
         raise clause.context.refusal(node, f"OVER cannot stand in {clause.name}")
     if function_kind(clause.context, node) is not FunctionKind.AGGREGATE:

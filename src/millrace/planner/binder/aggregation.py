@@ -98,8 +98,8 @@ class Aggregation:
         return kind.not_null() if whole and _never_null(each) else kind
 
     def node(self, rows: RelNode, state_ttl: int | None = None) -> RelNode:
-        """The Aggregate over a projection of the columns it reads; call it after all expressions
-        are rewritten."""
+        """The Aggregate node over a projection of the columns that it reads. Call this method
+        after all expressions have been rewritten."""
         keys = len(self.keys.expressions)
         needed = list(self.keys.expressions)
         positions = {each: index for index, each in reversed(list(enumerate(needed)))}

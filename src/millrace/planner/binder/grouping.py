@@ -43,7 +43,7 @@ class GroupKeys:
 
 
 def bind_grouping_sets(node: exp.Group, bind: Bind) -> GroupKeys:
-    """The keys of GROUP BY."""
+    """The bound keys of GROUP BY, with their grouping sets."""
     keys = GroupKeys()
     for item in node.expressions:
         keys.multiply(_sets(item, keys, bind))

@@ -26,13 +26,13 @@ _OF_TABLES = ("OPTIONS",)
 
 
 def written_hints(select: exp.Select) -> Sequence[Any]:
-    """Syntax nodes of the hints behind SELECT."""
+    """Syntax nodes of the hints after SELECT."""
     hint = select.args.get("hint")
     return [] if hint is None else hint.expressions
 
 
 def query_hints(context: BindingContext, select: exp.Select) -> tuple[tuple[str, Any], ...]:
-    """The hints behind SELECT as pairs of a name and its options.
+    """The hints after SELECT, as pairs of a name and its options.
 
     Raises:
         SqlValidationError: the hint is unknown.
@@ -64,7 +64,7 @@ def require_tables(context: BindingContext, select: exp.Select, scope: Scope) ->
 
 
 def table_options(context: BindingContext, table: exp.Expr) -> tuple[tuple[str, str], ...]:
-    """Options that the hint behind a table sets for the table.
+    """Options that the hint after a table sets for the table.
 
     Raises:
         SqlValidationError: the hint is unknown.

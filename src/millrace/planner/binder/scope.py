@@ -138,7 +138,7 @@ class Scope:
         return next((table for table in self.tables if table.matches(qualifier)), None)
 
     def star(self) -> Iterator[tuple[str, ResolvedExpression]]:
-        """The columns of ``*``: first each column of USING once, then the others."""
+        """The columns of ``*``: first each column of USING once, then all other columns."""
         yield from self.merged.items()
         for table in self.tables:
             for column in table.columns:

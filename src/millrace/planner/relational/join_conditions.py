@@ -1,4 +1,4 @@
-"""`join_condition`: the equalities in a join's condition, by which rows are matched.
+"""`join_condition`: finds the equalities in a join's condition, with which rows are matched.
 
 Flink: ``JoinInfo``.
 """

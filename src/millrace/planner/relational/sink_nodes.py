@@ -29,7 +29,7 @@ class LogicalSink(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class CollectSink(SingleRel):
-    """Sends rows to the client.
+    """Sends the rows of a query to the client.
 
     Attributes:
         declared: columns of the query as the program wrote it.

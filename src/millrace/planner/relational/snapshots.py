@@ -1,4 +1,4 @@
-"""`snapshot_side`: the right side of a join with FOR SYSTEM_TIME AS OF, taken apart."""
+"""`snapshot_side`: splits the right side of a join with FOR SYSTEM_TIME AS OF into its parts."""
 
 from __future__ import annotations
 

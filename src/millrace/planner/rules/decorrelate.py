@@ -319,10 +319,9 @@ def _with_row(inner: Decorrelated, around: RelNode | None) -> Decorrelated:
 
 
 def with_mark(inner: Decorrelated) -> tuple[RelNode, int | None]:
-    """The query's rows with an added column that is never NULL, and the column's position. After an
-    outer join, NULL in this column means that there is no row. If another column already shows
-    this, no column is added, and the position is None.
-    """
+    """The query's rows with an added column that is never NULL, and the column's position. After
+    an outer join, NULL in this column means that there is no row. If no default value depends on
+    this, no column is added, and the position is None."""
     rows = inner.rows
     for index, value in enumerate(inner.empty or ()):
         if not _is_null(value) and rows.field(index).output_type.is_nullable:

@@ -136,7 +136,7 @@ _CALLS = (Call, AggregateCall, PatternAggregate)
 
 
 def written_plan(roots: Sequence[RelNode], objects: CatalogObjects) -> dict[str, Any]:
-    """Trees as JSON.
+    """Convert trees to JSON.
 
     Raises:
         JobDefinitionError: a part of the trees exists only in this program.
@@ -350,7 +350,7 @@ def reads_back(kind: LogicalType) -> bool:
 
 
 def written_value(value: Any) -> Any:
-    """A constant as JSON.
+    """Convert a constant to JSON.
 
     Raises:
         JobDefinitionError: the value's class is not supported.

@@ -117,7 +117,7 @@ class Transition:
 
     @property
     def at_once(self) -> bool:
-        """Whether the transition leads to the end at once, without a condition to wait for."""
+        """Whether the transition leads to the end immediately, without a condition to wait for."""
         return self.target is None and not self.unless and not self.not_next
 
     @property

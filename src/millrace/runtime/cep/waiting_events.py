@@ -27,7 +27,7 @@ Place = tuple[int, int, int]
 
 
 class EventColumns(NamedTuple):
-    """Events as columns."""
+    """Columns of events: their keys, values and times."""
 
     keys: list[Any]
     values: list[Any]

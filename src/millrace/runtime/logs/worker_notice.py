@@ -40,10 +40,9 @@ class WorkerNotice(NamedTuple):
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Properties that notices of one kind have in common. In warnings, numbers such as counts
-        and durations are ignored. In notices that are told on purpose, numbers such as a port are
-        not ignored.
-        """
+        """Properties that notices of one kind have in common. In warnings, numbers such as
+        counts and durations are ignored. In notices on purpose, numbers such as a port are not
+        ignored."""
         text = self.text if self.level < logging.WARNING else without_numbers(self.text)
         return self.level, self.logger, self.operator, text
 

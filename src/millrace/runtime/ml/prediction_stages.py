@@ -92,8 +92,8 @@ _LINKS: dict[str, Callable[[Doubles], Doubles]] = {
 
 @dataclass(frozen=True)
 class LinearClasses(ModelStage):
-    """A linear classifier, with one row of coefficients for two classes and one row per class for
-    more.
+    """A linear classifier. For two classes, it has one row of coefficients, for more classes one
+    row per class.
 
     Attributes:
         threshold: for two classes, the probability from which on the second one is predicted; or

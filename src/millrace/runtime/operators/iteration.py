@@ -186,7 +186,8 @@ class IterationTailOperator(Operator):
         return self._queue.size
 
     def take(self, limit: int) -> Records | None:
-        """Take at most ``limit`` records, which the head emits at once. None if no records wait."""
+        """Take at most ``limit`` records, which the head emits immediately. None if no records
+        wait."""
         return self._queue.take(limit)
 
     def end_epoch(self, ended: bool) -> None:

@@ -101,7 +101,7 @@ class PatternOperator(FunctionOperator):
 
     @abstractmethod
     def make_buffer(self) -> SharedBuffer:
-        """Buffer for partial matches."""
+        """Create the buffer for partial matches."""
 
     @abstractmethod
     def _matched(self, batch: EventColumns) -> Results:

@@ -291,7 +291,7 @@ def connect(*addresses: str, patience: float = 10.0) -> socket.socket:
 
 
 def begin_connect(*addresses: str) -> tuple[socket.socket, bool]:
-    """Begin to connect to the first of the addresses that does not refuse at once. Returns the
+    """Begin to connect to the first of the addresses that does not refuse immediately. Returns the
     socket, and whether its connection is still being made: another host may have vanished, and this
     function does not wait for it.
 

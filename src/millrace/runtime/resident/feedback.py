@@ -31,7 +31,7 @@ class FeedbackChannel:
 
     @property
     def holds_barrier(self) -> bool:
-        """Whether the head holds its barrier back, and takes records meanwhile."""
+        """Whether the head holds its barrier back, and still takes records."""
         return self._head.holds_barrier
 
     def meet_barrier(self) -> None:

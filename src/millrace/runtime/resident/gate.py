@@ -66,7 +66,7 @@ class InputGate:
             (self._later if channel in self._blocked else self._ready).append(channel)
 
     def put_barrier(self, channel: Channel, barrier: Buffer, sent: int, is_news: bool) -> None:
-        """Add a barrier that has arrived. A channel without waiting buffers is blocked at once.
+        """Add a barrier that has arrived. A channel without waiting buffers is blocked immediately.
         This is the usual case, and must be fast: many subtasks have thousands of channels.
 
         Args:

@@ -144,8 +144,7 @@ class SocketTransport:
 
 class _Loss:
     """A broken connection. The task at its other end may have failed rather than died. In that
-    case, a last message about the failure arrives soon, from that task or from a task that it has
-    told.
+    case, a message about the failure arrives soon, from that task or from another one.
 
     Args:
         error: how the loss was seen.

@@ -1,4 +1,4 @@
-"""SuperstepProgram: an algorithm on a graph, vectorised, that runs in all tasks at once.
+"""SuperstepProgram: a vectorised algorithm on a graph, which runs in all tasks at the same time.
 
 Each task has one object of the program, and a partition of the graph (`GraphPartition`): the
 vertices that it owns and their out-edges, as NumPy arrays. A *superstep* computes on these arrays

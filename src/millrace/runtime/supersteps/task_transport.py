@@ -1,4 +1,4 @@
-"""TaskTransport: connections over which the tasks of a graph job exchange bytes, all at once."""
+"""TaskTransport: connections over which all tasks of a graph job exchange bytes in one step."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ def _times(stack: SampledStack, kind: str) -> int:
 
 
 def get_flame_graph(server: JobServer, request: ApiRequest) -> FlameGraph:
-    """Answer ``GET /jobs/:jobid/vertices/:vertexid/flamegraph``. The first request begins the
-    samples, and later ones have the graph."""
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid/flamegraph``. The first request starts the
+    sampling, and later requests return the graph."""
     job, vertex = server.observed_vertex(request)
     if job.job.is_over or job.directory is None or job.archive is None:
         return FlameGraph(TERMINATED)

@@ -78,7 +78,7 @@ def with_reversed(edges: DataFrame) -> DataFrame:
 
 
 def edges_within(edges: DataFrame, vertices: DataFrame) -> DataFrame:
-    """Edges of which both ends are among the vertices."""
+    """Edges whose source and target are both among the vertices."""
     kept = vertices.select("id")
     inside = edges.join(kept, edges["source"] == kept["id"], "left_semi")
     return inside.join(kept, inside["target"] == kept["id"], "left_semi")
@@ -91,7 +91,7 @@ def without_vertices(frame: DataFrame, removed: DataFrame) -> DataFrame:
 
 
 def without_edges(edges: DataFrame, removed: DataFrame) -> DataFrame:
-    """Edges without those that have the source and target of a removed edge; values are not
+    """All edges except those with the source and target of a removed edge; values are not
     compared."""
     gone = removed.select(F.col("source").alias("gone_s"), F.col("target").alias("gone_t"))
     same = (edges["source"] == gone["gone_s"]) & (edges["target"] == gone["gone_t"])

@@ -208,7 +208,7 @@ def parse_explain(parser: StatementParser) -> Statement:
 
 
 def parse_explained(parser: StatementParser) -> Query | Insert | InsertSet:
-    """Parse the statement behind EXPLAIN: a query, an INSERT or a statement set."""
+    """Parse the statement after EXPLAIN: a query, an INSERT or a statement set."""
     mark = parser.index
     if parser.at("INSERT"):
         return parse_insert(parser)

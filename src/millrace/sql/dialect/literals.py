@@ -92,7 +92,7 @@ def parse_interval(tokens: TokenStream) -> exp.Expr:
 
 
 def parse_interval_qualifier(tokens: TokenStream) -> dict[str, Any]:
-    """Parse an optional ``DAY TO SECOND`` behind a difference in brackets."""
+    """Parse an optional ``DAY TO SECOND`` after a difference in brackets."""
     return _qualifier(tokens, _RESERVED_UNITS) if tokens.at(*_RESERVED_UNITS) else {}
 
 

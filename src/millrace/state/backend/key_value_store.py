@@ -56,7 +56,7 @@ class KeyValueStore(ABC):
 
     @abstractmethod
     def write(self, changes: WriteBatch) -> None:
-        """Write all changes atomically: if the process dies meanwhile, no change is made."""
+        """Write all changes atomically: if the process dies during the write, no change is made."""
 
     @abstractmethod
     def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:

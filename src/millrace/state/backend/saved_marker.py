@@ -65,7 +65,7 @@ class SavedMarker:
         return SavedMarker(version, tables, contents, schemas)
 
     def encode(self) -> bytes:
-        """Encoded row of the marker."""
+        """Encode the marker as a row of the store."""
         tables = {
             tuple(name): (table.kind.name, table.numbers, table.estimate)
             for name, table in self.tables.items()

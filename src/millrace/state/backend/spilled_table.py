@@ -53,7 +53,7 @@ class TableRows:
         """Whether the store has never received a row of this table."""
 
     def write(self, changes: WriteBatch) -> None:
-        """Write the changes of this table to the store at once."""
+        """Write the changes of this table to the store."""
         if changes:
             self._announce()
             self.empty = self.empty and not changes.puts

@@ -217,7 +217,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
 
 
 class NewStores:
-    """Makes stores that leave no files behind."""
+    """Makes stores that leave no files."""
 
     def __init__(self, create: Callable[[], KeyValueStore]) -> None:
         self._create = create

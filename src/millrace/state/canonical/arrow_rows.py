@@ -47,7 +47,7 @@ def arrow_rows(kind: TableKind, entries: ColumnEntries) -> ArrowRows:
 
 
 def groups_of_entries(entries: ColumnEntries, max_parallelism: int) -> npt.NDArray[np.int32]:
-    """Key groups of entries."""
+    """Key group of each entry."""
     keys = entries.key_columns()[: entries.key]
     return key_groups_of_sql_keys(keys, len(entries), max_parallelism).astype(np.int32)
 

@@ -58,7 +58,7 @@ class StateColumn(ABC):
         """Array of ``values``, each of which fits or is None."""
 
     def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
-        """The inverse of `write`."""
+        """Read values from an array: the inverse of `write`."""
         if array.null_count == len(array):  # encoded, millions of nulls may be a few bytes
             return [None] * len(array)
         return self._values(array, pickle_allowed)
@@ -113,7 +113,7 @@ class _Leaf(StateColumn):
 
 
 class _Integer(_Leaf):
-    """Column of integers within bounds; the check covers a whole list at once."""
+    """Column of integers within bounds, which are checked for a whole list in one step."""
 
     def __init__(self, arrow: pa.DataType, within: range, stored: pa.DataType | None = None):
         super().__init__(int, arrow, stored, within.__contains__)

@@ -165,8 +165,7 @@ def read_deltas_of(
 ) -> DeltaSet:
     """Deltas that a manifest names. Their files are relative to ``directory``, and ``known`` has
     the files, by path, whose indexes were read before. Errors name the manifest by ``metadata``.
-    Raises as `read_delta_set` does.
-    """
+    Raises the same errors as `read_delta_set`."""
     known = known or {}
     files = [known.get(ref.path) or _read_file(directory, ref) for ref in manifest.delta_files]
     entries = [entry for file in files for entry in file.entries]

@@ -130,7 +130,7 @@ def opened(path: StrPath, buffered: bool = False) -> Iterator[BinaryIO]:
 
 
 def length_of(path: StrPath) -> int:
-    """Size of a file in bytes. Raises as `opened` does."""
+    """Size of a file in bytes. Raises the same errors as `opened`."""
     with reading(path):
         found = file_system_of(path).status(os.fspath(path))
         if found is None:

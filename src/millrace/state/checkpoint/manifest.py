@@ -296,7 +296,7 @@ def read_manifest(job_dir: StrPath, number: int) -> Manifest:
 
 
 def read_manifest_file(path: StrPath) -> Manifest:
-    """The manifest in a ``_metadata`` file. Raises as `read_manifest` does."""
+    """The manifest in a ``_metadata`` file. Raises the same errors as `read_manifest`."""
     with opened(path) as file:
         length = size_of_opened(file)
         if length > MAX_BYTES:

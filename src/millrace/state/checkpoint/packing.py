@@ -81,8 +81,8 @@ class PackedFile:
     file: DeltaFile
 
     def applied_to(self, deltas: DeltaSet) -> DeltaSet:
-        """``deltas`` with the packed file instead of its sources. Some of its deltas may be dead
-        meanwhile."""
+        """``deltas`` with the packed file instead of its sources. Some deltas of the packed file
+        may no longer be live."""
         return deltas.with_packed(self.sources, self.file)
 
 

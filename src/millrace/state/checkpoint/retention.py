@@ -34,7 +34,7 @@ SWEEP_EVERY = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldCheckpoint:
-    """Checkpoint that stays even when enough newer ones exist."""
+    """Checkpoint that is kept even when enough newer checkpoints exist."""
 
     number: int
     paths: Collection[str]

@@ -33,7 +33,7 @@ __all__ = ["ColumnarTable", "ColumnsOf", "entry_schemas"]
 
 
 class ColumnsOf(NamedTuple):
-    """Columns of a table's entries.
+    """Description of the columns in which a table's entries are stored.
 
     Attributes:
         key: types of the stream's key.
@@ -137,7 +137,7 @@ class ColumnarTable(StateTable):
         """Filter for the keys of the waiting entries. It is applied once the columns are known."""
 
     def bind(self, columns: ColumnsOf) -> None:
-        """Declare the columns.
+        """Declare the columns of the table's entries.
 
         Raises:
             StateMigrationError: the restored entries have other columns.

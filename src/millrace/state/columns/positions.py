@@ -138,7 +138,7 @@ class PositionSpace:
         self._start(positions)
 
     def discard(self, positions: Positions) -> None:
-        """Free positions, all different, at once, while no epoch is open."""
+        """Free positions, all different, immediately, while no epoch is open."""
         self.count -= int(np.count_nonzero(self.live.take(positions)))
         self._release(positions)
 

@@ -25,7 +25,7 @@ __all__ = ["RowLog"]
 
 
 class RowLog(ColumnarTable):
-    """Rows by key.
+    """Table of rows, in which a key may have many rows.
 
     The keys have slots of their own (`slots_of`). A key without rows loses its slot when the epoch
     is sealed; after a waiting epoch was accepted, when the open epoch ends. Columns of ``values``

@@ -84,9 +84,8 @@ class SlotTable(ColumnarTable):
         self.space.remove(slots)
 
     def discard(self, slots: Positions) -> None:
-        """Remove slots, all different, with their keys at once, without recording this as a change
-        of the epoch.
-        """
+        """Remove slots, all different, with their keys immediately, without recording this as a
+        change of the epoch."""
         self._keys.delete(slots)
         self.space.discard(slots)
 

@@ -58,7 +58,7 @@ class RoutedRecords(KafkaRecordDeserializationSchema[RoutableMessage]):
         raise NotImplementedError("a record may have several targets")
 
     def deserialize_flat(self, messages: Sequence[Any]) -> tuple[RowBatch[Any], list[int]]:
-        """Messages for all targets.
+        """Convert messages of Kafka to messages for all their targets.
 
         Raises:
             SerializationError: a record has no key, or one that is not UTF-8.

@@ -101,7 +101,7 @@ def _client_properties(properties: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 class KinesisMessage(NamedTuple):
-    """A record for a stream.
+    """A record that is to be written to a stream of Kinesis.
 
     Attributes:
         hash_key: number that determines the shard in place of the key's hash; None if the key

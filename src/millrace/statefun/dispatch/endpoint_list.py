@@ -15,7 +15,7 @@ __all__ = ["decode_endpoints", "encode_endpoints", "same_endpoints"]
 
 
 def encode_endpoints(endpoints: Sequence[HttpEndpoint]) -> bytes:
-    """Bytes of a list: JSON.
+    """Encode a list of endpoints as JSON bytes.
 
     Raises:
         JobDefinitionError: two endpoints are for the same functions.
@@ -30,7 +30,7 @@ def encode_endpoints(endpoints: Sequence[HttpEndpoint]) -> bytes:
 
 
 def decode_endpoints(content: bytes) -> tuple[HttpEndpoint, ...]:
-    """List from its bytes.
+    """Decode a list of endpoints from its bytes.
 
     Raises:
         JobDefinitionError: the bytes are of something else, an endpoint has a value that no module

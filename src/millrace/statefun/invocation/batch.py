@@ -39,11 +39,11 @@ EMBEDDED = "embedded"
 
 
 class InvocationError(JobExecutionError):
-    """An invocation failed for good. The text names function, address and endpoint."""
+    """An invocation failed and is not repeated. The text names function, address and endpoint."""
 
 
 class EndpointMoved(Exception):
-    """An invocation failed at an endpoint that has been replaced meanwhile."""
+    """An invocation failed at an endpoint that has been replaced since it began."""
 
 
 class RoutableMessage(NamedTuple):
@@ -179,7 +179,7 @@ class Invoker(Protocol):
         """URL of the function, or `EMBEDDED`."""
 
     def specs(self, function: FunctionType) -> tuple[StateSpec, ...]:
-        """States known without an invocation."""
+        """States of a function that are known without an invocation."""
 
     def invoke_now(self, batch: MessageBatch) -> Reply:
         """Invoke a function in this thread."""

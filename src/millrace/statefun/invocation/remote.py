@@ -1,4 +1,4 @@
-"""Functions behind an endpoint, invoked over HTTP with retries within a budget of time."""
+"""Functions of an endpoint, invoked over HTTP with retries within a time limit."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _Call:
 
 
 class RemoteFunctions:
-    """Invoker of the functions behind an endpoint."""
+    """Invoker of the functions of an endpoint."""
 
     def __init__(self, endpoint: HttpEndpoint) -> None:
         self.endpoint = endpoint

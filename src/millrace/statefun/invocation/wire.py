@@ -37,7 +37,7 @@ class MalformedReply(ValueError):
 
 
 def request_bytes(batch: MessageBatch) -> bytes:
-    """Request for a batch."""
+    """Encode the request for a batch of messages."""
     request = ToFunction()
     invocation = request.invocation
     _put_address(invocation.target, batch.target)

@@ -40,7 +40,7 @@ _MAX_INT = (1 << 31) - 1
 
 
 def read_module(module: str | os.PathLike[str] | bytes, name: str = "module.yaml") -> Module:
-    """Components of a module.
+    """Read the components of a module.
 
     Args:
         module: path of the file, or its content.

@@ -59,7 +59,7 @@ class CatalogModel:
         return self.output_schema
 
     def get_options(self) -> dict[str, str]:
-        """Options of WITH."""
+        """Options in the WITH clause."""
         return dict(self.options)
 
     def get_comment(self) -> str | None:

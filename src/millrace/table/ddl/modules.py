@@ -34,7 +34,7 @@ def unload_module(session: TableSession, statement: UnloadModule) -> TableResult
 
 
 def use_modules(session: TableSession, statement: UseModules) -> TableResult:
-    """USE MODULES: accepts only ``core``, without effect."""
+    """USE MODULES: accepts only ``core``, and has no effect."""
     for name in statement.names:
         if name != CORE:
             raise not_found("module", name, [CORE])
