@@ -9,6 +9,9 @@ Rules:
     archaic   no "thereof", "wherein", "whereupon" and the like
     chains    no two of "which", "that" and "what" side by side, and no "some of which"
     length    the first sentence of a docstring has at most 32 words, a page's sentence at most 60
+    ambiguous a docstring's first paragraph has no word that has two meanings, or that stands for a
+              time or a default without naming it: "at once", "meanwhile", "for good", "unless set"
+    setter    the docstring of a method ``set_...`` begins with a verb
 
 The rules about words hold in docstrings, in the messages of errors that are raised, and on pages.
 """
@@ -46,6 +49,21 @@ CHAINS = re.compile(
     r"|\b(which|that) (which|what)\b|\bwhat (what|which|that)\b",
     re.IGNORECASE,
 )
+AMBIGUOUS = (
+    (re.compile(r"\bat once\b"), 'say "immediately", "together" or "in one step"'),
+    (re.compile(r"\bmeanwhile\b"), "name the time"),
+    (re.compile(r"\bfor good\b"), 'say "permanently", or what no longer happens'),
+    (re.compile(r"\bunless set\b"), 'say "by default"'),
+    (re.compile(r"\b[Rr]aises? as `"), 'say "raises the same errors as"'),
+    (re.compile(r"^Without effect\b"), "say what the call does nevertheless, and what it does not"),
+    (re.compile(r"\bboth of whose\b|\bof which both\b"), "name both things"),
+)
+"""Words that a reader of a docstring's first paragraph has to read twice, with advice."""
+NOUNS = frozenset(
+    {"A", "An", "Conditions", "Handler", "Maximum", "Minimum", "Number", "Options", "Policy"}
+    | {"Prefix", "Schema", "The", "Timeout", "Values", "Whether"}
+)
+"""First words that make a setter's docstring a noun without a verb."""
 SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?:;](?=\s|$)")
 CODE_BLOCK = re.compile(r"^( *)(```|~~~).*?^\1\2\s*$", re.MULTILINE | re.DOTALL)
 PAGES = ("README.md", "CONTRIBUTING.md")
@@ -76,7 +94,9 @@ def check_module(path: Path, text: str) -> Iterator[Finding]:
         docstring = ast.get_docstring(node)
         if docstring is None:
             continue
-        for message in [*broken_first_line(docstring), *broken_words(prose_of(docstring))]:
+        name = "" if isinstance(node, ast.Module) else node.name
+        broken = [*broken_first_line(docstring, name), *broken_words(prose_of(docstring))]
+        for message in broken:
             yield Finding(path, node.body[0].lineno, message)
 
 
@@ -110,10 +130,15 @@ def check_page(path: Path, text: str) -> Iterator[Finding]:
                 yield Finding(path, line, f'"{start} ..." has {count} words: make it two sentences')
 
 
-def broken_first_line(docstring: str) -> Iterator[str]:
-    """Yield what is wrong with a docstring's first sentence."""
+def broken_first_line(docstring: str, name: str = "") -> Iterator[str]:
+    """Yield what is wrong with a docstring's first paragraph. ``name`` is that of the function."""
     first_paragraph = " ".join(docstring.split("\n\n", maxsplit=1)[0].split())
     yield from broken_opening(first_paragraph)
+    if name.startswith("set_") and first_paragraph.split()[0] in NOUNS:
+        yield f'"{name}" begins with "{first_paragraph.split()[0]}": begin with a verb'
+    for pattern, advice in AMBIGUOUS:
+        for match in pattern.finditer(first_paragraph):
+            yield f'"{context(first_paragraph, match)}": {advice}'
     count = len(SENTENCE_END.split(first_paragraph)[0].split())
     if count > MAX_FIRST_SENTENCE:
         yield f"the first sentence has {count} words, at most {MAX_FIRST_SENTENCE} allowed"

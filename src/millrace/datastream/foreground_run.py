@@ -79,8 +79,8 @@ def adopt_spark_session() -> None:
 
 @contextmanager
 def _signals_afterwards() -> Iterator[None]:
-    """Context at whose end Ctrl-C and SIGTERM are handled that have come meanwhile: their
-    exceptions would come in the middle of a message to the JVM."""
+    """Context that handles Ctrl-C and SIGTERM only at its end. Otherwise their exceptions would
+    interrupt a message to the JVM."""
     if current_thread() is not main_thread():
         yield
         return

@@ -436,8 +436,8 @@ class JobManager:
         )
 
     def _ends_at(self, now: int) -> int | None:
-        """Time at which an epoch must end that is kept open, although nothing has happened in it:
-        at once if something waits for its end."""
+        """Time at which an open epoch must end although nothing has happened in it. It is now if
+        something waits for the end."""
         ends_run = self._run_end.begun and not self._only_commits
         at_once = self._requests.serving is not None or ends_run
         if at_once or self._deployment.loops.has_run_dry or self.bus.wanted.is_set():

@@ -129,7 +129,7 @@ class _ReporterThread(Thread):
             self.reporter.close()
 
     def _opened(self) -> bool:
-        """Open the reporter, at once or as soon as its host or port is available."""
+        """Open the reporter as soon as its host or port is available."""
         while not self._tried(lambda: self.reporter.open(self._measure)):
             is_final = isinstance(self._error, (ImportError, MillraceError))
             if is_final or self._end.wait(self.reporter.settings.interval):

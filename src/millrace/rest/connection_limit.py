@@ -84,8 +84,8 @@ class ConnectionLimit:
         return _counted(self)
 
     def _make_room(self) -> bool:
-        """Close the connection that has been open longest without showing a token; False if all
-        have shown it. Clients that have a token show it at once."""
+        """Close the connection that has been open longest without sending a token; False if all
+        have sent it. Clients that have a token send it immediately."""
         client = next(iter(self._unproven), None)
         if client is None:
             return False

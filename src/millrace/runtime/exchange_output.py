@@ -190,7 +190,7 @@ class ExchangeOutput:
     # -- columns -----------------------------------------------------------------------------
 
     def _gather(self, batch: ColumnBatch) -> None:
-        """Add a batch to the waiting columns. Dividing many records at once makes few buffers
+        """Add a batch to the waiting columns. Dividing many records together makes few buffers
         instead of many small ones."""
         self._flush_rows()
         if self._columns and not batch.same_columns(self._columns[0]):

@@ -210,9 +210,8 @@ class Operator:
 
     @property
     def holds_barrier(self) -> bool:
-        """Whether the end of the epoch must wait for an external response. Resident tasks do other
-        work meanwhile.
-        """
+        """Whether the end of the epoch must wait for an external response. Resident tasks do
+        other work during the wait."""
         return False
 
     def end_epoch(self, ended: bool) -> None:

@@ -218,7 +218,7 @@ class ProgramStore:
 
 
 def _has_components(path: Path) -> bool:
-    """Whether a file of YAML has components of Stateful Functions, for all one sees at once."""
+    """Whether a YAML file seems to have components of Stateful Functions, at a first look."""
     try:
         with path.open("rb") as file:
             return b"io.statefun." in file.read(MAX_SOURCE)

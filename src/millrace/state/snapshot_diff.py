@@ -183,7 +183,7 @@ class _DiffSide:
         return key_group_range(subtask, self.parallelism, self.max_parallelism)
 
     def state(self, subtask: int) -> SubtaskState | None:
-        """State of a subtask; None if it cannot be read all at once. Only the state of the last
+        """State of a subtask; None if it cannot be read in one step. Only the state of the last
         subtask is kept in memory."""
         if subtask != self._at:
             self._state = None  # the one before may go before this one comes
@@ -272,7 +272,7 @@ def _identity(entry: KeyedStateEntry, shape: StateShape) -> Any:
 def _compare_unkeyed(
     a: _DiffSide, b: _DiffSide, pair: _Pair, diff: StateDiff, samples: int
 ) -> None:
-    """Compare state without keys all at once, because it is small."""
+    """Compare state without keys in one step, because it is small."""
     old, new = (_unkeyed(side, pair) for side in (a, b))
     for key, entry in new.items():
         _note(diff, old.pop(key, None), entry, samples)

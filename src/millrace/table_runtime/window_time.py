@@ -79,9 +79,8 @@ class WindowTime:
         return found
 
     def reached(self, instant: int) -> int:
-        """Greatest wall clock time that has passed for good at an instant, which means that no
-        later change of the clock shows it again.
-        """
+        """Greatest wall clock time that has passed at an instant and that no later change of the
+        clock shows again."""
         if self.zone is None or not _FIRST < instant < _LAST:
             return instant
         zone = ZoneInfo(self.zone)
@@ -101,9 +100,8 @@ class WindowTime:
         return _wall(_at(high, zone)) - 1
 
     def wakeup(self, wall: int) -> int | None:
-        """Processing time at which a wall clock time will have passed for good. None if no wake-up
-        is needed.
-        """
+        """Processing time at which a wall clock time will have passed, and no later change of
+        the clock can show it again. None if no wake-up is needed."""
         if not self.processing or not _FIRST < wall < _LAST:
             return None
         return int(self.instants(np.array([wall]))[0]) + 1

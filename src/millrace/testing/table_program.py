@@ -122,7 +122,7 @@ class TableProgram:
         model.setdefault(outer, {})[inner] = value
 
     def _batch(self, table: Any, model: Content) -> None:
-        """Write many entries at once; the last write of an entry counts."""
+        """Write many entries in one call; the last write of an entry counts."""
         outer, _ = self._place(table)
         inners = [self._inner() for _ in range(self._random.randint(1, 4))]
         values = [self._value() for _ in inners]

@@ -302,8 +302,8 @@ def _is_cached(attribute: Any) -> bool:
 
 
 def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Function that reads all fields at once; `attrgetter` gives a tuple only for two fields and
-    more."""
+    """Function that reads all fields in one call; `attrgetter` gives a tuple only for two fields
+    and more."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda value: tuple(getattr(value, name) for name in names)

@@ -166,7 +166,7 @@ class RedisClient:
     @contextmanager
     def transaction(self, key: str) -> Iterator[RedisTransaction]:
         """Begin a transaction on the server that has the key. The server executes it only if the
-        key's value has not changed meanwhile.
+        key's value has not changed since.
 
         Raises:
             RedisUnavailableError: the server cannot be reached, or does not write now.

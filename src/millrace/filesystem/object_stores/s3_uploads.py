@@ -57,7 +57,7 @@ class S3Uploads(Uploads):
                     raise
 
     def _was_completed(self, upload: PendingUpload, key: str, id: str) -> bool:
-        """Whether another process has completed the upload meanwhile, so that it is gone."""
+        """Whether the upload is gone because another process has completed it."""
         for look in range(_LOOKS):
             if look:
                 self._sleep(_PAUSE)

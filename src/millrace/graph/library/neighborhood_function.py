@@ -168,7 +168,8 @@ class _SketchesProgram(SuperstepProgram):
         return {"distance": np.arange(len(shown)), "pairs": np.array(shown, np.float64)}
 
     def _unions(self, slots: Array) -> npt.NDArray[np.uint8]:
-        """Union of each own vertex' sketch with those of its neighbours, some registers at once."""
+        """Union of each own vertex' sketch with those of its neighbours, computed for some
+        registers at a time."""
         near, unions = self._near, self.registers.copy()
         width = max(1, _BYTES_AT_ONCE // max(near.edge_count, 1))
         for low in range(0, unions.shape[1], width):

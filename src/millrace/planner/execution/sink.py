@@ -110,8 +110,8 @@ def _upsert_key(table: ResolvedTable) -> tuple[int, ...]:
 
 
 def _writes_ahead(node: LogicalSink, translator: Translator) -> bool:
-    """Whether the sink's writes wait for their checkpoint, as at once they could leave rows of a
-    lost epoch."""
+    """Whether the sink's writes wait for their checkpoint, because immediate writes could leave
+    rows of a lost epoch."""
     option = translator.settings.options.get(table_options.WRITE_AHEAD.key, "NONE")
     if option == "NONE" or translator.settings.batch or not repeats_writes(node):
         return False

@@ -173,8 +173,8 @@ class AsyncWaitOperator(FunctionOperator):
         self._collect(0.0)
 
     def _take(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Take all records, although there may be too many at once, such as those that an operator
-        before this one has made of one record. `room` keeps back what follows."""
+        """Take all records, even if there are more than allowed, for example because an operator
+        before this one has made many records from one. `room` keeps back what follows."""
         for index, value in enumerate(values):
             time = timestamps[index] if timestamps else None
             queued = _QueueEntry(self._take_number(), value, time)

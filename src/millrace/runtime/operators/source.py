@@ -322,7 +322,7 @@ class SourceOperator(Operator):
 
     def _all_idle(self, unfinished: list[ActiveSplit]) -> bool:
         """Whether all splits of the subtask are idle. A subtask without an unfinished split is
-        idle after the timeout; if it never had a split, at once."""
+        idle after the timeout. If it never had a split, it is idle immediately."""
         if unfinished:
             return all(self._is_idle(split) for split in unfinished)
         idle_at = self._idle_without_split()

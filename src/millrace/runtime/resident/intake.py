@@ -146,7 +146,7 @@ class Intake:
         return True
 
     def _join_columns(self) -> None:
-        """Join all waiting columnar batches at once."""
+        """Join all waiting columnar batches to one."""
         from millrace.runtime.column_partitions import joined
 
         assert isinstance(self._batch, ColumnBatch)

@@ -565,8 +565,8 @@ class ResidentSubtask:
 
     def _note_output(self, records: int = 0) -> None:
         """Pass on full buffers after a piece of input with so many records, and remember that
-        others may wait. What fills the smallest window of a target is sent at once: records that
-        wait here have taken no credit yet."""
+        others may wait. Records that fill the smallest window of a target are sent immediately,
+        because records that wait here have taken no credit yet."""
         self._unsent += records
         if self._unsent >= self._room_below():
             self._unsent = 0

@@ -182,7 +182,7 @@ def _check_settings(settings: dict[str, str]) -> None:
 
 
 def _require_snapshot(path: str | None) -> None:
-    """Refuse a snapshot that does not exist, so that the client learns of it at once."""
+    """Refuse a snapshot that does not exist, so that the client gets the error immediately."""
     if path and is_local(path) and not os.path.exists(qualified(path)):
         raise ApiError(
             400,

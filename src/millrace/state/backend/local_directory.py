@@ -113,7 +113,7 @@ def stale(
 
 
 def _used(path: Path) -> float:
-    """Time of last use of the directory; infinite if another process has deleted it meanwhile."""
+    """Time of last use of the directory; infinite if another process has deleted it."""
     for file in (path / LOCK, path):
         with contextlib.suppress(OSError):
             return file.stat().st_mtime

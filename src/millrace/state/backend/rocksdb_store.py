@@ -146,8 +146,8 @@ class RocksDBStore(KeyValueStore):
 
 
 def _bounded(rows: Iterable[StoredRow], bound: Any) -> Iterator[StoredRow]:
-    """Yield the rows, and keep the read options ``bound`` alive meanwhile: the native iterator
-    uses a pointer to the upper bound in the options."""
+    """Yield the rows, and keep the read options ``bound`` alive until the last row: the native
+    iterator uses a pointer to the upper bound in the options."""
     yield from rows
 
 

@@ -143,8 +143,8 @@ class Retention:
             self._sweep_orphans((), {path for one in held for path in one.paths}, -math.inf)
 
     def _all_held(self) -> set[HeldCheckpoint]:
-        """The checkpoints that are held at this time. If a checkpoint is released meanwhile, it
-        stays until the next deletion."""
+        """The checkpoints that are held at this time. A checkpoint that is released after this
+        call stays until the next deletion."""
         held = self._held.copy()
         return held if self._kept is None else {*held, self._kept}
 
