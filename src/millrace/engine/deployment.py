@@ -181,6 +181,14 @@ class Deployment:
         """
         return any(source.node.source.acknowledges_records for source in self.sources)
 
+    @property
+    def may_run_ahead(self) -> bool:
+        """Whether subtasks may begin the next epoch before its plan is made: nothing that an epoch
+        must begin with comes up in between."""
+        program, sinks = self.program, self.sinks
+        needs_plan = program.loops or program.available_now or sinks.has_commits_in_subtasks
+        return not (needs_plan or self.restoring or self.acknowledges_records)
+
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Record that a checkpoint with the result of `source_snapshots` is complete."""
         for source in self.sources:

@@ -42,9 +42,9 @@ class EpochHooks(Protocol):
         new splits or events, which reach the subtasks with the next epoch.
         """
 
-    def closing(self, at: int, /) -> None:
+    def closing(self, at: int, /) -> bool:
         """Record that the epoch begins to end: its barrier is sent at this time, in ms since the
-        epoch of Unix."""
+        epoch of Unix. Returns whether subtasks may begin the next epoch before its plan arrives."""
 
 
 class Executor(Protocol):

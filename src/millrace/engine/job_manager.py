@@ -75,7 +75,7 @@ class _OpenEpochHooks:
     """The job's part in an epoch that is kept open."""
 
     deployment: Deployment
-    closing: Callable[[int], None]
+    closing: Callable[[int], bool]
 
     @property
     def look_at(self) -> int | None:
@@ -129,6 +129,9 @@ class JobManager:
         """Whether the job reads no more, and ends with a savepoint when everything is committed."""
         self._begun: EpochPlan | None = None
         """Plan of an epoch that the executor has begun while the last checkpoint was written."""
+        self._runs_ahead = False
+        """Whether subtasks may have begun the next epoch before its plan: the plan has nothing that
+        an epoch must begin with, and requests wait for the one after it."""
         self._cut_at = 0
         """Time as of which the last epoch is a cut, in ms since the epoch of Unix: of its barrier,
         or of its end. Intervals of checkpoints are from cut to cut."""
@@ -357,7 +360,8 @@ class JobManager:
         if plan is None:
             if not self._executor.keeps_epochs_open:
                 self._wait_for_work()
-            self.bus.wanted.clear()
+            if not self._runs_ahead:  # else its request is still to be taken
+                self.bus.wanted.clear()
             self._check_ending()
             started = time.perf_counter()
             plan = self._next_plan()
@@ -372,14 +376,16 @@ class JobManager:
             acks = self._runner.run(plan, self._deployment)
             self._cut_at = self._clock.now()
         if acks is None:
-            self._history.running = None
+            self._history.running, self._runs_ahead = None, False
             self._publish()
         else:
             self._accept(plan, acks, (time.perf_counter() - started) * 1000)
 
     def _next_plan(self) -> EpochPlan:
         """Plan of the next epoch, with the requests and splits that are there."""
-        self._requests.begin(self._deployment)
+        runs_ahead, self._runs_ahead = self._runs_ahead, False
+        if not runs_ahead:
+            self._requests.begin(self._deployment)
         now = self._timer.start()
         self._deployment.discover(now)
         self._run_end.begin(self._deployment)
@@ -396,10 +402,13 @@ class JobManager:
         """Record that an attempt runs, and must end before long."""
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, self._clock.now())
 
-    def _note_barrier(self, plan: EpochPlan, at: int) -> None:
-        """Record that the barrier of an epoch is sent."""
+    def _note_barrier(self, plan: EpochPlan, at: int) -> bool:
+        """Record that the barrier of an epoch is sent. Returns whether subtasks may begin the next
+        epoch before its plan arrives."""
         self._cut_at = at
         self._note_running(plan)
+        self._runs_ahead = self._may_overlap and self._deployment.may_run_ahead
+        return self._runs_ahead
 
     def _check_ending(self) -> None:
         if self.states.status is JobStatus.CANCELLING:
@@ -450,6 +459,7 @@ class JobManager:
     def _accept(self, plan: EpochPlan, acks: list[Ack], epoch_ms: float) -> None:
         deployment = self._deployment
         self._input_ended = deployment.accept(acks, self._clock.now())
+        self._runs_ahead = self._runs_ahead and not self._input_ended
         if self._completed == plan.completed_checkpoint:
             self._completed = None
         self._timer.plan_next(acks, at_once=deployment.loops.has_news)

@@ -212,6 +212,11 @@ class SinkCoordinator:
         self._background.wait()
 
     @property
+    def has_commits_in_subtasks(self) -> bool:
+        """Whether subtasks may have something to commit."""
+        return bool(self._in_subtasks)
+
+    @property
     def is_pending_in_subtasks(self) -> bool:
         """Whether the next checkpoint gives subtasks something to commit."""
         return any(self._pending.get(uid) for uid in self._in_subtasks)

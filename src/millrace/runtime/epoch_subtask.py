@@ -176,6 +176,30 @@ class EpochSubtask:
         subtask.begin_epoch(context, attempt, epoch.restarts)
         return origin
 
+    def begin_ahead(self, epoch: EpochPlan, attempt: int) -> None:
+        """Begin an epoch before its plan arrives, by a plan of the subtask's own, while the last
+        epoch waits for its acceptance. For jobs without loops."""
+        self.last_epoch = epoch.epoch
+        plan = epoch.subtasks[self.subtask.stage.id, self.subtask.index]
+        context = self._context(epoch, plan, attempt, None)
+        self.subtask.begin_ahead(context, attempt, epoch.restarts)
+
+    def confirm(self, epoch: EpochPlan) -> None:
+        """Take the driver's plan of the epoch that has begun ahead: the last one is accepted.
+
+        Raises:
+            StateMissError: the plan does not follow the subtask's last epoch, or has something that
+                an epoch must begin with.
+        """
+        place = self.subtask.stage.id, self.subtask.index
+        plan = epoch.subtasks[place]
+        follows = isinstance(plan.start, LiveStart) and plan.start.version == self._last_version
+        is_special = epoch.flush or epoch.ends_run or epoch.only_commits or epoch.attempt
+        has_more = plan.commits or plan.drained or epoch.messages or place[0] in epoch.divide
+        if epoch.epoch != self.last_epoch or not follows or is_special or has_more:
+            raise StateMissError(f"epoch {self.last_epoch} began ahead of another plan")
+        self.subtask.accept_last(epoch.completed_checkpoint)
+
     def acknowledged(
         self,
         epoch: EpochPlan,

@@ -141,6 +141,10 @@ class Operator:
         methods for reading."""
         raise NotImplementedError
 
+    def revise_reading(self, plan: ReadPlan) -> None:
+        """Take the splits and events of an epoch that has begun ahead of its plan."""
+        raise NotImplementedError
+
     def read_available(self, plan: ReadPlan) -> Iterator[None]:
         """Read the available records, and yield after each batch. Resident tasks call this
         repeatedly within an epoch.

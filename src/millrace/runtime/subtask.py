@@ -181,6 +181,19 @@ class Subtask:
             if epoch.completed_checkpoint is not None:
                 operator.notify_checkpoint_complete(epoch.completed_checkpoint)
 
+    def begin_ahead(self, epoch: EpochContext, attempt: int, restarts: int) -> None:
+        """Begin the next epoch while the last one, which has ended with `snapshot`, waits for its
+        acceptance (`accept_last`). `roll_back` undoes both."""
+        self.state.begin_next()
+        self.begin_epoch(epoch, attempt, restarts)
+
+    def accept_last(self, completed_checkpoint: int | None) -> None:
+        """Accept the epoch before the open one, which has begun ahead of its plan."""
+        self.state.commit()
+        if completed_checkpoint is not None:
+            for operator in reversed(self.chain.operators):
+                operator.notify_checkpoint_complete(completed_checkpoint)
+
     def on_active(self, channel: Channel) -> None:
         """Mark a channel as active. From now on its watermark holds back the subtask's
         watermark."""
@@ -248,6 +261,10 @@ class Subtask:
         """Take the splits to read in an epoch; only for a source stage."""
         if not self.ended:
             self.chain.head.begin_reading(plan)
+
+    def revise_reading(self, plan: ReadPlan) -> None:
+        """Take the driver's plan of an epoch that has begun ahead, in a source stage."""
+        self.chain.head.revise_reading(plan)
 
     def read_available(self, plan: ReadPlan) -> Iterator[None]:
         """Read the available records. Pauses after each batch."""

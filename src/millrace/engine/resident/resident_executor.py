@@ -125,6 +125,8 @@ class ResidentExecutor:
         self._running: tuple[int, int] | None = None
         """Epoch and attempt that `run_epoch` runs."""
         self._end_wanted = False
+        self._ahead: tuple[int, int] | None = None
+        """Epoch and attempt that subtasks may have begun before their plan."""
         self._live_attempt = -1
         """Attempt whose connections must hold. Negative after a loss: all survivors tell of it."""
         self._broken: tuple[float, str] | None = None
@@ -195,6 +197,9 @@ class ResidentExecutor:
             ExecutorError: a task was lost, or the epoch is cancelled.
         """
         self._job_dir, self._running = plan.job_dir, (plan.epoch, plan.attempt)
+        if self._ahead not in (None, self._running):  # the epoch before it was not accepted
+            self._is_wired = False
+        self._ahead = None
         try:
             self._ensure_tasks()
             misses = self._ensure_wired(plan)
@@ -558,10 +563,11 @@ class ResidentExecutor:
             due = self._barriers.due(opened, self._width, self._end_wanted)
             if not opened.is_closing and due is not None and due <= now:
                 opened.is_closing = True
-                if hooks is not None:
-                    hooks.closing(now)
+                goes_on = hooks is not None and hooks.closing(now)
                 closed_at, self._barrier_at = time.monotonic(), now
-                self._send_all(FrameKind.BARRIER, b"")
+                goes_on = goes_on and not (opened.has_splits or self._wants_other_places())
+                self._ahead = (plan.epoch + 1, 0) if goes_on else None
+                self._send_all(FrameKind.BARRIER, str(plan.epoch).encode() if goes_on else b"")
             times = () if opened.is_closing else (due, look_at)
             waits = [max(0.0, (at - now) / 1000) for at in times if at is not None]
             self._poll(min(waits, default=LONGEST_POLL))

@@ -153,8 +153,23 @@ class SourceOperator(Operator):
         positions of the plan; else a new one is created."""
         if not self._reader_fits(plans):
             self._close_reader()
-        reader = self._reader or self._create_reader()
-        self._remaining_records = sum(plan.max_records for plan in plans)
+        if self._reader is None:
+            self._create_reader()
+        for active in self._active.values():
+            active.read, active.drained = 0, False
+        self._revise(plans, events, max_watermark)
+
+    def revise_reading(self, plan: ReadPlan) -> None:
+        """Take further splits, events, and the limit of watermark alignment."""
+        self._revise(plan.splits, plan.events, plan.max_watermark)
+
+    def _revise(
+        self, plans: Sequence[SplitPlan], events: Sequence[SourceEvent], max_watermark: int | None
+    ) -> None:
+        reader = self._reader
+        assert reader is not None
+        read = sum(active.read for active in self._active.values())
+        self._remaining_records = sum(plan.max_records for plan in plans) - read
         self._max_watermark = max_watermark
         new = [plan for plan in plans if plan.split.split_id not in self._active]
         if new:
@@ -163,8 +178,6 @@ class SourceOperator(Operator):
             self.idle = self.idle and all(
                 self._is_idle(self._active[plan.split.split_id]) for plan in new
             )
-        for active in self._active.values():
-            active.read, active.drained = 0, False
         for event in events:
             reader.handle_source_event(event)
         if self._completed_checkpoint is not None:
@@ -181,10 +194,9 @@ class SourceOperator(Operator):
             for split_id, active in self._active.items()
         )
 
-    def _create_reader(self) -> SourceReader[Any]:
+    def _create_reader(self) -> None:
         self._reader = self._source.create_reader(self._reader_context)
         self._end_notified = False
-        return self._reader
 
     def _active_split(self, plan: SplitPlan) -> ActiveSplit:
         tracker = WatermarkTracker(self._strategy, self.context.batch_mode, self.context.metrics)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import BatchForm
 from millrace.runtime.buffer import ends_idle
-from millrace.runtime.epoch import Ack, EpochPlan, ReadPlan, StateOrigin
+from millrace.runtime.epoch import Ack, EpochPlan, LiveStart, ReadPlan, StateOrigin, SubtaskPlan
 from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_origin import LogOrigin
 from millrace.runtime.operators.source import SourceOperator
@@ -130,6 +130,7 @@ class ResidentSubtask:
         self._meter = LoadMeter()
         self.has_news = False
         """Whether anything has been processed in this epoch."""
+        self._ahead = _Ahead()
         program, stage = self.subtask.program, self.subtask.stage
         self.log_origin = LogOrigin(program.job_name, stage.name, self.subtask.index)
         self.turn_record = RecordedTurn(program.run_id, *self.place, stage.name).encode()
@@ -142,7 +143,15 @@ class ResidentSubtask:
     # -- an epoch ------------------------------------------------------------------------------
 
     def begin(self, plan: EpochPlan, storage: Storage) -> None:
-        """Begin the epoch of a plan."""
+        """Begin the epoch of a plan, or go on with it if it has begun ahead of the plan."""
+        if self._ahead.is_open:
+            self._ahead.is_open, self._storage = False, storage
+            self._guarded(lambda: self._confirm(plan))
+        else:
+            self._ahead.plan = None
+            self._start(plan, storage, lambda: self.held.begin(plan, self._attempt, storage.load))
+
+    def _start(self, plan: EpochPlan, storage: Storage, begin: Callable[[], StateOrigin]) -> None:
         self._plan, self._storage = plan, storage
         self._began_at, self._turn_began = time.time() * 1000, time.perf_counter()
         self._meter.enter(Load.BUSY)
@@ -158,27 +167,18 @@ class ResidentSubtask:
                 self._watchdog.resume(self._watched)
         self._origin: StateOrigin = "current"
         self.has_news = False
-        self._guarded(self._begin)
+        self._guarded(lambda: self._begin(begin))
         self._meter.enter(self._load)
 
-    def _begin(self) -> None:
-        plan = self._plan
-        self._origin = self.held.begin(plan, self._attempt, self._storage.load)
+    def _begin(self, begin: Callable[[], StateOrigin]) -> None:
+        self._origin = begin()
         self.phase = Phase.OPEN
         self.gate.open()
         if self.is_source:
             self._reads_columns = any(
                 operator.takes is BatchForm.COLUMNS for operator in self.subtask.chain.operators
             )
-            part = plan.subtasks[self.place]
-            read = ReadPlan(
-                part.splits,
-                self.subtask.program.buffer_records,
-                part.source_events,
-                part.max_watermark,
-                part.no_more_splits,
-                room=self._room,
-            )
+            read = self._read_plan()
             self.subtask.begin_reading(read)
             self._reading = _Reading(read)
         else:
@@ -188,6 +188,84 @@ class ResidentSubtask:
         # by timers, or by requests that ended, the last of which may have had no result
         self.has_news = chain.has_emitted or (self._held_end and not chain.holds_end)
         self._note_output()
+
+    def _read_plan(self) -> ReadPlan:
+        part = self._plan.subtasks[self.place]
+        return ReadPlan(
+            part.splits,
+            self.subtask.program.buffer_records,
+            part.source_events,
+            part.max_watermark,
+            part.no_more_splits,
+            room=self._room,
+        )
+
+    # -- an epoch that begins ahead of its plan ------------------------------------------------
+
+    def allow_ahead(self, epoch: int) -> None:
+        """Allow the subtask to begin the epoch after ``epoch`` when its barrier has passed."""
+        self._ahead.allowed_after = epoch
+        self._begin_ahead()
+
+    def _begin_ahead(self) -> None:
+        ahead = self._ahead
+        plan = ahead.plan
+        if plan is None or self.phase is not Phase.WAITING:
+            return
+        if plan.epoch != ahead.allowed_after + 1:
+            return
+        ahead.is_open, ahead.plan = True, None
+
+        def begin() -> StateOrigin:
+            self.held.begin_ahead(plan, self._attempt)
+            return "current"
+
+        self._start(plan, self._storage, begin)
+
+    def _own_plan(self, ack: Ack) -> EpochPlan | None:
+        """Plan of the next epoch as the driver will make it, unless something comes up. None if the
+        driver has to answer before: to the end of the input, to a committable, or to a request of a
+        reader."""
+        reading, committing = ack.reading, ack.committing
+        is_answered = committing.committables or committing.uncommitted or reading.source_events
+        ends = ack.progress.ended or any(s.finished or s.at_end for s in reading.splits)
+        if is_answered or reading.split_requests or ends or self._held_end:
+            return None
+        if self.is_source and not isinstance(self.subtask.chain.head, SourceOperator):
+            return None
+        plan, before = self._plan, self._plan.subtasks[self.place]
+        at = {split.split_id: split.position for split in reading.splits}
+        splits = tuple(replace(s, position=at[s.split.split_id]) for s in before.splits)
+        part = SubtaskPlan(
+            LiveStart(ack.state.version),
+            splits,
+            before.no_more_splits,
+            max_watermark=before.max_watermark,
+        )
+        return replace(
+            plan,
+            epoch=plan.epoch + 1,
+            attempt=0,
+            now=self._clock(),
+            subtasks={self.place: part},
+            completed_checkpoint=None,
+            divide={},
+            messages={},
+        )
+
+    def _confirm(self, plan: EpochPlan) -> None:
+        """Take the driver's plan of the open epoch."""
+        if self._ahead.failure is not None:
+            failure, self._ahead.failure = self._ahead.failure, None
+            self._send(failure)
+            return
+        self.held.confirm(plan)
+        self._plan = plan
+        if self._reading is not None:
+            read = self._read_plan()
+            self._reading.plan = read
+            self.subtask.revise_reading(read)
+            self._reading.poll_again(self._clock())
 
     def end_reading(self) -> None:
         """Let a source end the open epoch after its current batch."""
@@ -330,7 +408,11 @@ class ResidentSubtask:
             step()
         except BaseException as error:
             self.phase = Phase.FAILED
-            self._send(self.held.failed_by(error, self._attempt))
+            failure = self.held.failed_by(error, self._attempt)
+            if self._ahead.is_open:  # the driver still counts the answers of the epoch before
+                self._ahead.failure = failure
+            else:
+                self._send(failure)
 
     def _work(self, until: float) -> None:
         now = self._clock()
@@ -623,8 +705,9 @@ class ResidentSubtask:
         ack.time.began_at = self._began_at
         busy, back_pressured = self._meter.taken()
         ack.time.seconds, ack.time.handing_seconds = busy + back_pressured, back_pressured
-        self.phase = Phase.WAITING
+        self.phase, self._ahead.plan = Phase.WAITING, self._own_plan(ack)
         self._send(ack)
+        self._begin_ahead()
 
     def _send(self, ack: Ack) -> None:
         payload = self.held.encoded(ack)
@@ -641,6 +724,20 @@ class ResidentSubtask:
 
 
 _END = object()
+
+
+@dataclass
+class _Ahead:
+    """Epoch that begins before the driver's plan for it arrives."""
+
+    is_open: bool = False
+    """Whether the open epoch has begun before its plan."""
+    plan: EpochPlan | None = None
+    """Plan of the subtask's own for the next epoch. None if it must wait for the driver's."""
+    allowed_after: int = -1
+    """Epoch after which the next one may begin before its plan."""
+    failure: Ack | None = None
+    """Failure of the open epoch, while its plan has not arrived."""
 
 
 class _Yield:
@@ -710,6 +807,11 @@ class _Reading:
         """Begin the next round now, unless one runs or the source has ended."""
         if self.next_poll is not None:
             self.next_poll = min(self.next_poll, now)
+
+    def poll_again(self, now: int) -> None:
+        """Begin the next round now, unless one runs: there may be further splits."""
+        if self.batches is None:
+            self.next_poll = now
 
     def rest(self, until: int | None) -> None:
         """End the round."""

@@ -396,6 +396,8 @@ class ResidentWorker:
         elif kind is FrameKind.BARRIER:
             for subtask in self._subtasks:
                 subtask.end_reading()
+            if body:
+                self._allow_ahead(int(body))
         elif kind is FrameKind.HALT:
             self._halt(int(body))
         elif kind is FrameKind.PREPARE:
@@ -599,6 +601,13 @@ class ResidentWorker:
             subtask.begin(plan, storage)
         self._leave()
         self._connect_loops()
+
+    def _allow_ahead(self, epoch: int) -> None:
+        """Let the subtasks begin the epoch after ``epoch`` before its plan arrives."""
+        for subtask in self._subtasks:
+            self._enter(subtask, time.perf_counter())
+            subtask.allow_ahead(epoch)
+        self._leave()
 
     def _record_turns(self, job_dir: str | None) -> None:
         path = turn_path(job_dir, self._held.name) if job_dir and is_local(job_dir) else None

@@ -1,0 +1,213 @@
+"""A subtask that begins its next epoch before the driver's plan for it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.runtime.counting_stage import load
+
+from millrace.common import Types
+from millrace.common.state import ValueStateDescriptor
+from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from millrace.job_graph.stages import build_job_graph
+from millrace.runtime.buffer import MIN_WATERMARK, Buffer, BufferKind, end_of
+from millrace.runtime.epoch import (
+    Ack,
+    EpochPlan,
+    FailureKind,
+    FreshStart,
+    LiveStart,
+    SubtaskPlan,
+    SubtaskStart,
+)
+from millrace.runtime.resident.outbox import Outbox
+from millrace.runtime.resident.patience import Patience
+from millrace.runtime.resident.resident_subtask import Phase, ResidentSubtask, Storage
+from millrace.runtime.subtask import ChannelReader
+from millrace.runtime.worker import Worker
+from millrace.state.serialization.payload import decode, encode_records
+
+CHANNEL = (0, 0)
+BEFORE, AHEAD, LATE = [1, 2], [3, 4], [5]
+
+
+class Sums(KeyedProcessFunction):
+    """Sums of all numbers so far; refuses negative ones."""
+
+    def open(self, runtime_context: Any) -> None:
+        self._sum = runtime_context.get_state(ValueStateDescriptor("sum", Types.LONG()))
+
+    def process_element(self, value: int, ctx: Any) -> Iterable[int]:
+        if value < 0:
+            raise ValueError("negative")
+        total = (self._sum.value() or 0) + value
+        self._sum.update(total)
+        yield total
+
+
+class Summing:
+    """The subtask, and what it has sent."""
+
+    def __init__(self, backend: str) -> None:
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+        sums = env.from_collection([]).key_by(lambda n: 0).process(Sums()).key_by(lambda n: n)
+        graph = build_job_graph([sums._collecting("Collect")], "run", "job", max_parallelism=128)
+        self._program = graph.program
+        if backend == "rocksdb":
+            from millrace.datastream import EmbeddedRocksDBStateBackend
+
+            self._program = replace(graph.program, state_backend=EmbeddedRocksDBStateBackend())
+        self._worker = Worker("test")
+        self.acks: list[Ack] = []
+        self.sent: list[int] = []
+        self._reader = ChannelReader()
+        self._attempt, self._count = 0, 0
+        self.connect()
+
+    def connect(self) -> None:
+        """Connect anew, as after a loss: the state stays in its worker."""
+        self._attempt += 1
+        self._count = 0
+        self.subtask = ResidentSubtask(
+            self._worker.subtask(self._program, self._program.stages[1], 0),
+            self._attempt,
+            0,
+            Outbox({1: 1}, 1, self._take),
+            lambda channel, target, records: None,
+            lambda payload: self.acks.append(decode(payload)),
+            lambda: 0,
+            Patience(0.0),
+        )
+
+    def _take(self, task: int, buffer: Buffer) -> None:
+        if buffer.kind not in (BufferKind.STATUS, BufferKind.END):
+            self.sent += self._reader.read(buffer).to_rows().values
+
+    def begin(self, epoch: int, start: SubtaskStart, attempt: int = 0, **more: Any) -> None:
+        plans = {self.subtask.place: SubtaskPlan(start)}
+        plan = EpochPlan(epoch, attempt, 0, None, False, plans, **more)
+        self.subtask.begin(plan, Storage(load, None))
+
+    def send(self, numbers: list[int]) -> None:
+        for number in numbers:
+            payload = encode_records([number], None)
+            kind, at = BufferKind.RECORDS, self._count
+            buffer = Buffer(0, *CHANNEL, self._attempt, at, kind, MIN_WATERMARK, 1, payload)
+            self._count += 1
+            self.subtask.gate.put(CHANNEL, buffer)
+        while self.subtask.due_at(0, 1e9) == 0:
+            self.subtask.turn(1e9)
+
+    def barrier(self) -> Ack:
+        end = end_of(0, *CHANNEL, self._attempt, MIN_WATERMARK, False, [self._count])
+        self.subtask.gate.put_barrier(CHANNEL, end, self._count, False)
+        self._count = 0
+        while self.subtask.due_at(0, 1e9) == 0:
+            self.subtask.turn(1e9)
+        return self.acks.pop()
+
+
+@pytest.fixture(params=["hashmap", "rocksdb"])
+def summing(request: pytest.FixtureRequest) -> Summing:
+    return Summing(request.param)
+
+
+def version_after_the_first_epoch(summing: Summing) -> str:
+    summing.begin(0, FreshStart())
+    summing.send(BEFORE)
+    ack = summing.barrier()
+    assert ack.failure is None, ack.failure
+    return ack.state.version
+
+
+def test_nothing_is_done_without_leave(summing: Summing) -> None:
+    version_after_the_first_epoch(summing)
+    summing.send(AHEAD)
+    assert summing.subtask.phase is Phase.WAITING
+    assert summing.sent == [1, 3]
+
+
+@pytest.mark.parametrize("leave_first", [True, False], ids=["leave first", "barrier first"])
+def test_an_epoch_goes_on_when_its_plan_arrives(leave_first: bool, summing: Summing) -> None:
+    summing.begin(0, FreshStart())
+    summing.send(BEFORE)
+    if leave_first:
+        summing.subtask.allow_ahead(0)
+    first = summing.barrier()
+    if not leave_first:
+        summing.subtask.allow_ahead(0)
+    summing.send(AHEAD)
+    assert summing.sent == [1, 3, 6, 10]
+    summing.begin(1, LiveStart(first.state.version))
+    summing.send(LATE)
+    second = summing.barrier()
+    assert second.failure is None
+    assert second.traffic.records_in == len(AHEAD + LATE)
+    assert second.state.version.startswith("run-1-0-")
+    summing.begin(2, LiveStart(second.state.version))
+    summing.send([1])
+    assert summing.sent == [1, 3, 6, 10, 15, 16]
+
+
+def test_leave_holds_for_one_epoch(summing: Summing) -> None:
+    version = version_after_the_first_epoch(summing)
+    summing.subtask.allow_ahead(0)
+    summing.begin(1, LiveStart(version))
+    summing.send(AHEAD)
+    summing.barrier()
+    assert summing.subtask.phase is Phase.WAITING
+
+
+def test_a_refused_epoch_is_undone_with_the_one_ahead(summing: Summing) -> None:
+    version_after_the_first_epoch(summing)
+    summing.subtask.allow_ahead(0)
+    summing.send(AHEAD)
+    summing.connect()
+    summing.begin(0, FreshStart(), attempt=1)
+    summing.send([100])
+    assert summing.sent[-1] == 100
+    assert summing.barrier().failure is None
+
+
+def test_an_epoch_ahead_is_undone_alone(summing: Summing) -> None:
+    """The driver has accepted the epoch before, and the subtask has not heard of it."""
+    version = version_after_the_first_epoch(summing)
+    summing.subtask.allow_ahead(0)
+    summing.send(AHEAD)
+    summing.connect()
+    summing.begin(1, LiveStart(version), attempt=1)
+    summing.send([100])
+    assert summing.sent[-1] == sum(BEFORE) + 100
+    assert summing.barrier().failure is None
+
+
+def test_a_failure_ahead_belongs_to_the_epoch_ahead(summing: Summing) -> None:
+    version = version_after_the_first_epoch(summing)
+    summing.subtask.allow_ahead(0)
+    summing.send([-1])
+    assert not summing.acks  # the driver still counts those of the first epoch
+    summing.begin(1, LiveStart(version))
+    failure = summing.acks.pop().failure
+    assert failure is not None
+    assert failure.kind is FailureKind.USER
+    assert "negative" in failure.user_traceback
+
+
+@pytest.mark.parametrize(
+    "surprise",
+    [{"flush": True}, {"ends_run": True}, {"divide": {1: 2}}, {"messages": {"uid": b""}}],
+    ids=lambda surprise: next(iter(surprise)),
+)
+def test_a_plan_that_an_epoch_must_begin_with_comes_too_late(
+    surprise: dict[str, Any], summing: Summing
+) -> None:
+    """The driver makes no such plan; if it did, nothing would be wrong without a word."""
+    version = version_after_the_first_epoch(summing)
+    summing.subtask.allow_ahead(0)
+    summing.begin(1, LiveStart(version), **surprise)
+    failure = summing.acks.pop().failure
+    assert failure is not None
+    assert failure.kind is FailureKind.STATE_MISS
