@@ -20,13 +20,11 @@ from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
 from millrace.datastream import DataStream, StreamExecutionEnvironment
 from millrace.datastream.execution_target import resident_settings
 from millrace.datastream.job_launcher import JobLauncher
-from millrace.engine.deployment import Deployment
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_manager import JobManager
 from millrace.engine.job_requests import RescaleRequest
-from millrace.engine.request_handler import RequestHandler
 from millrace.engine.resident.tasks import ResidentSettings
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.testing import CollectingSink, LocalExecutor
 from millrace.testing.resident_tasks import local_resident_executor
 
@@ -217,15 +215,15 @@ def test_a_request_that_comes_while_the_next_epoch_is_planned(
     """It is served when that epoch ends, not with the epoch before, which did not prepare it."""
     env, epochs = environment(), Epochs()
     env.launcher.listeners.append(epochs)
-    taken, plans = RequestHandler.begin, 0
+    planned, plans = JobManager._next_plan, 0
     answers: list[CompletableFuture[Any]] = []
 
-    def begin(handler: RequestHandler, deployment: Deployment) -> None:
+    def plan(manager: JobManager) -> EpochPlan:
         nonlocal plans
         plans += 1
         if plans == 2:  # of the epoch that begins while the first one is completed
-            answers.append(handler._bus.submit(RescaleRequest(1)))
-        taken(handler, deployment)
+            answers.append(manager.bus.submit(RescaleRequest(1)))
+        return planned(manager)
 
     served, begun = JobManager._rescale, []
 
@@ -233,7 +231,7 @@ def test_a_request_that_comes_while_the_next_epoch_is_planned(
         begun.append(manager._begun)
         served(manager, request, acks)
 
-    monkeypatch.setattr(RequestHandler, "begin", begin)
+    monkeypatch.setattr(JobManager, "_next_plan", plan)
     monkeypatch.setattr(JobManager, "_rescale", rescale)
     endless(env).sink_to(CollectingSink())
     client = env.execute_async("rescaled")
