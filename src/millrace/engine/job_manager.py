@@ -110,8 +110,7 @@ class JobManager:
         """Result of the job; it raises the error that made the job fail."""
         self.final_savepoint: str | None = None
         """Path of the savepoint with which the job has ended."""
-        self._executor = executor
-        self._config = config
+        self._executor, self._config = executor, config
         self._clock = clock
         self._checkpoints = checkpoints
         self._listeners = listeners
@@ -130,8 +129,7 @@ class JobManager:
         self._begun: EpochPlan | None = None
         """Plan of an epoch that the executor has begun while the last checkpoint was written."""
         self._runs_ahead = False
-        """Whether subtasks may have begun the next epoch before its plan: the plan has nothing that
-        an epoch must begin with, and requests wait for the one after it."""
+        """Whether subtasks may have begun the next epoch before its plan."""
         self._cut_at = 0
         """Time as of which the last epoch is a cut, in ms since the epoch of Unix: of its barrier,
         or of its end. Intervals of checkpoints are from cut to cut."""
@@ -144,9 +142,8 @@ class JobManager:
         self._end_files = EndFiles()
         self._history = JobHistory(graph.program, self.states, config.latency_interval, clock.now)
         self._details = self._history.details()
-        wanted = self.bus.wanted
         self._min_interval = config.min_interval
-        self._timer = EpochTimer(clock, config.min_interval, config.keep_warm, wanted)
+        self._timer = EpochTimer(clock, config.min_interval, config.keep_warm, self.bus.wanted)
         decider = create_decider(config.restart_strategy)
         self._runner = EpochRunner(executor, clock, self.states, self.bus, self._history, decider)
         self.bus.end_reading = self._runner.end_reading
@@ -384,7 +381,7 @@ class JobManager:
     def _next_plan(self) -> EpochPlan:
         """Plan of the next epoch, with the requests and splits that are there."""
         runs_ahead, self._runs_ahead = self._runs_ahead, False
-        if not runs_ahead:
+        if not runs_ahead:  # else a request waits for the epoch after, which can begin with it
             self._requests.begin(self._deployment)
         now = self._timer.start()
         self._deployment.discover(now)

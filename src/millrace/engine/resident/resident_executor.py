@@ -589,12 +589,6 @@ class ResidentExecutor:
     def _begun(self, plan: EpochPlan) -> OpenEpoch:
         """Send a plan to the tasks, or to none if a part is too big."""
         bodies = [encode_plan(part_of(plan, n, self._width)) for n in range(len(self._placed))]
-        for body in bodies:
-            require_sendable(
-                body,
-                "the plan of a task (splits, and state that checkpoints hold inline)",
-                "Make the source's splits smaller, or lower millrace.state.inline-limit",
-            )
         for task, body in zip(self._placed, bodies, strict=True):
             task.control.send(FrameKind.EPOCH, body)
         now = self._clock.now()

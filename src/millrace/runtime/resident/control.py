@@ -152,8 +152,16 @@ class LoadFailure(msgspec.Struct, frozen=True):
 
 
 def encode_plan(plan: EpochPlan) -> bytes:
-    """Encode the part of a plan that concerns one task."""
-    return dump_pickle(plan)
+    """Encode the part of a plan that concerns one task.
+
+    Raises:
+        JobExecutionError: it is too big.
+    """
+    body = dump_pickle(plan)
+    what = "the plan of a task (splits, and state that checkpoints hold inline)"
+    way_out = "Make the source's splits smaller, or lower millrace.state.inline-limit"
+    require_sendable(body, what, way_out)
+    return body
 
 
 def decode_plan(body: Body) -> EpochPlan:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import BatchForm
 from millrace.runtime.buffer import ends_idle
-from millrace.runtime.epoch import Ack, EpochPlan, LiveStart, ReadPlan, StateOrigin, SubtaskPlan
+from millrace.runtime.epoch import Ack, EpochPlan, ReadPlan, StateOrigin
 from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_origin import LogOrigin
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.resident.credits import CreditWindow, Pace, Preemptions
+from millrace.runtime.resident.epoch_ahead import EpochAhead, plan_after
 from millrace.runtime.resident.feedback import Feedback
 from millrace.runtime.resident.frames import MOST_PAYLOAD
 from millrace.runtime.resident.gate import InputGate
@@ -123,14 +124,13 @@ class ResidentSubtask:
         """Time since which something may wait to be sent. None if nothing does."""
         self._unsent = 0
         """Records processed since the last flush."""
-        self._yield = _Yield()
+        self._yield, self._ahead = _Yield(), EpochAhead()
         self._reading: _Reading | None = None
         self.feedback: Feedback | None = None
         """Feedback of the loops that begin here. None if there are none."""
         self._meter = LoadMeter()
         self.has_news = False
         """Whether anything has been processed in this epoch."""
-        self._ahead = _Ahead()
         program, stage = self.subtask.program, self.subtask.stage
         self.log_origin = LogOrigin(program.job_name, stage.name, self.subtask.index)
         self.turn_record = RecordedTurn(program.run_id, *self.place, stage.name).encode()
@@ -221,37 +221,6 @@ class ResidentSubtask:
             return "current"
 
         self._start(plan, self._storage, begin)
-
-    def _own_plan(self, ack: Ack) -> EpochPlan | None:
-        """Plan of the next epoch as the driver will make it, unless something comes up. None if the
-        driver has to answer before: to the end of the input, to a committable, or to a request of a
-        reader."""
-        reading, committing = ack.reading, ack.committing
-        is_answered = committing.committables or committing.uncommitted or reading.source_events
-        ends = ack.progress.ended or any(s.finished or s.at_end for s in reading.splits)
-        if is_answered or reading.split_requests or ends or self._held_end:
-            return None
-        if self.is_source and not isinstance(self.subtask.chain.head, SourceOperator):
-            return None
-        plan, before = self._plan, self._plan.subtasks[self.place]
-        at = {split.split_id: split.position for split in reading.splits}
-        splits = tuple(replace(s, position=at[s.split.split_id]) for s in before.splits)
-        part = SubtaskPlan(
-            LiveStart(ack.state.version),
-            splits,
-            before.no_more_splits,
-            max_watermark=before.max_watermark,
-        )
-        return replace(
-            plan,
-            epoch=plan.epoch + 1,
-            attempt=0,
-            now=self._clock(),
-            subtasks={self.place: part},
-            completed_checkpoint=None,
-            divide={},
-            messages={},
-        )
 
     def _confirm(self, plan: EpochPlan) -> None:
         """Take the driver's plan of the open epoch."""
@@ -705,7 +674,9 @@ class ResidentSubtask:
         ack.time.began_at = self._began_at
         busy, back_pressured = self._meter.taken()
         ack.time.seconds, ack.time.handing_seconds = busy + back_pressured, back_pressured
-        self.phase, self._ahead.plan = Phase.WAITING, self._own_plan(ack)
+        self.phase = Phase.WAITING
+        if not self._held_end:
+            self._ahead.plan = plan_after(self._plan, self.place, ack, self._clock())
         self._send(ack)
         self._begin_ahead()
 
@@ -724,20 +695,6 @@ class ResidentSubtask:
 
 
 _END = object()
-
-
-@dataclass
-class _Ahead:
-    """Epoch that begins before the driver's plan for it arrives."""
-
-    is_open: bool = False
-    """Whether the open epoch has begun before its plan."""
-    plan: EpochPlan | None = None
-    """Plan of the subtask's own for the next epoch. None if it must wait for the driver's."""
-    allowed_after: int = -1
-    """Epoch after which the next one may begin before its plan."""
-    failure: Ack | None = None
-    """Failure of the open epoch, while its plan has not arrived."""
 
 
 class _Yield:
