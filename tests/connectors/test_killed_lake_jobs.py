@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
-from killed_job import KilledJob, executors, executors_at_length
+from killed_job import KilledJob, executors_at_length
 from pyiceberg.catalog import load_catalog
 from pyiceberg.exceptions import NoSuchTableError
 from resumed_job import lasting
@@ -90,13 +90,10 @@ def test_killed_around_commits(kind: str, executor: str, tmp_path: Path) -> None
 
 @pytest.mark.torture
 @both
-@executors
 @pytest.mark.parametrize("seed", range(2))
-def test_ten_deaths(seed: int, executor: str, kind: str, tmp_path: Path) -> None:
+def test_ten_deaths(seed: int, kind: str, tmp_path: Path) -> None:
     """At chosen places and at any time."""
-    count = {"epochs": 8_000, "resident": lasting(["at random:6"] * 10)}[executor]
-    rng, job = random.Random(seed), LakeJob(tmp_path, count, kind)
-    job.executor = executor
+    rng, job = random.Random(seed), LakeJob(tmp_path, 8_000, kind)
     for death in range(10):
         if death % 2 == 0:
             job.die(f"{rng.choice(CRASH_POINTS)}:{rng.randint(1, 6)}")

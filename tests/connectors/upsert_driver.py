@@ -12,7 +12,6 @@ class UpsertDriver(KilledJob):
     """The job, with its checkpoints in a directory."""
 
     script = Path(__file__).parent / "upsert_job.py"
-    patience_s = 60.0
 
     def __init__(
         self,
