@@ -79,8 +79,12 @@ class KilledJob(ABC):
             )
 
     def run(self, trap: str = "") -> int:
-        """The exit status of a driver."""
-        return self.start(trap).wait(self.patience_s)
+        """The exit status of a driver. One that takes too long does not go on after its test."""
+        with self.start(trap) as driver:
+            try:
+                return driver.wait(self.patience_s)
+            finally:
+                driver.kill()
 
     def wait_for(self, driver: subprocess.Popen[bytes], results: int) -> None:
         """Until so many results are there, or the driver has ended."""

@@ -28,6 +28,8 @@ def test_the_driver_is_killed(
 def test_nothing_of_a_lost_epoch_stays_with_a_log(
     executor: str, ferretdb: FerretDB, collection: Any, tmp_path: Path
 ) -> None:
+    """FerretDB looks at all documents for each upsert, so there are no more than the kills need."""
     place = f"{ferretdb.uri} tests {collection.name}"
-    UpsertDriver("mongodb", place, tmp_path, 2_000, executor, logged=True).run_through_kills()
-    assert sorted(one["total"] for one in collection.find()) == list(range(2_000))
+    count = {"epochs": 700, "resident": 2_000}[executor]
+    UpsertDriver("mongodb", place, tmp_path, count, executor, logged=True).run_through_kills()
+    assert sorted(one["total"] for one in collection.find()) == list(range(count))
