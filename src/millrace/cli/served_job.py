@@ -190,15 +190,15 @@ def find_served_job(client: ServerClient, word: str) -> ServedJob:
         JobControlError: no job matches ``word``, or several do.
     """
     jobs = served_jobs(client)
-    found = [job for job in jobs if word in (job.id, job.name)]
-    if not found and len(word) >= SHORTEST:
-        found = [job for job in jobs if job.id.startswith(word)]
-    if len(found) > 1:
-        found = [job for job in found if job.is_running] or found
-    if len(found) == 1:
-        return found[0]
-    if found:
-        ids = " or ".join(job.id for job in found)
+    matches = [job for job in jobs if word in (job.id, job.name)]
+    if not matches and len(word) >= SHORTEST:
+        matches = [job for job in jobs if job.id.startswith(word)]
+    if len(matches) > 1:
+        matches = [job for job in matches if job.is_running] or matches
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        ids = " or ".join(job.id for job in matches)
         raise JobControlError(f"{word!r} could be {ids}; name the id")
     raise JobControlError(_not_found(client, word, jobs))
 

@@ -137,17 +137,17 @@ class FileEnumerator(SplitEnumerator):
         return now if self._last_discovery is None else self._last_discovery + self._interval
 
     def _splits(self, path: str) -> list[FileSourceSplit]:
-        found = FileStatus(path, 0, 0)
+        status = FileStatus(path, 0, 0)
         try:
             with explained(path, "found"):
-                found = file_status(path)
-                ranges = self._format.ranges(path, found.length, self._split_size)
+                status = file_status(path)
+                ranges = self._format.ranges(path, status.length, self._split_size)
         except SourceFileError as error:
             if self._error_policy.fails or not error.damaged:
                 raise
             ranges = [FileRange(0, WHOLE)]  # its reader finds the same, and tells of it
         return [
-            FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, found.length, found.modified)
+            FileSourceSplit(f"{path}:{r.start}-{r.end}", path, r, status.length, status.modified)
             for r in ranges
         ]
 

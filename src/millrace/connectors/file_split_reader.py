@@ -143,17 +143,17 @@ class FileSplitReader(SplitReader[T]):
     def _check_unchanged(self) -> None:
         """Refuse to continue with a file that has changed since it was first read."""
         split = self._split
-        found = file_system_of(split.path).status(split.path)
-        if found is None or (found.length, found.modified) == (split.size, split.modified):
+        status = file_system_of(split.path).status(split.path)
+        if status is None or (status.length, status.modified) == (split.size, split.modified):
             return
         try:
-            self._check_size(found)
+            self._check_size(status)
         except SourceFileError as error:
             if self._malformed is None:
                 raise
-            self._malformed.take(MalformedRecordError(error.reason, None, found.length))
+            self._malformed.take(MalformedRecordError(error.reason, None, status.length))
         else:
-            warn_of_change(self._logger, split.path, split.size, found.length)
+            warn_of_change(self._logger, split.path, split.size, status.length)
 
 
 def warn_of_change(logger: Logger, path: str, before: int, after: int) -> None:

@@ -58,7 +58,7 @@ class PathPartitions:
             SerializationError: the path does not say one, or it is not of its type.
         """
         texts = dict(part.split("=", 1) for part in path.split("/")[:-1] if "=" in part.lstrip("="))
-        found = {}
+        values = {}
         for name, read in self._readers.items():
             text = texts.get(name)
             if text is None:
@@ -67,12 +67,12 @@ class PathPartitions:
                     "column"
                 )
             try:
-                found[name] = None if text == NO_VALUE else read(unquote(text))
+                values[name] = None if text == NO_VALUE else read(unquote(text))
             except (ValueError, ArithmeticError) as error:
                 raise SerializationError(
                     f"{name}={text} in its path is no {self._type(name).name}: {error}"
                 ) from None
-        return found
+        return values
 
     def arrow_types(self) -> dict[str, Any]:
         """Arrow type of each column."""

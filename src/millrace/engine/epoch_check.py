@@ -88,12 +88,12 @@ def _mixture(ack: Ack, used: Sequence[int], answered: Sequence[int]) -> str:
 
 
 def _by_subtask(acks: Sequence[Ack]) -> dict[SubtaskId, Ack]:
-    found: dict[SubtaskId, Ack] = {}
+    by_subtask: dict[SubtaskId, Ack] = {}
     for ack in acks:
-        other = found.setdefault((ack.stage, ack.subtask), ack)
+        other = by_subtask.setdefault((ack.stage, ack.subtask), ack)
         if other is not ack:
             raise EpochRefusedError(
                 f"subtask {ack.subtask} of stage {ack.stage} answered twice "
                 f"(attempts {other.attempt} and {ack.attempt})"
             )
-    return found
+    return by_subtask

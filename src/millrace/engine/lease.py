@@ -249,18 +249,18 @@ class _Record:
         """Owner on record, and version of the record; None for both if there never was one."""
         path = self.path(RECORD)
         with reading(path):
-            found = self.files.read_version(path)
-        if found is None:
+            stored = self.files.read_version(path)
+        if stored is None:
             return None, None
         try:
-            content = json.loads(found[0])
+            content = json.loads(stored[0])
             owner = Owner(**{**content, "former": tuple(content.get("former", ()))})
         except (ValueError, TypeError, AttributeError) as error:
             raise LeaseError(
                 f"{path} is damaged ({error}); make sure that no driver runs this job, "
                 "then delete the file"
             ) from error
-        return owner, found[1]
+        return owner, stored[1]
 
     def require_fencing(self) -> None:
         """Raises LeaseLostError if the server that started this process is no longer the leader."""

@@ -186,16 +186,16 @@ class BackgroundCommits:
 
         Raises the error that made a commit fail.
         """
-        found: dict[str, list[bytes]] = {}
+        committables: dict[str, list[bytes]] = {}
         running = []
         for entry in self._running:
             if entry.future.done():
                 entry.future.result()
             else:
                 running.append(entry)
-                found.setdefault(entry.uid, []).extend(entry.committables)
+                committables.setdefault(entry.uid, []).extend(entry.committables)
         self._running = running
-        return found
+        return committables
 
     def oldest(self) -> int | None:
         """First checkpoint with uncommitted committables; None if all are committed.

@@ -53,15 +53,15 @@ def taken_arguments(function: Any, method: str, skipped: int = 0) -> Arity:
         parameters = inspect.signature(getattr(function, method, function)).parameters.values()
     except (TypeError, ValueError):
         return Arity()
-    found: list[tuple[str, str]] = []
+    arguments: list[tuple[str, str]] = []
     for each in parameters:
         if each.kind is inspect.Parameter.VAR_POSITIONAL:
-            found.append(("<ANY>*", f"{each.name}, ..."))
+            arguments.append(("<ANY>*", f"{each.name}, ..."))
         elif each.kind in _POSITIONAL and each.default is inspect.Parameter.empty:
-            found.append(("<ANY>", each.name))
+            arguments.append(("<ANY>", each.name))
         elif each.kind in _POSITIONAL:
-            found.append(("<ANY>?", f"[{each.name}]"))
-    if len(found) < skipped:
+            arguments.append(("<ANY>?", f"[{each.name}]"))
+    if len(arguments) < skipped:
         return Arity()
-    kept = found if found and found[0][0] == "<ANY>*" else found[skipped:]
+    kept = arguments if arguments and arguments[0][0] == "<ANY>*" else arguments[skipped:]
     return Arity(tuple(kind for kind, _ in kept), tuple(name for _, name in kept))

@@ -54,15 +54,15 @@ def _is_ours(directory: Path) -> bool:
 
 def _sweep(prefix: str) -> None:
     latest = time.time() - _TOO_YOUNG_S
-    for found in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+    for directory in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with suppress(OSError):  # another user's, or another process deletes it, too
-            lock = found / _LOCK
-            if not _is_ours(found) or lock.is_symlink():
+            lock = directory / _LOCK
+            if not _is_ours(directory) or lock.is_symlink():
                 continue
             # without a lock its process was killed before it made one
-            if (lock if lock.exists() else found).lstat().st_mtime > latest:
+            if (lock if lock.exists() else directory).lstat().st_mtime > latest:
                 continue
             held = lock_file(str(lock), wait=False)
             if held is not None:
-                shutil.rmtree(found, ignore_errors=True)
+                shutil.rmtree(directory, ignore_errors=True)
                 held.release()

@@ -171,7 +171,7 @@ class CsvReader(FormatReader[Any]):
         self.skipped = 0
         while (left := max_records - len(records) - self.skipped) > 0 and not self._finished:
             try:
-                found = self._next(left)
+                batch = self._next(left)
             except MalformedRecordError:
                 raise
             except Exception as error:  # the file is cut here: the records before it are good
@@ -179,9 +179,9 @@ class CsvReader(FormatReader[Any]):
                     raise
                 self._failure = error
                 break
-            if isinstance(found, ColumnBatch):
-                return found
-            records += found
+            if isinstance(batch, ColumnBatch):
+                return batch
+            records += batch
         return RowBatch(records)
 
     def _next(self, left: int) -> ColumnBatch | list[Any]:

@@ -95,17 +95,17 @@ def field_columns(names: tuple[str, ...], batch: ColumnBatch) -> list[pyarrow.Ar
     """
     import pyarrow as pa
 
-    data, found = batch.data, batch.data.schema.names
+    data, columns = batch.data, batch.data.schema.names
     if batch.form == "tuple":
-        if len(found) != len(names):
-            raise SerializationError(f"columns {found} are not the fields {', '.join(names)}")
+        if len(columns) != len(names):
+            raise SerializationError(f"columns {columns} are not the fields {', '.join(names)}")
         return list(data.columns)
-    if batch.form == "value" or len(set(found)) < len(found):
+    if batch.form == "value" or len(set(columns)) < len(columns):
         return None
-    unknown = [name for name in found if name not in names]
+    unknown = [name for name in columns if name not in names]
     if unknown:
         raise SerializationError(f"unknown column {unknown[0]!r}; known are {', '.join(names)}")
-    return [data.column(name) if name in found else pa.nulls(len(batch)) for name in names]
+    return [data.column(name) if name in columns else pa.nulls(len(batch)) for name in names]
 
 
 def _mapping_values(names: tuple[str, ...], value: Mapping[str, Any]) -> list[Any]:

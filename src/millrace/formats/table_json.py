@@ -84,15 +84,15 @@ class TableJsonSerializationSchema(SerializationSchema[Row]):
 
     def serialize_batch(self, values: Sequence[Row]) -> list[bytes]:
         write = self._write
-        found = []
+        serialized = []
         for value in values:
             try:
-                found.append(write(value).encode())
+                serialized.append(write(value).encode())
             except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
                 raise SerializationError(
                     f"{repr(value)[:300]} cannot be written as JSON: {error}"
                 ) from error
-        return found
+        return serialized
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TableJsonSerializationSchema, (self._columns, self._style)

@@ -43,12 +43,12 @@ def _environment(name: str) -> TableEnvironment:
 
     shell: Any = get_ipython()
     known = {} if shell is None else shell.user_ns
-    found = known.get(name or DEFAULT_NAME)
-    if found is None and not name:
-        found = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-        known[DEFAULT_NAME] = found
-    if not isinstance(found, TableEnvironment):
+    environment = known.get(name or DEFAULT_NAME)
+    if environment is None and not name:
+        environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        known[DEFAULT_NAME] = environment
+    if not isinstance(environment, TableEnvironment):
         raise JobDefinitionError(
             f"%%{MAGIC} {name}: {name or DEFAULT_NAME} is no TableEnvironment of this notebook"
         )
-    return found
+    return environment

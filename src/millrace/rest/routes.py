@@ -82,17 +82,17 @@ class Router:
             return unknown("operator", path[0], known)
         if len(path) == 1:
             return Answer(HTTPStatus.OK, {"states": [self._described(s) for s in own]})
-        found = [s for s in own if s.name == path[1]] or [s for s in own if s.state == path[1]]
-        if not found:
+        matching = [s for s in own if s.name == path[1]] or [s for s in own if s.state == path[1]]
+        if not matching:
             return unknown("state", path[1], [state.name for state in own])
-        if len(found) > 1:
-            several = ", ".join(f"{s.name} (operator uid {s.uid})" for s in found)
+        if len(matching) > 1:
+            several = ", ".join(f"{s.name} (operator uid {s.uid})" for s in matching)
             return failure(HTTPStatus.CONFLICT, f"several states are meant: {several}")
         asked = parse_qs(query, keep_blank_values=True)
         exact = asked.get("json") == ["1"]
         if len(path) == 3:
-            return self._one_key(found[0], path[2], exact)
-        return self._several_keys(found[0], asked.get("key", []), exact)
+            return self._one_key(matching[0], path[2], exact)
+        return self._several_keys(matching[0], asked.get("key", []), exact)
 
     def _known(self) -> list[QueryableState]:
         states = self._job.view.states()

@@ -265,7 +265,7 @@ class EpochSubtask:
 
     def _feedback(self, epoch: EpochPlan, load: Loader) -> dict[str, list[bytes]]:
         """Records fed back in the epoch before, for each loop that begins here."""
-        found: dict[str, list[bytes]] = {}
+        by_loop: dict[str, list[bytes]] = {}
         for ends in self.subtask.program.loops:
             if ends.head_stage == self.subtask.stage.id:
                 end = self
@@ -274,8 +274,8 @@ class EpochSubtask:
                     stage = next(s for s in self.subtask.program.stages if s.id == ends.tail_stage)
                     end = self._neighbour(self.subtask.program, stage, self.subtask.index)
                 end.prepare(epoch, load)
-                found[ends.loop] = fed_back(end.subtask.state, ends.tail)
-        return found
+                by_loop[ends.loop] = fed_back(end.subtask.state, ends.tail)
+        return by_loop
 
     # -- the input -----------------------------------------------------------------------------
 

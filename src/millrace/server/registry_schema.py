@@ -102,20 +102,20 @@ def migrate(engine: Engine) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     config.set_main_option("path_separator", "os")
     with _exclusively(engine) as connection:
-        found = MigrationContext.configure(
+        revision = MigrationContext.configure(
             connection, opts={"version_table": VERSION_TABLE}
         ).get_current_revision()
         known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
-        if found is not None and found not in known:
+        if revision is not None and revision not in known:
             raise StateError(
-                f"the registry is of revision {found}, this Millrace knows them up to "
+                f"the registry is of revision {revision}, this Millrace knows them up to "
                 f"{max(known)}: run the newer Millrace, or name another registry"
             )
         config.attributes["connection"] = connection
         if inspect(connection).has_table(BEFORE):
             command.stamp(config, FIRST)
             connection.execute(text(f"DROP TABLE {BEFORE}"))
-        if found != max(known):
+        if revision != max(known):
             command.upgrade(config, "head")
 
 

@@ -90,15 +90,15 @@ async def _received(request: Request, file: Any, limit: int) -> str:
         raise ApiError(413, f"a file may have {limit:,} bytes")
     try:
         async with request.form(max_files=1, max_fields=8) as form:
-            found = next((v for v in form.values() if isinstance(v, UploadFile)), None)
-            if found is None:
+            upload = next((v for v in form.values() if isinstance(v, UploadFile)), None)
+            if upload is None:
                 raise ApiError(400, "there is no file in the form")
             written = 0
-            while chunk := await found.read(1 << 20):
+            while chunk := await upload.read(1 << 20):
                 written += len(chunk)
                 if written > limit:
                     raise ApiError(413, f"a file may have {limit:,} bytes")
                 await run_in_threadpool(file.write, chunk)
-            return found.filename or ""
+            return upload.filename or ""
     except (HTTPException, FormParserError) as error:
         raise ApiError(400, f"the form cannot be read: {error}") from None

@@ -73,7 +73,7 @@ class Deliveries:
         """JavaRDDs in which targets and buffers alternate, for a number of tasks; empty if nothing
         is delivered.
         """
-        found: list[JavaObject] = []
+        rdds: list[JavaObject] = []
         for stage, event in _events(plan).items():
             feed = feed_of(event.feed)
             if feed is None:
@@ -81,8 +81,8 @@ class Deliveries:
             feed.delivered = event.batch
             if event.partitions:
                 labels = _Labels(stage, _lanes(plan, stage), width, event.partitions)
-                found.append(self._stage(labels).over(feed.batches[event.batch]))
-        return found
+                rdds.append(self._stage(labels).over(feed.batches[event.batch]))
+        return rdds
 
     def _stage(self, labels: _Labels) -> SlottedStage:
         """The stage that labels a batch's partitions. Stages are cached, because consecutive

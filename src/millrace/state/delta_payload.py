@@ -265,7 +265,7 @@ def table_deltas_of(stored: Stored, groups: range | None = None) -> Iterator[Tab
 
 def native_payload(files: SubtaskFiles) -> bytes:
     """The content of a subtask's files, converted to a payload in native format."""
-    found = (
+    pieces = (
         PayloadEntry(
             "compaction",
             TableId(*table),
@@ -277,7 +277,7 @@ def native_payload(files: SubtaskFiles) -> bytes:
         for table, (kind, schema, stored) in tables_of_files(files).items()
         for table_delta in stored.table_deltas()
     )
-    return b"".join(pieces_of(found, Budget(), replace=True))
+    return b"".join(pieces_of(pieces, Budget(), replace=True))
 
 
 def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSchema, Stored]]:

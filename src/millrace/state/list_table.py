@@ -34,15 +34,15 @@ class ListTable(MemoryTable):
 
     def append(self, key: Any, value: Any) -> None:
         """Add one element."""
-        found = self.data.get(key)
-        if found is None:
+        elements = self.data.get(key)
+        if elements is None:
             if key not in self.undo:
                 self.undo[key] = MISSING
             self.data[key] = [value]
             return
         if key not in self.undo:
-            self.undo[key] = len(found)
-        found.append(value)
+            self.undo[key] = len(elements)
+        elements.append(value)
 
     def touch(self, key: Any) -> None:
         """Record the whole old list before the list is replaced or its elements change."""

@@ -171,17 +171,17 @@ class SnapshotReader:
         return parts
 
     def _listed(self) -> list[StateInfo]:
-        found: dict[tuple[str, TableId], tuple[TableKind, object, list[int]]] = {}
+        by_table: dict[tuple[str, TableId], tuple[TableKind, object, list[int]]] = {}
         for stage, subtask in self.subtasks():
             tables: dict[TableId, tuple[TableKind, object]] = {}
             for delta in self.deltas(stage, subtask):
                 for content in contents(delta, self._load):
                     tables.update((name, (k, s)) for name, k, s, _ in entries_in(content))
             for table, (kind, schema) in tables.items():
-                found.setdefault((stage, table), (kind, schema, []))[2].append(subtask)
+                by_table.setdefault((stage, table), (kind, schema, []))[2].append(subtask)
         infos = [
             self._info(stage, table, kind, schema, subtasks)
-            for (stage, table), (kind, schema, subtasks) in found.items()
+            for (stage, table), (kind, schema, subtasks) in by_table.items()
         ]
         return sorted(infos, key=lambda info: (info.uid, info.name, info.stage))
 

@@ -117,17 +117,19 @@ class StateFollower:
 
     def _changes(self) -> Changes:
         """Net changes of all subtasks: a key may have moved from one subtask to another."""
-        found: Changes = {}
+        merged_changes: Changes = {}
         for copy in self._copies.values():
             for table, changes in copy.taken():
-                merged = found.setdefault(table, {})
+                merged = merged_changes.setdefault(table, {})
                 for key, (old, new) in changes.items():
                     others_old, others_new = merged.get(key, (MISSING, MISSING))
                     merged[key] = (
                         old if old is not MISSING else others_old,
                         new if new is not MISSING else others_new,
                     )
-        net = {t: {k: c for k, c in found[t].items() if not alike(*c)} for t in found}
+        net = {
+            t: {k: c for k, c in merged_changes[t].items() if not alike(*c)} for t in merged_changes
+        }
         return {table: changes for table, changes in net.items() if changes}
 
 

@@ -225,18 +225,18 @@ class SubtaskState:
     def _recover(self, versions: list[str]) -> str | None:
         """Take over the state that another process left on this host; returns its version, or
         None if there is none."""
-        found = None if self.tables else self._backend.recover(versions)
-        if found is None:
+        recovered = None if self.tables else self._backend.recover(versions)
+        if recovered is None:
             return None
-        for name, kind in found.kinds.items():
+        for name, kind in recovered.kinds.items():
             self.table(name, kind)
-        fits = [self._forms[n].recovered(schema) for n, schema in found.schemas.items()]
+        fits = [self._forms[n].recovered(schema) for n, schema in recovered.schemas.items()]
         if not all(fits):
             self.reset()
             return None
-        for name, (_, table_delta) in found.in_memory.items():
+        for name, (_, table_delta) in recovered.in_memory.items():
             self.tables[name].apply(table_delta)
-        return found.version
+        return recovered.version
 
     def _schemas(self) -> dict[TableId, TableSchema] | None:
         """Schema of each table; None if values in memory have another form than those in deltas."""

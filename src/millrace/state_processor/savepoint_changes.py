@@ -105,15 +105,15 @@ class SavepointChanges:
 
     def by_stage(self) -> list[StageChange]:
         """Changes of the stages that are kept."""
-        found = []
+        changes = []
         for stage, chain in self._base.chains.items():
             uids = {uid: self._uids.get(uid) for uid in chain}
             left = [new for new in uids.values() if new is not None]
             if left:
                 # a stage is called as its first operator
                 new = left[0] if uids.get(stage, stage) != stage else stage
-                found.append(StageChange(stage, new, uids))
-        return found
+                changes.append(StageChange(stage, new, uids))
+        return changes
 
     def manifest(self) -> Manifest:
         """The manifest of the changed savepoint, without its deltas."""

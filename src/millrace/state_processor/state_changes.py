@@ -56,7 +56,7 @@ class _ChangeSide:
 
     def entries(self, own: range) -> dict[Any, Any]:
         """The entries of the keys of some key groups."""
-        found: dict[Any, Any] = {}
+        values: dict[Any, Any] = {}
         for position, subtask in enumerate(self.source.subtasks):
             theirs = key_group_range(subtask, self.source.parallelism, self.maximum)
             if theirs.start >= own.stop or theirs.stop <= own.start:
@@ -65,8 +65,8 @@ class _ChangeSide:
             if self.info.table in state.tables:
                 for entry in entries_of(state, self.info.table):
                     if key_group_of(entry.key, self.maximum) in own:
-                        found[entry.key] = entry.value
-        return found
+                        values[entry.key] = entry.value
+        return values
 
 
 @dataclass(frozen=True, slots=True)

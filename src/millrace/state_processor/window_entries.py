@@ -81,7 +81,7 @@ class WindowContents:
 
     def _windows(self, panes: Iterator[KeyedStateEntry], passed: int) -> Iterator[KeyedStateEntry]:
         """The windows that have not fired, each assembled from its panes."""
-        found: dict[tuple[Any, TimeWindow], Any] = {}
+        contents: dict[tuple[Any, TimeWindow], Any] = {}
         assigner = self.assigner
         assert assigner is not None
         merge = self._merge()
@@ -92,8 +92,8 @@ class WindowContents:
                     continue
                 # merging may change an accumulator in place, and a pane is in several windows
                 value = detached(pane.value)
-                found[place] = merge(found[place], value) if place in found else value
-        for (key, window), value in found.items():
+                contents[place] = merge(contents[place], value) if place in contents else value
+        for (key, window), value in contents.items():
             yield KeyedStateEntry(key, value, window)
 
     def _merge(self) -> Callable[[Any, Any], Any]:

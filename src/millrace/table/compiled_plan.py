@@ -174,19 +174,19 @@ class _SessionObjects:
 
     def table_of(self, path: tuple[str, ...], definition: ResolvedTable | None) -> ResolvedTable:
         name = ".".join(path)
-        found: Any = None
+        table: Any = None
         if not path[-1].startswith(ANONYMOUS):
-            found = self._session.reader.resolve_table(path)
-        if found is None and definition is not None:
+            table = self._session.reader.resolve_table(path)
+        if table is None and definition is not None:
             return replace(definition, source=factory_of)
-        if not isinstance(found, ResolvedTable):
+        if not isinstance(table, ResolvedTable):
             raise JobDefinitionError(f"the plan needs the table {name}, which does not exist")
-        if definition is not None and found.columns != definition.columns:
+        if definition is not None and table.columns != definition.columns:
             raise JobDefinitionError(
                 f"the columns of table {name} have changed since the plan was compiled: "
                 "restore them, or compile the statement again"
             )
-        return found
+        return table
 
     def written_model(self, model: ResolvedModel) -> tuple[str, ...]:
         name = ".".join(model.path)
@@ -202,15 +202,15 @@ class _SessionObjects:
     def model_of(
         self, path: tuple[str, ...], input_type: RowType, output_type: RowType
     ) -> ResolvedModel:
-        name, found = ".".join(path), self._session.reader.resolve_model(path)
-        if found is None:
+        name, model = ".".join(path), self._session.reader.resolve_model(path)
+        if model is None:
             raise JobDefinitionError(f"the plan needs the model {name}, which does not exist")
-        if (found.input_type, found.output_type) != (input_type, output_type):
+        if (model.input_type, model.output_type) != (input_type, output_type):
             raise JobDefinitionError(
                 f"the columns of model {name} have changed since the plan was compiled: "
                 "restore them, or compile the statement again"
             )
-        return found
+        return model
 
     def written_function(self, function: FunctionDefinition) -> str:
         if self._session.reader.resolve_function((function.name,)) is not function:

@@ -57,20 +57,21 @@ def _inferred(elements: list[Any], names: Any) -> RowType:
         )
     first = elements[0]
     if isinstance(first, Mapping):
-        found = list(names or first)
-        columns = [[each.get(name) for each in elements] for name in found]
+        column_names = list(names or first)
+        columns = [[each.get(name) for each in elements] for name in column_names]
     elif isinstance(first, (Row, tuple, list)):
         fields = getattr(first, "_fields", None)
-        found = list(names or fields or [f"_{i + 1}" for i in range(len(first))])
+        column_names = list(names or fields or [f"_{i + 1}" for i in range(len(first))])
         _check_lengths(elements, len(first))
         columns = [[each[i] for each in elements] for i in range(len(first))]
     else:
-        found, columns = list(names or ["_1"]), [elements]
-    if len(found) != len(columns):
+        column_names, columns = list(names or ["_1"]), [elements]
+    if len(column_names) != len(columns):
         raise JobDefinitionError(
-            f"{len(found)} names were given for {len(columns)} columns: {', '.join(found)}"
+            f"{len(column_names)} names were given for {len(columns)} columns: "
+            f"{', '.join(column_names)}"
         )
-    pairs = zip(found, columns, strict=True)
+    pairs = zip(column_names, columns, strict=True)
     return RowType(tuple(RowField(name, _type_of(name, column)) for name, column in pairs))
 
 

@@ -37,21 +37,23 @@ def frame_batch(
     whole = _one_batch(data)
     if isinstance(schema, RowType):
         return schema, ColumnConversion(schema)(ColumnBatch(whole)).data
-    found = logical_row_type(whole.schema)
-    given = list(schema) if isinstance(schema, Sequence) else list(found.names)
+    given_type = logical_row_type(whole.schema)
+    given = list(schema) if isinstance(schema, Sequence) else list(given_type.names)
     kinds = [each for each in given if isinstance(each, LogicalType)]
     if kinds:
-        if len(kinds) != len(found):
-            raise JobDefinitionError(f"{len(kinds)} types were given for {len(found)} columns")
-        row_type = RowType.of(*zip(found.names, kinds, strict=True))
+        if len(kinds) != len(given_type):
+            raise JobDefinitionError(f"{len(kinds)} types were given for {len(given_type)} columns")
+        row_type = RowType.of(*zip(given_type.names, kinds, strict=True))
         return row_type, ColumnConversion(row_type)(ColumnBatch(whole)).data
     names = list(map(str, given))
-    if len(names) != len(found):
+    if len(names) != len(given_type):
         raise JobDefinitionError(
-            f"{len(names)} names were given for {len(found)} columns: {', '.join(names)}"
+            f"{len(names)} names were given for {len(given_type)} columns: {', '.join(names)}"
         )
     row_type = RowType(
-        tuple(RowField(name, each.type) for name, each in zip(names, found.fields, strict=True))
+        tuple(
+            RowField(name, each.type) for name, each in zip(names, given_type.fields, strict=True)
+        )
     )
     return row_type, ColumnConversion(row_type)(ColumnBatch(whole.rename_columns(names))).data
 

@@ -182,15 +182,15 @@ class OperationTreeBuilder:
     def _beside(self, keys: Fields, names: Sequence[str]) -> list[str]:
         """Names of a function's columns that differ from the group's: ``a`` becomes ``a0``."""
         taken = {*self._group_names(keys)}
-        found: list[str] = []
+        unique_names: list[str] = []
         for name in names:
             number = count()
             unique = name
             while unique in taken:
                 unique = f"{name}{next(number)}"
             taken.add(unique)
-            found.append(unique)
-        return found
+            unique_names.append(unique)
+        return unique_names
 
     def _expanded_over(
         self, fields: Fields, keys: Fields, window: GroupWindow | None, made: Sequence[str]

@@ -115,15 +115,15 @@ class FromChangelogOperator(Operator):
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         codes = batch.data.column(self._op[0])
-        found = pc.index_in(codes, self._known.cast(codes.type))
-        if found.null_count:
+        indexes = pc.index_in(codes, self._known.cast(codes.type))
+        if indexes.null_count:
             if not self._skips:
-                raise self._unknown(codes, found)
-            known = found.is_valid()
-            batch, found = batch.filter(known), found.filter(known)
+                raise self._unknown(codes, indexes)
+            known = indexes.is_valid()
+            batch, indexes = batch.filter(known), indexes.filter(known)
         if not len(batch):
             return
-        kinds = self._kinds.take(found)
+        kinds = self._kinds.take(indexes)
         columns = [batch.data.column(index) for index in self._order]
         rows = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         self.output.emit(ColumnBatch(rows, batch.timestamps, kinds, batch.form))

@@ -191,7 +191,7 @@ def same_rows(old: Sequence[Any], new: Sequence[Any], olds: Any, news: Any) -> A
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = np.ones(len(olds), np.bool_)
+    are_same = np.ones(len(olds), np.bool_)
     for one, two in zip(old, new, strict=True):
         left, right = one.take(olds), two.take(news)
         if pa.types.is_nested(left.type):
@@ -202,5 +202,5 @@ def same_rows(old: Sequence[Any], new: Sequence[Any], olds: Any, news: Any) -> A
             equal |= pc.fill_null(both_nan, False).to_numpy(zero_copy_only=False)
         if left.null_count and right.null_count:
             equal |= pc.and_(pc.is_null(left), pc.is_null(right)).to_numpy(zero_copy_only=False)
-        found &= equal
-    return found
+        are_same &= equal
+    return are_same

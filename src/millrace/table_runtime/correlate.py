@@ -167,13 +167,13 @@ def unnest(
     With ordinality a column more, of the number of the element from 1 on.
     """
     elements = [_elements(each, kind) for each, kind in zip(arguments, types, strict=True)]
-    found = [(length, _columns(flat)) for length, flat in elements]
-    lengths = np.max([length for length, _ in found], axis=0)
+    unnested = [(length, _columns(flat)) for length, flat in elements]
+    lengths = np.max([length for length, _ in unnested], axis=0)
     places = np.repeat(np.arange(lengths.size), lengths)
     numbers = np.arange(places.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     columns: list[Any] = []
-    for length, of_one in found:
-        if len(found) > 1 and (length != lengths).any():
+    for length, of_one in unnested:
+        if len(unnested) > 1 and (length != lengths).any():
             missing = numbers >= length.take(places)
             starts = np.cumsum(length) - length
             at = np.where(missing, 0, starts.take(places) + numbers)
@@ -184,7 +184,7 @@ def unnest(
     if ordinality:
         columns.append(pa.array(numbers + 1).cast(pa.int32()))
     flat = elements[0][1]
-    if len(found) == 1 and pa.types.is_struct(flat.type) and flat.null_count:
+    if len(unnested) == 1 and pa.types.is_struct(flat.type) and flat.null_count:
         there = flat.is_valid()
         places = places[there.to_numpy(zero_copy_only=False)]
         columns = [column.filter(there) for column in columns]

@@ -183,19 +183,21 @@ class GroupAccumulators:
             aggregate.accumulator.accumulate(rows.slots, columns, rows.arguments, rows.signs)
             return
         values = rows.arguments[0] if len(rows.arguments) == 1 else _joined(rows.arguments)
-        found = aggregate.values.update(rows.slots, values, rows.signs)
-        if not found.rows.size:
+        transitions = aggregate.values.update(rows.slots, values, rows.signs)
+        if not transitions.rows.size:
             return
-        slots = rows.slots.take(found.rows)
+        slots = rows.slots.take(transitions.rows)
         if aggregate.accumulator.retracts:
-            order = np.argsort(found.rows)  # the values of a group come in the order of its rows
-            slots, signs = slots.take(order), found.signs.take(order)
-            chosen = pa.array(found.rows.take(order))
+            order = np.argsort(
+                transitions.rows
+            )  # the values of a group come in the order of its rows
+            slots, signs = slots.take(order), transitions.signs.take(order)
+            chosen = pa.array(transitions.rows.take(order))
             arguments = [each.take(chosen) for each in rows.arguments]
             aggregate.accumulator.accumulate(slots, columns, arguments, signs)
             return
-        came = found.signs > 0
-        chosen = pa.array(found.rows[came])
+        came = transitions.signs > 0
+        chosen = pa.array(transitions.rows[came])
         aggregate.accumulator.accumulate(slots[came], columns, [values.take(chosen)], None)
         if not came.all():
             self._recompute(aggregate, columns, np.unique(slots[~came]))

@@ -106,14 +106,14 @@ class Lookups:
         """
         if self._full is not None:
             return self._of_all(self._full, keys, now)
-        found: dict[Key, Sequence[Sequence[Any]]] = {}
+        cached: dict[Key, Sequence[Sequence[Any]]] = {}
         if self._cache is not None:
             for key in keys:
                 rows = self._cache.get(key)
                 if rows is not None:
-                    found[key] = rows
-            self._hits.inc(len(found))
-        wanted = [key for key in keys if key not in found]
+                    cached[key] = rows
+            self._hits.inc(len(cached))
+        wanted = [key for key in keys if key not in cached]
         self._misses.inc(len(wanted))
         loaded = self._loaded(wanted)
         for _ in range(self._settings.miss_attempts):
@@ -123,10 +123,10 @@ class Lookups:
             self._sleep(self._settings.miss_delay_s)
             loaded.update(self._loaded(missing))
         for key in wanted:
-            found[key] = loaded.get(key, ())
+            cached[key] = loaded.get(key, ())
             if self._cache is not None:
-                self._cache.put(key, found[key])
-        return [found[key] for key in keys]
+                self._cache.put(key, cached[key])
+        return [cached[key] for key in keys]
 
     def close(self) -> None:
         """Close the function."""

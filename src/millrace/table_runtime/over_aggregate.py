@@ -315,7 +315,7 @@ class OverAggregateOperator(Operator):
     def _lagged(self, data: pa.RecordBatch, owners: Numbers, new: Numbers) -> list[pa.Array]:
         """Values of LAG. If the partition has no row so far back, the default or NULL."""
         start = np.searchsorted(owners, owners.take(new), side="left")
-        found = []
+        lagged = []
         for call, lag in zip(self._spec.calls, self._spec.lags, strict=True):
             outside = new - lag < start
             values = data.column(call.arguments[0])
@@ -323,8 +323,8 @@ class OverAggregateOperator(Operator):
             if len(call.arguments) > 2 and outside.any():
                 default = data.column(call.arguments[2]).take(pa.array(new)).cast(values.type)
                 given = pc.if_else(pa.array(outside), default, given)
-            found.append(given)
-        return found
+            lagged.append(given)
+        return lagged
 
     def _framed(self, data: pa.RecordBatch, first: Numbers, last: Numbers) -> list[pa.Array]:
         """Aggregates of frames, which are runs of adjacent rows."""

@@ -199,15 +199,15 @@ class ProcessTableContext:
             time_type: `datetime` (with a zone where ``on_time`` is a TIMESTAMP_LTZ), `int` (ms
                 since 1970) or `Instant`.
         """
-        found = self._times.get(time_type)
-        if found is None:
+        context = self._times.get(time_type)
+        if context is None:
             if time_type not in TIME_TYPES:
                 raise JobDefinitionError(
                     f"time_context() takes datetime, int or Instant, not {time_type!r}"
                 )
-            found = TimeContext(time_type, self._zoned, self._event, self._timers)
-            self._times[time_type] = found
-        return found
+            context = TimeContext(time_type, self._zoned, self._event, self._timers)
+            self._times[time_type] = context
+        return context
 
     def clear_state(self, state_name: str) -> None:
         """Remove a state entry of the partition, and ignore later changes to its object in this

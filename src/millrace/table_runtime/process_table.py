@@ -263,22 +263,22 @@ class ProcessTableOperator(Operator):
     def _ordered(self, timestamp: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Rows that waited for the watermark, in the order of time: number of the table, and a
         run of its rows."""
-        found = [
+        due_rows = [
             (number, due)
             for number, waiting in enumerate(self._waiting)
             if waiting is not None and (due := waiting.take(timestamp)) is not None and due.num_rows
         ]
-        if len(found) < 2:
-            yield from found
+        if len(due_rows) < 2:
+            yield from due_rows
             return
-        times = [self._waiting[number].times(due) for number, due in found]  # type: ignore[union-attr]
+        times = [self._waiting[number].times(due) for number, due in due_rows]  # type: ignore[union-attr]
         order = np.argsort(np.concatenate(times), kind="stable")
         starts = np.cumsum([0, *(each.size for each in times)])
         owners = np.searchsorted(starts, order, side="right") - 1
         ends = np.flatnonzero(np.diff(owners, append=-1)) + 1
         start = 0
         for end in ends.tolist():
-            number, due = found[int(owners[start])]
+            number, due = due_rows[int(owners[start])]
             first = int(order[start] - starts[owners[start]])
             yield number, due.slice(first, end - start)
             start = end

@@ -273,12 +273,12 @@ class TemporalJoinOperator(Operator):
         left, right = spec.shown
         mine = data.columns[:left]
         there = np.flatnonzero(versions >= 0)
-        found = self._logs[1].take(versions.take(there))
+        version_rows = self._logs[1].take(versions.take(there))
         places: Numbers = np.full(versions.size, -1)
         places[there] = np.arange(there.size)
         if spec.condition is not None and there.size:
             where = pa.array(there)
-            pairs = [*(column.take(where) for column in mine), *found.columns]
+            pairs = [*(column.take(where) for column in mine), *version_rows.columns]
             joined = pa.RecordBatch.from_arrays(pairs, [f"f{n}" for n in range(len(pairs))])
             kept = self._calc(joined, self._now)[1]
             if kept is not None:
@@ -291,7 +291,7 @@ class TemporalJoinOperator(Operator):
         if not places.size:
             return
         partners = pa.array(places, mask=places < 0)
-        columns = [*mine, *(column.take(partners) for column in found.columns[:right])]
+        columns = [*mine, *(column.take(partners) for column in version_rows.columns[:right])]
         result = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         row_kinds = pa.array(kinds.astype(np.int8)) if kinds.any() else None
         self.output.emit(ColumnBatch(result, None, row_kinds, "row"))

@@ -64,10 +64,10 @@ class WindowTime:
         if self.zone is None:
             return walls
         stamps = pa.array(walls).cast(pa.timestamp("ms"))
-        found = _numbers(
+        instants = _numbers(
             pc.assume_timezone(stamps, self.zone, ambiguous="latest", nonexistent="latest")
         )
-        skipped = np.flatnonzero(self.wall(found) != walls)
+        skipped = np.flatnonzero(self.wall(instants) != walls)
         if skipped.size:
             # half a day before, the clock has another offset from UTC
             day = 24 * 3_600_000
@@ -75,8 +75,8 @@ class WindowTime:
             earlier = pc.assume_timezone(
                 before, self.zone, ambiguous="earliest", nonexistent="earliest"
             )
-            found[skipped] = _numbers(earlier) + day // 2
-        return found
+            instants[skipped] = _numbers(earlier) + day // 2
+        return instants
 
     def reached(self, instant: int) -> int:
         """Greatest wall clock time that has passed at an instant and that no later change of the

@@ -260,7 +260,7 @@ class _History:
 
     def rescale(self, parallelism: int) -> None:
         """Spread the state over more subtasks."""
-        found: dict[TableId, Content] = {name: {} for name in TABLES}
+        restored: dict[TableId, Content] = {name: {} for name in TABLES}
         for subtask in range(parallelism):
             part = self._open(subtask)
             own = key_group_range(subtask, parallelism, MAX_PARALLELISM)
@@ -268,8 +268,8 @@ class _History:
             part.take(self._deltas, _inline, _every_table, keep)
             part.adopt(f"s{subtask}")
             for name, content in _content(part).items():
-                _add(found[name], content)
-        assert found == self._model, "rescaled"
+                _add(restored[name], content)
+        assert restored == self._model, "rescaled"
 
 
 def _every_table(name: TableId, kind: TableKind) -> bool:

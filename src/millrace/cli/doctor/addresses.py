@@ -42,12 +42,12 @@ def check_host_name(
         driver_host: value of ``spark.driver.host`` or ``SPARK_LOCAL_IP``; None if neither is set.
     """
     wanted = driver_host or name
-    found = resolve(wanted)
+    addresses = resolve(wanted)
     fix = "Set spark.driver.host to a name or address of this machine that the executors can reach."
-    if not found:
+    if not addresses:
         return failure(HOST_NAME, f"{wanted} has no address", fix)
-    if any(ipaddress.ip_address(address).is_loopback for address in found):
+    if any(ipaddress.ip_address(address).is_loopback for address in addresses):
         return warning(
-            HOST_NAME, f"{wanted} is {', '.join(found)}, which other machines cannot reach", fix
+            HOST_NAME, f"{wanted} is {', '.join(addresses)}, which other machines cannot reach", fix
         )
-    return ok(HOST_NAME, f"{wanted} is {', '.join(found)}")
+    return ok(HOST_NAME, f"{wanted} is {', '.join(addresses)}")

@@ -231,17 +231,17 @@ def _fields(
 
     def fits_chunk(values: Sequence[Any]) -> bool:
         if only.issuperset(map(type, values)):
-            found = all_fields(values)
+            fields_per_value = all_fields(values)
         else:
-            found = [fields_of(value) for value in values if value is not None]
-            if None in found:
+            fields_per_value = [fields_of(value) for value in values if value is not None]
+            if None in fields_per_value:
                 return False
         try:
-            columns = list(zip(*found, strict=True))
+            columns = list(zip(*fields_per_value, strict=True))
         except ValueError:  # they are not all of one length
             return False
         if len(columns) != width:
-            return not found or (not width and not any(map(len, found)))
+            return not fields_per_value or (not width and not any(map(len, fields_per_value)))
         return all(fits(columns[index]) for index, fits in checks)
 
     def check(values: Sequence[Any]) -> bool:

@@ -108,15 +108,15 @@ class _Reading:
         raise JobDefinitionError(self._refusal(hint))
 
     def _union(self, hint: Any, members: list[Any]) -> TypeInformation[Any]:
-        found = [self.of(member) for member in members]
-        if len(found) == 1:
-            return found[0]
-        if any(member.need_conversion() for member in found):
+        kinds = [self.of(member) for member in members]
+        if len(kinds) == 1:
+            return kinds[0]
+        if any(member.need_conversion() for member in kinds):
             raise JobDefinitionError(
                 f"the type hint {_shown(hint)} has no type, because the type of a value "
                 "would be lost; use Any, or one field for each type"
             )
-        return UnionTypeInfo(tuple(found))
+        return UnionTypeInfo(tuple(kinds))
 
     def _tuple(self, args: tuple[Any, ...]) -> TypeInformation[Any]:
         if len(args) == 2 and args[1] is Ellipsis:

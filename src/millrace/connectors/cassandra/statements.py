@@ -165,16 +165,16 @@ class Statements:
             from cassandra.protocol import ErrorMessage
 
             try:
-                found = self.session.prepare(text)
+                statement = self.session.prepare(text)
             except (cassandra.DriverException, ErrorMessage) as error:
                 if is_passing(error):
                     raise
                 raise CassandraError(
                     f"{self._target} cannot be written: Cassandra says of {text!r}: {_said(error)}"
                 ) from None
-            found.consistency_level = self._target.consistency.value
-            found.is_idempotent = True
-            prepared = self._prepared[text] = _Prepared(text, found)
+            statement.consistency_level = self._target.consistency.value
+            statement.is_idempotent = True
+            prepared = self._prepared[text] = _Prepared(text, statement)
         return prepared
 
     def _arguments(self, prepared: _Prepared, value: Any) -> Sequence[Any]:

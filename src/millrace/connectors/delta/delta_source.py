@@ -163,18 +163,18 @@ class DeltaEnumerator(SplitEnumerator):
         if self._table.version() != known:
             self._open()  # they may be versions of another table
         newest = self._table.version()
-        found: list[SourceSplit] = []
+        splits: list[SourceSplit] = []
         if self._next is None:
-            found, self._next = [*files_of(self._table, newest)], newest + 1
-            self._unread = {split.split_id for split in found} if self._changes else set()
+            splits, self._next = [*files_of(self._table, newest)], newest + 1
+            self._unread = {split.split_id for split in splits} if self._changes else set()
         while self._next <= newest:
             if self._changes:
                 split = DeltaChangesSplit(f"changes-{self._next}", self._next)
                 self._context.assign_split(split, 0)
             else:
-                found += appended_files(self._options, self._next)
+                splits += appended_files(self._options, self._next)
             self._next += 1
-        return found
+        return splits
 
     def no_more_splits(self) -> bool:
         return self._once and self._looked

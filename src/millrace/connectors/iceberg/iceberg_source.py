@@ -137,10 +137,10 @@ class IcebergEnumerator(SplitEnumerator):
 
     def _since(self, table: Table, newest: Snapshot, last: int) -> list[Snapshot]:
         """Snapshots after the last one, oldest first."""
-        found: list[Snapshot] = []
+        snapshots: list[Snapshot] = []
         snapshot: Snapshot | None = newest
         while snapshot is not None and snapshot.snapshot_id != last:
-            found.append(snapshot)
+            snapshots.append(snapshot)
             parent = snapshot.parent_snapshot_id
             snapshot = None if parent is None else table.snapshot_by_id(parent)
         if snapshot is None:
@@ -149,7 +149,7 @@ class IcebergEnumerator(SplitEnumerator):
                 "not an ancestor of the newest snapshot: it has expired, or the table was "
                 "rolled back; start the job afresh, from the whole table"
             )
-        return found[::-1]
+        return snapshots[::-1]
 
     def _appended(self, table: Table, snapshot: Snapshot) -> list[SourceSplit]:
         from pyiceberg.manifest import ManifestEntryStatus

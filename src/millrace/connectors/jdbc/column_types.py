@@ -90,7 +90,7 @@ def logical_of(kind: Any) -> LogicalType:
         precision = kind.precision or _LONGEST_DECIMAL
         scale = kind.scale if kind.scale is not None else _SCALE
         return logical.DecimalType(precision=min(precision, _LONGEST_DECIMAL), scale=scale)
-    for generic, found in (
+    for generic, logical_type in (
         (types.Boolean, logical.BooleanType()),
         (types.BigInteger, logical.BigIntType()),
         (types.SmallInteger, logical.SmallIntType()),
@@ -102,5 +102,5 @@ def logical_of(kind: Any) -> LogicalType:
         (types.LargeBinary, logical.VarBinaryType()),
     ):
         if isinstance(kind, generic):
-            return found
+            return logical_type
     return logical.VarCharType()

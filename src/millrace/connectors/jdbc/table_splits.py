@@ -127,14 +127,14 @@ def _between(low: Any, high: Any, parts: int) -> list[Any]:
         whole = isinstance(low, int)
         if not (whole or math.isfinite(width)):
             return []
-        found = [
+        bounds = [
             low + (width * i // parts if whole else width * i / parts) for i in range(1, parts)
         ]
     elif isinstance(low, datetime):
-        found = [low + (high - low) * i / parts for i in range(1, parts)]
+        bounds = [low + (high - low) * i / parts for i in range(1, parts)]
     elif isinstance(low, date):
         days = (high - low).days
-        found = [low + timedelta(days * i // parts) for i in range(1, parts)]
+        bounds = [low + timedelta(days * i // parts) for i in range(1, parts)]
     else:
         return []
-    return [bound for bound in found if low < bound]
+    return [bound for bound in bounds if low < bound]

@@ -191,15 +191,15 @@ def table_rows(batch: Batch, columns: Sequence[str], keyed: bool) -> JdbcRows:
         JdbcError: a record has other fields, or is a change though there is no key.
     """
     if isinstance(batch, ColumnBatch):
-        found = _of_columns(batch, columns)
+        rows = _of_columns(batch, columns)
     else:
-        found = _of_rows(batch.values, columns)
-    if found.deleted is not None and not keyed:
+        rows = _of_rows(batch.values, columns)
+    if rows.deleted is not None and not keyed:
         raise JdbcError(
             "the stream has rows of the kind UPDATE_BEFORE or DELETE, and the sink has no "
             "key by which it finds the rows to delete: set with_key(...)"
         )
-    return found
+    return rows
 
 
 def _of_columns(batch: ColumnBatch, columns: Sequence[str]) -> JdbcRows:

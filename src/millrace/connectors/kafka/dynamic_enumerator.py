@@ -163,19 +163,19 @@ class DynamicKafkaEnumerator(SplitEnumerator):
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
         self._update(now)
-        found: list[SourceSplit] = []
+        splits: list[SourceSplit] = []
         for name, enumerator in self._enumerators.items():
             for split in enumerator.discover(now):
                 wrapped = DynamicKafkaSplit.of(name, split)  # type: ignore[arg-type]
                 at = self._left.pop(wrapped.split_id, None)
                 if at is not None:
                     wrapped = replace(wrapped, split=wrapped.split.continued_at(at))
-                found.append(wrapped)
+                splits.append(wrapped)
             events = self._contexts[name].events
             for subtask, event in events:
                 self._context.send_source_event(subtask, ClusterEvent(name, event))
             events.clear()
-        return found
+        return splits
 
     def handle_source_event(self, subtask: int, event: SourceEvent) -> None:
         if isinstance(event, SplitsRemoved):

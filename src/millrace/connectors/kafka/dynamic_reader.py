@@ -91,13 +91,13 @@ class DynamicKafkaReader(SourceReader[Any]):
             reader.begin_epoch(max_records_per_split)
 
     def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
-        found = [SplitRecords(name, RowBatch[Any]([]), finished=True) for name in self._removed]
+        polled = [SplitRecords(name, RowBatch[Any]([]), finished=True) for name in self._removed]
         for name in self._removed:
             del self._splits[name]
         self._removed = {}
         share = max(1, max_records // max(1, len(self._readers)))
         for cluster, (reader, context) in self._readers.items():
-            found += [
+            polled += [
                 records._replace(split_id=f"{cluster}-{records.split_id}")
                 for records in reader.poll(share)
             ]
@@ -105,7 +105,7 @@ class DynamicKafkaReader(SourceReader[Any]):
                 for value in values:
                     self._context.output(tag, value)
             context.outputs.clear()
-        return found
+        return polled
 
     def snapshot_state(self) -> Mapping[str, int]:
         positions = dict(self._removed)

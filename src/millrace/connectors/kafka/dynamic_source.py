@@ -102,7 +102,7 @@ class DynamicKafkaSource(Source[T]):
 
     def _clusters(self) -> dict[str, ClusterMetadata]:
         """Topics of all streams, by cluster."""
-        found: dict[str, ClusterMetadata] = {}
+        clusters: dict[str, ClusterMetadata] = {}
         for stream in self._subscriber.get_subscribed_streams(self._service):
             for name, cluster in stream.cluster_metadata_map.items():
                 properties = require_properties(cluster.properties)
@@ -112,10 +112,10 @@ class DynamicKafkaSource(Source[T]):
                         "'bootstrap.servers' in its properties"
                     )
                 topics = frozenset(cluster.topics)
-                known = found.get(name)
+                known = clusters.get(name)
                 topics |= known.topics if known is not None else frozenset()
-                found[name] = ClusterMetadata(topics, properties)
-        return found
+                clusters[name] = ClusterMetadata(topics, properties)
+        return clusters
 
     def _source(self, cluster: ClusterMetadata) -> KafkaSource[T]:
         reading = replace(

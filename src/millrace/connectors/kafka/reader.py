@@ -226,18 +226,18 @@ class KafkaSourceReader(SourceReader[Any]):
         return True
 
     def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
-        found = [self._finished(opened) for opened in self._ended]
+        polled = [self._finished(opened) for opened in self._ended]
         self._ended = []
         if not self._open:
-            return found
+            return polled
         for run in self._runs(self._fetched(max_records)):
             place = KafkaTopicPartition(run[0].topic(), run[0].partition())
             if (opened := self._open.get(place)) is not None:
-                found += self._read(opened, run)
+                polled += self._read(opened, run)
             else:  # an error of no partition, or what was fetched before the end was reached
                 for message in run:
                     self._check(message)
-        return found
+        return polled
 
     def _fetched(self, max_records: int) -> list[Any]:
         """Messages and errors that the consumer has fetched."""

@@ -139,18 +139,18 @@ class KafkaRecordSerializationSchema:
                 for value, message in zip(values, messages, strict=True):
                     self._choose_partitions(self._topic, value, message, partitions)
             return {self._topic: messages}
-        found: Outgoing = {}
+        by_topic: Outgoing = {}
         for value, message in zip(values, messages, strict=True):
             topic = self._topic(value)
-            if not isinstance(topic, str) or (topic not in found and not is_topic_name(topic)):
+            if not isinstance(topic, str) or (topic not in by_topic and not is_topic_name(topic)):
                 raise SerializationError(
                     f"the topic selector gave {topic!r} for {value!r}; it must give a name of up "
                     "to 249 letters, digits, '.', '_' and '-'"
                 )
             if self._partitioner is not None:
                 self._choose_partitions(topic, value, message, partitions_of(topic))
-            found.setdefault(topic, []).append(message)
-        return found
+            by_topic.setdefault(topic, []).append(message)
+        return by_topic
 
 
 class KafkaRecordSerializationSchemaBuilder:

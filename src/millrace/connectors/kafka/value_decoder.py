@@ -61,12 +61,12 @@ class ValueDecoder:
             yield with_times(batch, times)
 
     def _give_up(self, message: Any, error: Exception) -> None:
-        found, raw = as_malformed(error), message.value() or b""
+        malformed, raw = as_malformed(error), message.value() or b""
         if self._malformed is None:
-            remedy = "" if found.tells_remedy else f"; {_REMEDY}"
+            remedy = "" if malformed.tells_remedy else f"; {_REMEDY}"
             raise KafkaError(
                 f"the record at offset {message.offset()} of {self._place} cannot be read: "
-                f"{found.reason}: {shown_bytes(raw)}{remedy}"
+                f"{malformed.reason}: {shown_bytes(raw)}{remedy}"
             ) from error
-        place = message.offset(), None, found.column
-        self._malformed.take(MalformedRecordError(found.reason, raw, *place))
+        place = message.offset(), None, malformed.column
+        self._malformed.take(MalformedRecordError(malformed.reason, raw, *place))

@@ -46,7 +46,7 @@ def unpacked(data: bytes, hash_range: tuple[int, int]) -> list[PackedRecord] | N
             hash_keys.append(int(value))
         elif number == _RECORDS:
             records.append(dict(_fields(value)))
-    found = []
+    unpacked_records = []
     first, last = hash_range
     for record in records:
         key, at = keys[int(record[_KEY_INDEX])], record.get(_HASH_KEY_INDEX)
@@ -54,8 +54,8 @@ def unpacked(data: bytes, hash_range: tuple[int, int]) -> list[PackedRecord] | N
         content = record[_DATA]
         assert isinstance(content, bytes)
         if first <= place <= last:
-            found.append(PackedRecord(key, content))
-    return found
+            unpacked_records.append(PackedRecord(key, content))
+    return unpacked_records
 
 
 def _hash(partition_key: str) -> int:

@@ -98,16 +98,16 @@ class KinesisReader(SourceReader[Any]):
         now = self._context.current_time()
         readable = [shard for shard in self._open.values() if not shard.paused]
         share = max(1, max_records // max(1, len(readable)))
-        found: list[SplitRecords[Any]] = []
+        polled: list[SplitRecords[Any]] = []
         for shard in readable:
             if not shard.fetched and not shard.has_ended:
                 self._fetch(shard, now)
             if shard.fetched:
-                found += self._read(shard, share)
+                polled += self._read(shard, share)
             if shard.has_ended and not shard.fetched:
                 del self._open[shard.split.split_id]
-                found.append(SplitRecords(shard.split.split_id, RowBatch([]), finished=True))
-        return found
+                polled.append(SplitRecords(shard.split.split_id, RowBatch([]), finished=True))
+        return polled
 
     def _fetch(self, shard: _OpenShard, now: int) -> None:
         """Request the next records, if it is time, and take them, if they are there. A request

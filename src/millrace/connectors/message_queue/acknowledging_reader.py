@@ -109,18 +109,18 @@ class AcknowledgingReader(SourceReader[Any]):
         self._busy = False
 
     def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
-        found = []
+        polled = []
         for split_id, consumer in self._consumers.items():
             deliveries = [] if consumer.paused else consumer.client.take(max_records)
             if deliveries:
                 self._busy = True
                 batches = self._read(consumer, deliveries)
                 count = sum(map(len, batches))
-                found += [SplitRecords(split_id, batch) for batch in batches]
+                polled += [SplitRecords(split_id, batch) for batch in batches]
                 if count < len(deliveries):
                     skipped = len(deliveries) - count
-                    found.append(SplitRecords(split_id, RowBatch([]), skipped=skipped))
-        return found
+                    polled.append(SplitRecords(split_id, RowBatch([]), skipped=skipped))
+        return polled
 
     def _read(self, consumer: _Consumer, deliveries: list[Delivery]) -> list[Batch]:
         consumer.polled += len(deliveries)

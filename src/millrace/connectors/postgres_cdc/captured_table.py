@@ -118,7 +118,7 @@ def find_tables(
     Raises:
         PostgresCdcError: a pattern matches nothing, or a table cannot be captured.
     """
-    found, used = [], set()
+    tables, used = [], set()
     for (
         oid,
         schema,
@@ -141,15 +141,15 @@ def find_tables(
             oid,
         )  # fmt: skip
         _require_identity(table, identity, needs_key)
-        found.append(table)
+        tables.append(table)
     unused = [pattern for pattern in patterns if pattern not in used]
-    if unused or not found:
+    if unused or not tables:
         raise PostgresCdcError(
             f"no table matches {', '.join(map(repr, unused or schemas)) or 'anything'}; patterns "
             "are regular expressions for schema.table, such as 'public.orders' or 'shop\\..*', and "
             "the user must be allowed to see the table"
         )
-    return found
+    return tables
 
 
 def _matching(patterns: Iterable[str], name: str) -> list[str]:

@@ -132,15 +132,15 @@ class ChangesReader:
         return changes
 
     def _read(self, session: _Session, max_records: int) -> list[TableChange]:
-        found = session.cursor.read(max_records)
-        if found:
+        log_changes = session.cursor.read(max_records)
+        if log_changes:
             if self.split.pages:
-                found = self._filter.unseen(session.sql, found)
-            self._require_rows(found)
+                log_changes = self._filter.unseen(session.sql, log_changes)
+            self._require_rows(log_changes)
         elif self._end is not None:
             session.stream.ask_for_end()
         session.stream.keep_alive()
-        changes = session.decoder.decode(found)
+        changes = session.decoder.decode(log_changes)
         self.position = session.cursor.position
         return changes
 

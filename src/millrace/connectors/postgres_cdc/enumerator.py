@@ -156,15 +156,15 @@ class PostgresCdcEnumerator(SplitEnumerator):
         self._context = context
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
-        found: Sequence[SourceSplit] = ()
+        splits: Sequence[SourceSplit] = ()
         if self._work is not None:
             if not self._work.answer.done():
                 return ()
             work, self._work = self._work, None
-            found = self._taken(work)
+            splits = self._taken(work)
         if self._retry.due and self._work is None:
             self._ask_next()
-        return found
+        return splits
 
     def _taken(self, work: _Work) -> Sequence[SourceSplit]:
         try:
@@ -253,18 +253,18 @@ class PostgresCdcEnumerator(SplitEnumerator):
 
     def _divide(self, state: _State, sql: Any) -> tuple[list[ChunkSplit], _NextChunk]:
         """Next chunks, and the start of the chunk after them."""
-        found: list[ChunkSplit] = []
+        chunks: list[ChunkSplit] = []
         place = state.place
-        while len(found) < _CHUNKS_AT_ONCE and place.table < len(state.tables):
+        while len(chunks) < _CHUNKS_AT_ONCE and place.table < len(state.tables):
             table = state.tables[place.table]
             end = next_chunk_start(sql, table, place.start, self._selection.split_size)
             name = f"{table.full_name}:{place.number}"
-            found.append(ChunkSplit(name, table, place.number, place.start, end))
+            chunks.append(ChunkSplit(name, table, place.number, place.start, end))
             if end is None:
                 place = _NextChunk(place.table + 1, 0, None)
             else:
                 place = _NextChunk(place.table, place.number + 1, end)
-        return found, place
+        return chunks, place
 
     def _take_chunks(self, found: tuple[list[ChunkSplit], _NextChunk]) -> Sequence[SourceSplit]:
         chunks, place = found

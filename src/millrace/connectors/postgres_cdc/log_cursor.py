@@ -121,8 +121,8 @@ class LogCursor:
             psycopg.Error: the connection is lost.
             PostgresCdcError: a table cannot be captured any more.
         """
-        found: list[LogChange] = []
-        while len(found) < max_records and not self.at_end:
+        changes: list[LogChange] = []
+        while len(changes) < max_records and not self.at_end:
             message = self._stream.receive()
             if message is None:
                 break
@@ -130,11 +130,11 @@ class LogCursor:
                 if self._transaction is None:
                     self._advance(message.lsn)
                 continue
-            self._handle(message.lsn, message.payload, found)
+            self._handle(message.lsn, message.payload, changes)
         if self._transaction is not None and self._count > self._skip:
             lsn = self.position.lsn
             self.position = StreamPosition(lsn, self._transaction.commit_lsn, self._count)
-        return found
+        return changes
 
     def _advance(self, lsn: int) -> None:
         """Move the position to ``lsn``, before which all transactions are read. A value is

@@ -132,8 +132,8 @@ def _truncate(data: bytes) -> Truncate:
 
 def _values(data: bytes, at: int) -> tuple[Values, int]:
     """Values of a row, and the position after them."""
-    found: Values = []
-    add = found.append
+    values: Values = []
+    add = values.append
     count = _TWO(data, at)[0]
     at += 2
     for _ in range(count):
@@ -147,7 +147,7 @@ def _values(data: bytes, at: int) -> tuple[Values, int]:
             add(None)
         else:
             add(UNCHANGED)
-    return found, at
+    return values, at
 
 
 def _relation(data: bytes) -> Relation:

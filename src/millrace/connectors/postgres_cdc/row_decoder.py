@@ -98,7 +98,7 @@ class RowDecoder:
         """Changes with large values taken from the current table. If the values have changed
         since the change, a later change has the new values; if the row is gone, a later change
         deletes it."""
-        found = list(changes)
+        filled = list(changes)
         by_columns: dict[tuple[LogTable, tuple[int, ...]], list[int]] = defaultdict(list)
         for index in indexes:
             after = changes[index].after or []
@@ -107,12 +107,12 @@ class RowDecoder:
         for (table, places), own in by_columns.items():
             values = self._look_up(table, places, [changes[index].key for index in own])
             for index in own:
-                change, after = found[index], list(found[index].after or [])
+                change, after = filled[index], list(filled[index].after or [])
                 looked_up = values.get(change.key, (None,) * len(places))
                 for place, value in zip(places, looked_up, strict=True):
                     after[place] = None if value is None else value.encode()
-                found[index] = change._replace(after=after)
-        return found
+                filled[index] = change._replace(after=after)
+        return filled
 
     def _look_up(
         self, table: LogTable, places: Sequence[int], keys: Sequence[Key]

@@ -71,7 +71,7 @@ def outgoing(
     Raises:
         SerializationError: a schema has made no message of a record.
     """
-    found: Outgoing = {}
+    by_partition: Outgoing = {}
     times: Sequence[int | None] = batch.timestamps or [None] * len(batch.values)
     if isinstance(schema, PulsarSerializationSchema):
         messages = list(map(schema.serialize, batch.values))
@@ -94,8 +94,8 @@ def outgoing(
             fields["properties"] = dict(message.properties)
         if deliver_at is not None:
             fields["deliver_at"] = deliver_at
-        found.setdefault(route(message.key), []).append(fields)
-    return found
+        by_partition.setdefault(route(message.key), []).append(fields)
+    return by_partition
 
 
 def require_serialization(schema: Any) -> Any:

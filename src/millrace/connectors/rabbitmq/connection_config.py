@@ -86,18 +86,20 @@ class RMQConnectionConfig:
         """Pika's connection parameters."""
         pika, settings = import_pika(), self._settings
         if settings.uri is not None:
-            found = pika.URLParameters(settings.uri)
+            parameters = pika.URLParameters(settings.uri)
         else:
             credentials = pika.PlainCredentials(settings.user_name, settings.password)
-            found = pika.ConnectionParameters(
+            parameters = pika.ConnectionParameters(
                 settings.host, settings.port, settings.virtual_host, credentials
             )
         for name in ("heartbeat", "frame_max", "channel_max"):
             if (value := getattr(settings, name)) is not None:
-                setattr(found, name, value)
+                setattr(parameters, name, value)
         if settings.connection_timeout is not None:
-            found.socket_timeout = found.stack_timeout = settings.connection_timeout / 1000
-        return found
+            parameters.socket_timeout = parameters.stack_timeout = (
+                settings.connection_timeout / 1000
+            )
+        return parameters
 
     def get_uri(self) -> str | None:
         """The URI; None if it was not set."""

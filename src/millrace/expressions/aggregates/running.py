@@ -39,16 +39,16 @@ def running_ufunc(ufunc: Any, values: NDArray[Any], begins: Begins) -> NDArray[A
         >>> running_ufunc(np.maximum, np.array([1, 3, 2, 1]), np.array([0, 3])).tolist()
         [1, 3, 3, 1]
     """
-    found = values.copy()
+    result = values.copy()
     sizes = np.diff(begins, append=values.size)
     large = sizes > _SMALL
     for begin, size in zip(begins[large].tolist(), sizes[large].tolist(), strict=True):
-        ufunc.accumulate(values[begin : begin + size], out=found[begin : begin + size])
+        ufunc.accumulate(values[begin : begin + size], out=result[begin : begin + size])
     starts, sizes = begins[~large], sizes[~large]
     for step in range(1, int(sizes.max(initial=0))):
         rows = starts[sizes > step] + step
-        found[rows] = ufunc(found[rows - 1], values[rows])
-    return found
+        result[rows] = ufunc(result[rows - 1], values[rows])
+    return result
 
 
 def valid_so_far(valid: NDArray[np.bool_], begins: Begins) -> NDArray[np.int64]:

@@ -144,12 +144,12 @@ def script(name: str) -> CodePoints | None:
 def where_named(starts: tuple[str, ...]) -> CodePoints:
     """Characters whose names begin with one of the given words."""
     ends = (" ", "-")
-    found: list[Range] = []
+    ranges: list[Range] = []
     for part in _ASSIGNED:
         for number in part:
             name = unicodedata.name(chr(number), "")
             if name.startswith(starts):
                 start = next(each for each in starts if name.startswith(each))
                 if name[len(start) : len(start) + 1] in ends:
-                    found.append((number, number))
-    return CodePoints(found)
+                    ranges.append((number, number))
+    return CodePoints(ranges)

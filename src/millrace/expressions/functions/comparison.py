@@ -151,19 +151,19 @@ def _in(site: CallSite, frame: Frame, needle: Any, *items: Any) -> Datum:
     value = needle(frame)
     nested = pa.types.is_nested(value.type)
     if any(item.constant is None for item in items) or nested or is_scalar(value):
-        found: Datum = pa.scalar(False)
+        contained: Datum = pa.scalar(False)
         for item in items:
             equal = _compare(pc.equal, "=")(site, value, item(frame))
-            found = pc.or_kleene(found, equal)
-        return found
+            contained = pc.or_kleene(contained, equal)
+        return contained
     constants = [item.constant for item in items]
     known = [each.as_py() for each in constants if each.is_valid]
-    found = pc.is_in(value, _value_set(value.type, tuple(known)))
+    contained = pc.is_in(value, _value_set(value.type, tuple(known)))
     missing = len(known) < len(constants)
-    unknown = pc.or_(pc.is_null(value), pc.invert(found)) if missing else pc.is_null(value)
+    unknown = pc.or_(pc.is_null(value), pc.invert(contained)) if missing else pc.is_null(value)
     if missing or value.null_count:
-        return pc.if_else(unknown, pa.scalar(None, pa.bool_()), found)
-    return found
+        return pc.if_else(unknown, pa.scalar(None, pa.bool_()), contained)
+    return contained
 
 
 @lru_cache(maxsize=256)

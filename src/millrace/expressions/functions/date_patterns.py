@@ -88,24 +88,24 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
 
 def _section(pieces: Iterator[str], pattern: str) -> tuple[tuple[_Part, ...], bool]:
     """The parts up to the end or to a closing bracket, and whether there is such a bracket."""
-    found: list[_Part] = []
+    parts: list[_Part] = []
     for piece in pieces:
         if piece == "[":
-            found.append(_Section(_section(pieces, pattern)[0]))
+            parts.append(_Section(_section(pieces, pattern)[0]))
         elif piece == "]":
-            return tuple(found), True
+            return tuple(parts), True
         elif piece in ("{", "}", "#", "'"):
             wrong = "a ' without its end" if piece == "'" else f"the reserved character {piece}"
             raise EvaluationError(f"the date pattern {pattern!r} has {wrong}")
         elif piece[0] == "'":
-            found.append(piece[1:-1].replace("''", "'") or "'")
+            parts.append(piece[1:-1].replace("''", "'") or "'")
         elif piece[0] == "p":
-            found.append(_field(next(pieces, ""), pattern, len(piece)))
+            parts.append(_field(next(pieces, ""), pattern, len(piece)))
         elif piece.isascii() and piece.isalpha():
-            found.append(_field(piece, pattern))
+            parts.append(_field(piece, pattern))
         else:
-            found.append(piece)
-    return tuple(found), False
+            parts.append(piece)
+    return tuple(parts), False
 
 
 def _field(letters: str, pattern: str, width: int = 0) -> _Field:

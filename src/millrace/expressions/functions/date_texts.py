@@ -86,15 +86,15 @@ def _parsed(text: str, pattern: str = _DEFAULT) -> datetime | None:
 
 def _sql_time(text: str) -> datetime | None:
     """The time of a text such as ``2020-1-2 3:04:05``; None if the text is not a time."""
-    found = _SQL_TIME.fullmatch(text)
-    if not found:
+    match = _SQL_TIME.fullmatch(text)
+    if not match:
         return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    year, month, day, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
     try:
         made = datetime(year, month, day, hour, minute, second)
     except ValueError:
         return None
-    return made.replace(microsecond=int((found[7] or "").ljust(6, "0")[:6]))
+    return made.replace(microsecond=int((match[7] or "").ljust(6, "0")[:6]))
 
 
 def to_timestamp(site: CallSite, text: Datum, pattern: Datum | None = None) -> Datum:

@@ -101,22 +101,22 @@ def java_format(template: str, arguments: Sequence[Any], longest: int = 2**26) -
     made, position, ordinary, last = [], 0, 0, -1
     while (start := template.find("%", position)) >= 0:
         made.append(template[position:start])
-        found = _SPECIFIER.match(template, start)
-        if not found:
+        match = _SPECIFIER.match(template, start)
+        if not match:
             raise FormatError(f"% begins no conversion in {template[start : start + 20]!r}")
-        position = found.end()
-        specifier = _specifier(found, longest)
-        if found[6] in "n%":
-            made.append(_sign(specifier, found))
+        position = match.end()
+        specifier = _specifier(match, longest)
+        if match[6] in "n%":
+            made.append(_sign(specifier, match))
             continue
         if specifier.has("<"):
             index = last
-        elif found[1] is not None:
-            index = int(found[1]) - 1
+        elif match[1] is not None:
+            index = int(match[1]) - 1
         else:
             index, ordinary = ordinary, ordinary + 1
         if not 0 <= index < len(arguments):
-            raise FormatError(f"there is no argument for {found[0]}")
+            raise FormatError(f"there is no argument for {match[0]}")
         last = index
         made.append(_converted(specifier, arguments[index]))
     return "".join([*made, template[position:]])

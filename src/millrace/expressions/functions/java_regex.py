@@ -172,15 +172,15 @@ class _Reader:
         return atom + sign
 
     def _counts(self) -> str:
-        found = re.compile(r"\{(\d+)(?:(,)(\d*))?\}", re.ASCII).match(self._text, self._at)
-        if not found:
+        match = re.compile(r"\{(\d+)(?:(,)(\d*))?\}", re.ASCII).match(self._text, self._at)
+        if not match:
             raise self._error("{ begins no number of times")
-        least, most = int(found[1]), int(found[3] or found[1])
+        least, most = int(match[1]), int(match[3] or match[1])
         if least > most or most > _MOST:
-            raise self._error(f"{found[0]} is no number of times")
-        self._at = found.end()
+            raise self._error(f"{match[0]} is no number of times")
+        self._at = match.end()
         self._regular = self._regular and most <= 100
-        return found[0]
+        return match[0]
 
     def _atom(self) -> str:
         character = self._next()

@@ -134,15 +134,15 @@ class _FilterText:
 
     def _constant(self) -> Any:
         text, place = self._text, self.place
-        if found := self._take(_TEXT):
-            quoted = found[1] if found[1] is not None else found[2]
+        if match := self._take(_TEXT):
+            quoted = match[1] if match[1] is not None else match[2]
             return re.sub(r"\\(.)", r"\1", quoted, flags=re.DOTALL)
-        if found := self._take(_NUMBER):
-            return Decimal(found[0])
-        if found := self._take(_WORD):
-            return _WORDS[found[0]]
-        if found := self._take(_PATTERN):
-            return _pattern(found)
+        if match := self._take(_NUMBER):
+            return Decimal(match[0])
+        if match := self._take(_WORD):
+            return _WORDS[match[0]]
+        if match := self._take(_PATTERN):
+            return _pattern(match)
         if text.startswith(("[", "{"), place):
             return self._json()
         raise JsonPathSyntaxError(text[place:])

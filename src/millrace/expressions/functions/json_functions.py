@@ -307,16 +307,16 @@ def _unquoted(text: str) -> str:
     inner = text[1:-1]
     made = []
     place = 0
-    while (found := inner.find("\\", place)) >= 0:
-        made.append(inner[place:found])
-        letter = inner[found + 1 : found + 2]
-        digits = inner[found + 2 : found + 6]
+    while (backslash := inner.find("\\", place)) >= 0:
+        made.append(inner[place:backslash])
+        letter = inner[backslash + 1 : backslash + 2]
+        digits = inner[backslash + 2 : backslash + 6]
         if letter == "u" and _HEXADECIMAL.fullmatch(digits):
             made.append(chr(int(digits, 16)))
-            place = found + 6
+            place = backslash + 6
         elif letter and letter in _ESCAPED:
             made.append(_ESCAPED[letter])
-            place = found + 2
+            place = backslash + 2
         else:
             return text
     joined = "".join(made) + inner[place:]

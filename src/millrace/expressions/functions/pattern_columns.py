@@ -153,19 +153,19 @@ def _place(known: JavaPattern, texts: Any) -> Any:
 
 def _first(known: JavaPattern, texts: Any, group: int) -> Any:
     named = f"(?P<{_WHOLE}>{known.linear})"
-    found = pc.extract_regex(texts, named)
+    groups = pc.extract_regex(texts, named)
     if group:
-        part = _where(found.is_valid(), found.field(f"g{group}"))
+        part = _where(groups.is_valid(), groups.field(f"g{group}"))
         empty = pc.equal(part, "").fill_null(False)
         if not pc.any(empty).as_py():
             return part
         # a group that took no part in the match is empty here, too
         spans = pc.extract_regex_span(texts.filter(empty), named).field(f"g{group}")
         return pc.replace_with_mask(part, empty, _where(spans.is_valid(), part.filter(empty)))
-    whole = _where(found.is_valid(), found.field(_WHOLE))
-    if not known.ends or pc.all(pc.equal(found.field("end"), "")).as_py() is not False:
+    whole = _where(groups.is_valid(), groups.field(_WHOLE))
+    if not known.ends or pc.all(pc.equal(groups.field("end"), "")).as_py() is not False:
         return whole
-    pairs = zip(whole.to_pylist(), found.field("end").to_pylist(), strict=True)
+    pairs = zip(whole.to_pylist(), groups.field("end").to_pylist(), strict=True)
     return pa.array([text and text[: len(text) - len(end)] for text, end in pairs], pa.string())
 
 

@@ -185,29 +185,29 @@ def _kernel(search: _Search) -> Kernel:
 
 def _url_part(url: str, part: str, key: str | None = None) -> str | None:
     try:
-        found = urlsplit(url)
-        port = found.port
+        parts = urlsplit(url)
+        port = parts.port
     except ValueError:
         return None
-    if not found.scheme:
+    if not parts.scheme:
         return None
     if part == "QUERY" and key is not None:
-        for each in found.query.split("&"):
+        for each in parts.query.split("&"):
             name, equals, value = each.partition("=")
             if equals and name == key:
                 return value
         return None
-    query = f"?{found.query}" if found.query else ""
-    user, at, _ = found.netloc.rpartition("@")
-    host = re.sub(r":\d*$", "", found.netloc.rpartition("@")[2]) if port else None
+    query = f"?{parts.query}" if parts.query else ""
+    user, at, _ = parts.netloc.rpartition("@")
+    host = re.sub(r":\d*$", "", parts.netloc.rpartition("@")[2]) if port else None
     return {
-        "HOST": host or found.hostname,
-        "PATH": found.path,
-        "QUERY": found.query or None,
-        "REF": found.fragment or None,
-        "PROTOCOL": found.scheme,
-        "AUTHORITY": found.netloc or None,
-        "FILE": found.path + query,
+        "HOST": host or parts.hostname,
+        "PATH": parts.path,
+        "QUERY": parts.query or None,
+        "REF": parts.fragment or None,
+        "PROTOCOL": parts.scheme,
+        "AUTHORITY": parts.netloc or None,
+        "FILE": parts.path + query,
         "USERINFO": user if at else None,
     }.get(part)
 

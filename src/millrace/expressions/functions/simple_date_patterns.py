@@ -81,24 +81,24 @@ class _Field:
 
 @lru_cache(maxsize=256)
 def _parts(pattern: str) -> tuple[str | _Field, ...]:
-    found: list[str | _Field] = []
+    parts: list[str | _Field] = []
     for piece in _PIECE.finditer(pattern):
         text, letter = piece[0], piece[2]
         if text == "'":
             raise EvaluationError(f"the date pattern {pattern!r} has a ' without its end")
         if letter is None:
-            found.append(text if piece[1] is None else (piece[1].replace("''", "'") or "'"))
+            parts.append(text if piece[1] is None else (piece[1].replace("''", "'") or "'"))
         elif letter in _NUMBERS or letter in "GEazZX":
             if letter == "X" and len(text) > 3:
                 raise EvaluationError(
                     f"the date pattern {pattern!r} has too many letters: {text!r}"
                 )
-            found.append(_Field(letter, len(text)))
+            parts.append(_Field(letter, len(text)))
         else:
             raise EvaluationError(
                 f"the date pattern {pattern!r} has the letter {letter!r}, which is none"
             )
-    return tuple(found)
+    return tuple(parts)
 
 
 def format_simple(value: datetime, pattern: str, zone: tzinfo) -> str:

@@ -211,15 +211,15 @@ def _difference(site: CallSite, left: Datum, right: Datum) -> Datum:
         return per_value(months_from, pa.int32(), *times)
     if pa.types.is_timestamp(left.type):
         micros = [each.cast(pa.timestamp("us", each.type.tz), safe=False) for each in (left, right)]
-        found = pc.subtract(*micros).cast(pa.int64())
+        difference = pc.subtract(*micros).cast(pa.int64())
     elif pa.types.is_date(left.type):
         days = pc.subtract(left.cast(pa.int32()), right.cast(pa.int32())).cast(pa.int64())
-        found = pc.multiply(days, _DAY)
+        difference = pc.multiply(days, _DAY)
     else:
-        found = pc.subtract(
+        difference = pc.subtract(
             *(each.cast(pa.time64("us")).cast(pa.int64()) for each in (left, right))
         )
-    return pc.multiply(pc.divide(found, 1000), 1000).cast(site.arrow)
+    return pc.multiply(pc.divide(difference, 1000), 1000).cast(site.arrow)
 
 
 def months_from(one: datetime, other: datetime) -> int:

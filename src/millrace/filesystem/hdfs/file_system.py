@@ -56,19 +56,19 @@ class HdfsFileSystem(FileSystem):
 
     def _found(self, location: str) -> tuple[NameService, str, str]:
         """The name service of a location, the prefix of its paths, and the path."""
-        found = _LOCATION.fullmatch(location)
-        if found is None:
+        match = _LOCATION.fullmatch(location)
+        if match is None:
             raise OSError(
                 errno.EINVAL,
                 "write hdfs://namenode:port/path, hdfs://service/path, or hdfs:///path for the "
                 "file system that fs.defaultFS names",
                 location,
             )
-        made_for = (found[2], os.getpid())  # clients have threads, which a fork does not take along
+        made_for = (match[2], os.getpid())  # clients have threads, which a fork does not take along
         names = self._made.get(made_for)
         if names is None:
-            names = self._made[made_for] = NameService(found[2])
-        return names, found[1], normal(found[3] or "/")
+            names = self._made[made_for] = NameService(match[2])
+        return names, match[1], normal(match[3] or "/")
 
     # -- reading -------------------------------------------------------------------------------
 

@@ -53,16 +53,16 @@ class ObjectStoreFileSystem(FileSystem):
 
     def _bucket(self, location: str) -> tuple[Bucket, str]:
         """The bucket of a location, and the key in it."""
-        found = _LOCATION.fullmatch(location)
-        if found is None:
+        match = _LOCATION.fullmatch(location)
+        if match is None:
             raise OSError(errno.EINVAL, "it has no name of a bucket", location)
         # clients have threads, which a fork does not take along
-        made_for = (found[2], os.getpid(), current_settings())
+        made_for = (match[2], os.getpid(), current_settings())
         clients = self._made.get(made_for)
         if clients is None:
             with refusals(location):
-                clients = self._made[made_for] = self._clients(found[2])
-        return Bucket(f"{found[1]}/", clients), (found[3] or "").rstrip("/")
+                clients = self._made[made_for] = self._clients(match[2])
+        return Bucket(f"{match[1]}/", clients), (match[3] or "").rstrip("/")
 
     # -- reading -------------------------------------------------------------------------------
 

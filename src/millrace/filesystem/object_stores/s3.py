@@ -37,8 +37,8 @@ def s3_clients(bucket: str) -> ObjectClients:
     from obstore.store import S3Store
 
     session = get_session()
-    found = session.get_credentials()
-    if found is None:
+    credentials = session.get_credentials()
+    if credentials is None:
         raise PermissionError(
             errno.EACCES,
             "no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, "
@@ -54,7 +54,7 @@ def s3_clients(bucket: str) -> ObjectClients:
         "region": _DEFAULT_REGION if region in (None, "aws-global") else region,
         "virtual_hosted_style_request": virtual,
         "client_options": {"allow_http": endpoint.startswith("http:")},
-        "credential_provider": _provider(found),
+        "credential_provider": _provider(credentials),
     }
     store = S3Store(bucket, **options)
     once = S3Store(bucket, **options, retry_config={"max_retries": 0})

@@ -177,7 +177,7 @@ class _Walk:
         return AvroType("record", fields=fields)
 
     def _fields(self, schema: Mapping[str, Any], full: str, depth: int) -> list[AvroField]:
-        found, namespace = [], full.rpartition(".")[0]
+        fields, namespace = [], full.rpartition(".")[0]
         declared = schema.get("fields")
         if not isinstance(declared, list):
             raise SerializationError(f"the record {full} has no fields")
@@ -186,11 +186,11 @@ class _Walk:
                 raise SerializationError(f"a field of the record {full} has no name")
             if "type" not in item:
                 raise SerializationError(f"the field {item['name']} of {full} has no type")
-            found.append(AvroField(item["name"], self.type_of(item["type"], namespace, depth + 1)))
-        names = [entry.name for entry in found]
+            fields.append(AvroField(item["name"], self.type_of(item["type"], namespace, depth + 1)))
+        names = [entry.name for entry in fields]
         if len(set(names)) < len(names):
             raise SerializationError(f"the record {full} has two fields of the same name")
-        return found
+        return fields
 
 
 def takes_no_bytes(kind: AvroType) -> bool:

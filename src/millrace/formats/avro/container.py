@@ -181,7 +181,7 @@ def _read_bytes(stream: BinaryIO) -> bytes:
 
 
 def _read_map(stream: BinaryIO) -> Mapping[str, bytes]:
-    found: dict[str, bytes] = {}
+    entries: dict[str, bytes] = {}
     total = 0
     while count := read_varint(stream):
         if count < 0:
@@ -192,5 +192,5 @@ def _read_map(stream: BinaryIO) -> Mapping[str, bytes]:
             total += len(key) + len(value) + 1
             if total > _MAX_HEADER:
                 raise SerializationError(f"not an Avro file: a header of {total} bytes")
-            found[key.decode()] = value
-    return found
+            entries[key.decode()] = value
+    return entries

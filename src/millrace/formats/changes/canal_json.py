@@ -69,23 +69,23 @@ class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
         self._table = _pattern("table_include", table_include)
 
     def changes(self, message: bytes) -> Sequence[Change]:
-        found = _read_message(message)
-        if not (_matches(self._database, found.database) and _matches(self._table, found.table)):
+        parsed = _read_message(message)
+        if not (_matches(self._database, parsed.database) and _matches(self._table, parsed.table)):
             return ()
-        if found.is_ddl or found.type == "CREATE":
+        if parsed.is_ddl or parsed.type == "CREATE":
             return ()
-        if found.data is None:
+        if parsed.data is None:
             raise ValueError("it has no data")
-        if found.type == "INSERT":
-            return [(INSERT, fields) for fields in found.data]
-        if found.type == "DELETE":
-            return [(DELETE, fields) for fields in found.data]
-        if found.type != "UPDATE":
-            raise ValueError(f"its type {found.type!r} is not one of INSERT, UPDATE and DELETE")
-        if found.old is None or len(found.old) != len(found.data):
+        if parsed.type == "INSERT":
+            return [(INSERT, fields) for fields in parsed.data]
+        if parsed.type == "DELETE":
+            return [(DELETE, fields) for fields in parsed.data]
+        if parsed.type != "UPDATE":
+            raise ValueError(f"its type {parsed.type!r} is not one of INSERT, UPDATE and DELETE")
+        if parsed.old is None or len(parsed.old) != len(parsed.data):
             raise ValueError("it updates rows, but has no old values of each row ('old')")
         changes: list[Change] = []
-        for old, new in zip(found.old, found.data, strict=True):
+        for old, new in zip(parsed.old, parsed.data, strict=True):
             changes += [(UPDATE_BEFORE, merged(old, new)), (UPDATE_AFTER, new)]
         return changes
 

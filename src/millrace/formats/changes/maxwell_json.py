@@ -58,21 +58,21 @@ class MaxwellJsonDeserializationSchema(ChangeDeserializationSchema):
     """
 
     def changes(self, message: bytes) -> Sequence[Change]:
-        found = _read_message(message)
-        if found.type in _NO_ROWS:
+        parsed = _read_message(message)
+        if parsed.type in _NO_ROWS:
             return ()
-        if found.data == NULL:
+        if parsed.data == NULL:
             raise ValueError("it has no data")
-        if found.type in ("insert", "bootstrap-insert"):
-            return ((INSERT, found.data),)
-        if found.type == "delete":
-            return ((DELETE, found.data),)
-        if found.type != "update":
-            raise ValueError(f"its type {found.type!r} is not one of insert, update and delete")
-        if found.old == NULL:
+        if parsed.type in ("insert", "bootstrap-insert"):
+            return ((INSERT, parsed.data),)
+        if parsed.type == "delete":
+            return ((DELETE, parsed.data),)
+        if parsed.type != "update":
+            raise ValueError(f"its type {parsed.type!r} is not one of insert, update and delete")
+        if parsed.old == NULL:
             raise ValueError("it updates a row, but has no old values of the row ('old')")
-        old = merged(found.old, found.data)
-        return (UPDATE_BEFORE, old), (UPDATE_AFTER, found.data)
+        old = merged(parsed.old, parsed.data)
+        return (UPDATE_BEFORE, old), (UPDATE_AFTER, parsed.data)
 
     def __reduce__(self) -> tuple[Any, ...]:
         flags = (self._ignore_parse_errors, self._null_for_wrong_fields)

@@ -196,17 +196,17 @@ def _map_setter(field: Any, null_text: str | None) -> Set:
         fill_value = _filling(fill, null_text)
 
         def fill_entries(message: Any, entries: Any) -> None:
-            found = get(message)
+            message_entries = get(message)
             for name, value in dict(entries).items():
-                fill_value(found[key(name)], value)
+                fill_value(message_entries[key(name)], value)
 
         return fill_entries
     convert = _item_writer(value_field, null_text)
 
     def set_entries(message: Any, entries: Any) -> None:
-        found = get(message)
+        message_entries = get(message)
         for name, value in dict(entries).items():
-            found[key(name)] = convert(value)
+            message_entries[key(name)] = convert(value)
 
     return set_entries
 

@@ -97,9 +97,9 @@ class SchemaRegistryClient:
             MalformedRecordError: the registry does not know it.
             SchemaRegistryError: the registry does not answer, or refuses to.
         """
-        found = self._by_id.get(schema_id)
-        if found is not None:
-            return found
+        schema = self._by_id.get(schema_id)
+        if schema is not None:
+            return schema
         if self._unknown.get(schema_id, 0) > time.monotonic():
             raise self._unknown_id(schema_id)
         answer = self._ask("GET", f"/schemas/ids/{schema_id}")
@@ -108,8 +108,8 @@ class SchemaRegistryClient:
             self._unknown[schema_id] = time.monotonic() + _UNKNOWN_FOR_S
             raise self._unknown_id(schema_id)
         _bound(self._by_id)
-        self._by_id[schema_id] = found = _schema_of(answer)
-        return found
+        self._by_id[schema_id] = schema = _schema_of(answer)
+        return schema
 
     def _unknown_id(self, schema_id: int) -> MalformedRecordError:
         return MalformedRecordError(
@@ -226,17 +226,17 @@ class SchemaRegistryClient:
         request = Request(url, data, headers, method=method)
         try:
             with self._opener.open(request, timeout=_TIMEOUT_S) as answer:
-                found = json.loads(answer.read(_MAX_ANSWER))
+                content = json.loads(answer.read(_MAX_ANSWER))
         except HTTPError as error:
             self._refuse(error)
             return None
         except (URLError, OSError, HTTPException) as error:
             raise _UnansweredError(f"{getattr(error, 'reason', error)}") from None
         except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+            content = None
+        if not isinstance(content, dict):
             raise SchemaRegistryError(f"{self._address} does not respond like a schema registry")
-        return found
+        return content
 
     def _refuse(self, error: HTTPError) -> None:
         """Raise the error that a response stands for, unless the registry reports a missing schema

@@ -108,7 +108,7 @@ def _patience(given: Mapping[str, str]) -> float:
 def _urls(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Addresses without user information, and the user information of each address; empty for an
     address that has none."""
-    found, infos = [], []
+    urls, infos = [], []
     for url in filter(None, (part.strip() for part in str(text).split(","))):
         if not _is_address(url):
             raise JobDefinitionError(  # without it: it may have a password anywhere
@@ -120,12 +120,12 @@ def _urls(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         infos.append("" if parts.username is None else f"{user}:{password}")
         host = parts.netloc.rpartition("@")[2]
-        found.append(urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")))
-    if not found:
+        urls.append(urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")))
+    if not urls:
         raise JobDefinitionError(
             "a schema registry needs an address, such as http://localhost:8081"
         )
-    return tuple(found), tuple(infos)
+    return tuple(urls), tuple(infos)
 
 
 def path_part(text: str) -> str:

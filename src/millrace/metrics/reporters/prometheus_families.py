@@ -34,7 +34,7 @@ def families(measurements: Iterable[Measurement], settings: ReporterSettings) ->
     prefix = settings.text("prefix", PREFIX)
     labels_of = _Labels(settings)
     names: dict[tuple[str, str], str] = {}
-    found: dict[str, Metric] = {}
+    by_name: dict[str, Metric] = {}
     seen: set[tuple[object, ...]] = set()
     for measurement in measurements:
         value = measurement.value
@@ -48,9 +48,9 @@ def families(measurements: Iterable[Measurement], settings: ReporterSettings) ->
             continue  # what is the process's is the same for all its jobs
         seen.add(series)
         kind = "summary" if isinstance(value, HistogramValue) else "gauge"
-        family = found.get(name)
+        family = by_name.get(name)
         if family is None:
-            family = found[name] = metric(
+            family = by_name[name] = metric(
                 name, f"{measurement.logical_name} (scope: {measurement.scope.logical})", kind
             )
         elif family.type != kind:
@@ -59,7 +59,7 @@ def families(measurements: Iterable[Measurement], settings: ReporterSettings) ->
             _add_summary(family, name, labels, value)
         else:
             family.add_sample(name, labels, float(value))
-    yield from found.values()
+    yield from by_name.values()
 
 
 class _Labels:

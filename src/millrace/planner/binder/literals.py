@@ -118,17 +118,17 @@ def negative_literal(text: str) -> ValueLiteral:
 def typed_literal(kind: str, text: str) -> ValueLiteral:
     """The constant of ``DATE '...'``, ``TIME '...'`` or ``TIMESTAMP '...'``."""
     try:
-        if kind == "DATE" and (found := _DATE.fullmatch(text)):
+        if kind == "DATE" and (match := _DATE.fullmatch(text)):
             return ValueLiteral(
-                date(*(int(part) for part in found.groups())), logical.DateType(nullable=False)
+                date(*(int(part) for part in match.groups())), logical.DateType(nullable=False)
             )
-        if kind == "TIME" and (found := _TIME.fullmatch(text)):
-            fraction = (found[4] or "")[:_TIME_DIGITS]
-            value = time(int(found[1]), int(found[2]), int(found[3]), _micros(fraction))
+        if kind == "TIME" and (match := _TIME.fullmatch(text)):
+            fraction = (match[4] or "")[:_TIME_DIGITS]
+            value = time(int(match[1]), int(match[2]), int(match[3]), _micros(fraction))
             return ValueLiteral(value, logical.TimeType(len(fraction), nullable=False))
-        if kind.startswith("TIMESTAMP") and (found := _TIMESTAMP.fullmatch(text)):
-            fraction = found[3] or ""
-            moment = datetime.strptime(f"{found[1]} {found[2]}", "%Y-%m-%d %H:%M:%S")
+        if kind.startswith("TIMESTAMP") and (match := _TIMESTAMP.fullmatch(text)):
+            fraction = match[3] or ""
+            moment = datetime.strptime(f"{match[1]} {match[2]}", "%Y-%m-%d %H:%M:%S")
             made = logical.TimestampType if kind == "TIMESTAMP" else logical.LocalZonedTimestampType
             value_type = made(len(fraction), nullable=False)
             if value_type.unit == "ns":

@@ -98,8 +98,8 @@ class PatternExpressionBinder:
 
     def _column(self, node: exp.Expr, names: tuple[str, ...]) -> ResolvedExpression:
         members = self._pattern.members(names[0]) if len(names) > 1 else None
-        found = self._scope.find(names if members is None else names[1:])
-        if found is None:
+        resolved = self._scope.find(names if members is None else names[1:])
+        if resolved is None:
             known = [*self._scope.names()]
             shown = ".".join(names)
             if members is None and len(names) > 1:
@@ -108,10 +108,10 @@ class PatternExpressionBinder:
                 raise self._context.refusal(node, reason)
             hint = did_you_mean(names[-1], known)
             raise self._context.refusal(node, f"column {shown!r} is not in the table{hint}")
-        column = found.expression
+        column = resolved.expression
         assert isinstance(column, FieldReference)
         made = self._of_rows(column, self._rows(members or ()))
-        return reduce(lambda row, name: self._binder.field(node, row, name), found.fields, made)
+        return reduce(lambda row, name: self._binder.field(node, row, name), resolved.fields, made)
 
     def _rows(self, members: tuple[str, ...]) -> RowsOf:
         current = self._variable is not None and (not members or self._variable in members)

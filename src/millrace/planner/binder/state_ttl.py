@@ -40,7 +40,7 @@ def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
     Raises:
         SqlValidationError: the hint is not written in pairs, or a value is not a duration.
     """
-    found: dict[str, int] = {}
+    ttls: dict[str, int] = {}
     for each in written_hints(select):
         if each.name.upper() != "STATE_TTL":
             continue
@@ -48,7 +48,7 @@ def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
             raise context.refusal(each, "STATE_TTL is written STATE_TTL('table' = '1 d')")
         for name, value in each.options.items():
             try:
-                found[name] = Duration.parse(value).to_millis()
+                ttls[name] = Duration.parse(value).to_millis()
             except ValueError as error:
                 raise context.refusal(each, f"STATE_TTL of {name!r}: {error}") from None
-    return StateTtlHint(found)
+    return StateTtlHint(ttls)

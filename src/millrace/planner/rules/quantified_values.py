@@ -51,22 +51,22 @@ def quantified_value(query: Subquery) -> ResolvedExpression:
         some = replace(query, kind=SubqueryKind.SOME, comparison=opposite)
         return resolve_call(built_in.NOT, (quantified_value(some),))
     if query.kind is SubqueryKind.IN or query.comparison is built_in.EQUALS:
-        found: ResolvedExpression = _is_equal_to_any(query)
+        is_matched: ResolvedExpression = _is_equal_to_any(query)
     elif query.comparison in _EXTREMES:
-        found = resolve_call(query.comparison, (query.operands[0], _extreme(query)))
-        found = resolve_call(built_in.IS_TRUE, (found,))
+        is_matched = resolve_call(query.comparison, (query.operands[0], _extreme(query)))
+        is_matched = resolve_call(built_in.IS_TRUE, (is_matched,))
     else:
-        found = _is_unequal_to_any(query)
+        is_matched = _is_unequal_to_any(query)
     missing = [
         resolve_call(built_in.IS_NULL, (each,)) for each in query.operands if _nullable(each)
     ]
     if not missing and not any(map(_nullable, _columns(query))):
-        return found
+        return is_matched
     nulls = _nulls(query)
     unknown = (*missing, resolve_call(built_in.EQUALS, (nulls, _number(1))))
     empty = resolve_call(built_in.IS_NULL, (nulls,))
     whole = unknown[0] if len(unknown) == 1 else resolve_call(built_in.OR, unknown)
-    return resolve_call(built_in.CASE, (found, _TRUE, empty, _FALSE, whole, _UNKNOWN, _FALSE))
+    return resolve_call(built_in.CASE, (is_matched, _TRUE, empty, _FALSE, whole, _UNKNOWN, _FALSE))
 
 
 def _nullable(expression: ResolvedExpression) -> bool:

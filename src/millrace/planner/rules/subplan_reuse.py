@@ -49,15 +49,15 @@ class _Reuse:
         self._firsts: dict[Any, list[RelNode]] = {}
 
     def shared(self, node: RelNode) -> RelNode:
-        found = self._shared.get(node)
-        if found is None:
+        shared = self._shared.get(node)
+        if shared is None:
             inputs = tuple(map(self.shared, node.inputs))
             changed = any(one is not two for one, two in zip(inputs, node.inputs, strict=True))
             made = node.with_inputs(inputs) if changed else node
             first = self._first(made)
-            found = self._shared[node] = made if self._is_apart(made) else first
-            self._alike[found] = first
-        return found
+            shared = self._shared[node] = made if self._is_apart(made) else first
+            self._alike[shared] = first
+        return shared
 
     def _is_apart(self, node: RelNode) -> bool:
         """Whether a node is little more than a scan of a source that must not be shared."""

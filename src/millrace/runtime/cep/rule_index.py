@@ -66,18 +66,18 @@ class RuleIndex:
     def starting(self, keys: list[Any], values: list[Any]) -> list[list[ActiveRule] | None]:
         """For each event, the rules whose matches may begin with it, ordered by number; None if
         there are none."""
-        found: list[list[ActiveRule] | None] = [None] * len(values)
+        starting: list[list[ActiveRule] | None] = [None] * len(values)
         batch = _Keys(keys)
         for rule in self._always:
-            _note(found, rule, batch.of(rule))
+            _note(starting, rule, batch.of(rule))
         for reader, table, _ in self._readers:
-            self._look_up(reader, table, values, batch, found)
+            self._look_up(reader, table, values, batch, starting)
         for rule, call in self._not_indexed:
-            _note(found, rule, _satisfying(rule, call, values, batch.of(rule)))
-        for rules in found:
+            _note(starting, rule, _satisfying(rule, call, values, batch.of(rule)))
+        for rules in starting:
             if rules is not None:
                 rules.sort(key=_number)
-        return found
+        return starting
 
     def _look_up(
         self,

@@ -206,7 +206,7 @@ def _require_harmless(settings: dict[str, str]) -> None:
 
 def _with_query(asked: RunRequest, query: dict[str, Any]) -> RunRequest:
     """The request with options of its query, as Flink takes them; the body has precedence."""
-    found = {
+    parameters = {
         "entry_class": query.get("entry-class"),
         "program_args": query.get("program-args"),
         "program_args_list": [query["programArg"]] if "programArg" in query else None,
@@ -216,7 +216,7 @@ def _with_query(asked: RunRequest, query: dict[str, Any]) -> RunRequest:
     }
     missing = {
         name: value
-        for name, value in found.items()
+        for name, value in parameters.items()
         if value is not None and getattr(asked, name) is None
     }
     return msgspec.structs.replace(asked, **missing)

@@ -35,18 +35,18 @@ else."""
 
 def worker_metrics(jobs: Iterable[ObservedJob]) -> dict[str, dict[str, Any]]:
     """Metrics per worker, over its subtasks of running jobs: sums, and the lowest watermark."""
-    found: dict[str, dict[str, Any]] = {}
+    by_worker: dict[str, dict[str, Any]] = {}
     for job in (job for job in jobs if job.is_running):
         for each in job.measurements():
             worker = each.scope.variables.get("<tm_id>")
             if each.scope.logical != TASK or worker is None or isinstance(each.value, str):
                 continue
-            values = found.setdefault(worker, {})
+            values = by_worker.setdefault(worker, {})
             if each.name in SUMMED:
                 values[each.name] = values.get(each.name, 0) + each.value
             elif each.name == "currentInputWatermark":
                 values[each.name] = min(values.get(each.name, each.value), each.value)
-    return found
+    return by_worker
 
 
 def get_worker_metrics(server: JobServer, request: ApiRequest) -> list[MetricValue]:

@@ -79,16 +79,16 @@ class DataFrameEnumerator(LaneEnumerator):
         if self._rdd is None:
             from millrace.spark.feeds import partitions_of
 
-            self._rdd, found = partitions_of(self._dataframe)
-            if self._count not in (None, found):
+            self._rdd, partitions = partitions_of(self._dataframe)
+            if self._count not in (None, partitions):
                 raise CheckpointError(
-                    f"the DataFrame of from_spark() now has {found} partitions; it had "
+                    f"the DataFrame of from_spark() now has {partitions} partitions; it had "
                     f"{self._count} when the checkpoint was made, so it is unknown which "
                     "rows have been read. It is not repeatable (the number may follow "
                     "Spark's number of cores): remove repeatable=True, and the job reads a "
                     "copy"
                 )
-            self._count = found
+            self._count = partitions
         assert self._count is not None
         return self._count
 

@@ -139,15 +139,15 @@ def _joined(sign: str) -> _Printer:
     """Printer of AND or OR, which prints chains without brackets."""
 
     def printed(node: exp.Expr) -> str:
-        found: list[str] = []
+        texts: list[str] = []
         waiting = [node]
         while waiting:
             part = waiting.pop()
             if type(part) is type(node):
                 waiting += [part.expression, part.this]
             else:
-                found.append(to_sql(part))
-        return f" {sign} ".join(found)
+                texts.append(to_sql(part))
+        return f" {sign} ".join(texts)
 
     return printed
 

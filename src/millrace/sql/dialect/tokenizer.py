@@ -75,18 +75,18 @@ def tokenize(text: str) -> list[Token]:
         unclosed = text.startswith("/*", offset) and not text.startswith("/*+", offset)
         if match is None or kind is None or (kind == SIGN and unclosed):
             raise _refused(text, TextPosition(line, offset - begin + 1, offset, offset + 1))
-        end, found = match.end(), match.group()
-        if kind == SIGN and found in ("/*+", "*/"):
-            if found == "*/" and not in_hint:
-                end, found = offset + 1, "*"
+        end, lexeme = match.end(), match.group()
+        if kind == SIGN and lexeme in ("/*+", "*/"):
+            if lexeme == "*/" and not in_hint:
+                end, lexeme = offset + 1, "*"
             else:
-                in_hint = found == "/*+"
+                in_hint = lexeme == "/*+"
         if kind != "space":
             position = TextPosition(line, offset - begin + 1, offset, end)
-            tokens.append(_token(kind, found, position, text))
-        breaks = found.count("\n")
+            tokens.append(_token(kind, lexeme, position, text))
+        breaks = lexeme.count("\n")
         if breaks:
-            line, begin = line + breaks, offset + found.rindex("\n") + 1
+            line, begin = line + breaks, offset + lexeme.rindex("\n") + 1
         offset = end
     place = TextPosition(line, offset - begin + 1, offset, offset)
     return [*_joined_escapes(tokens, text), Token(END, "", "", place)]
@@ -117,7 +117,7 @@ def _joined_escapes(tokens: list[Token], text: str) -> list[Token]:
     them."""
     if not any(token.key == "U&" and token.kind == STRING for token in tokens):
         return tokens
-    found: list[Token] = []
+    joined: list[Token] = []
     index = 0
     while index < len(tokens):
         token, step, escape = tokens[index], 1, "\\"
@@ -129,9 +129,9 @@ def _joined_escapes(tokens: list[Token], text: str) -> list[Token]:
                 step, escape = 3, following[1].value
             value = _decoded(token, escape, text)
             token = Token(STRING, "", value, token.position.to(tokens[index + step - 1].position))
-        found.append(token)
+        joined.append(token)
         index += step
-    return found
+    return joined
 
 
 def _decoded(token: Token, escape: str, text: str) -> str:

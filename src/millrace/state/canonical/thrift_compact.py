@@ -37,7 +37,7 @@ def read_struct(data: bytes, at: int = 0) -> tuple[Fields, int]:
 
 def _struct(data: bytes, at: int, depth: int, left: list[int]) -> tuple[Fields, int]:
     _count(depth, left)
-    found: Fields = {}
+    fields: Fields = {}
     field = 0
     while data[at]:
         delta, kind = data[at] >> 4, data[at] & 15
@@ -49,10 +49,10 @@ def _struct(data: bytes, at: int, depth: int, left: list[int]) -> tuple[Fields, 
         if field > MAX_FIELD:
             raise ThriftError("it has unknown fields")
         if kind in (_TRUE, _FALSE):
-            found[field] = kind == _TRUE
+            fields[field] = kind == _TRUE
         else:
-            found[field], at = _value(data, at, kind, depth, left)
-    return found, at + 1
+            fields[field], at = _value(data, at, kind, depth, left)
+    return fields, at + 1
 
 
 def _count(depth: int, left: list[int]) -> None:

@@ -154,16 +154,16 @@ def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
             be read.
         CheckpointCorruptError: it is damaged, or a file of it is missing.
     """
-    found = read_snapshot_manifest(path)
-    manifest = found.manifest
-    if found.is_canonical:
+    snapshot = read_snapshot_manifest(path)
+    manifest = snapshot.manifest
+    if snapshot.is_canonical:
         if trusted:
             manifest = _with_native_parts(manifest)
-        deltas = _stored_deltas(found.directory, manifest, trusted)
+        deltas = _stored_deltas(snapshot.directory, manifest, trusted)
     else:
-        deltas = read_deltas_of(found.directory, manifest, os.path.join(found.path, METADATA))
-        check_segments(found.directory, deltas.live())
-    return Snapshot(found.path, found.directory, manifest, deltas, trusted)
+        deltas = read_deltas_of(snapshot.directory, manifest, os.path.join(snapshot.path, METADATA))
+        check_segments(snapshot.directory, deltas.live())
+    return Snapshot(snapshot.path, snapshot.directory, manifest, deltas, trusted)
 
 
 def _stored_deltas(directory: str, manifest: Manifest, trusted: bool) -> DeltaSet:
@@ -188,15 +188,15 @@ def _stored_deltas(directory: str, manifest: Manifest, trusted: bool) -> DeltaSe
 
 def _by_subtask(states: Iterable[StoredState]) -> dict[SubtaskKey, list[StoredState]]:
     """States of each subtask; each state has only the files of that subtask."""
-    found: dict[SubtaskKey, list[StoredState]] = {}
+    by_subtask: dict[SubtaskKey, list[StoredState]] = {}
     for state in states:
         files: dict[int, list[StateFile]] = {}
         for file in state.files:
             files.setdefault(file.subtask, []).append(file)
         for subtask, its in files.items():
             own = dataclasses.replace(state, files=tuple(its))
-            found.setdefault((state.stage, subtask), []).append(own)
-    return found
+            by_subtask.setdefault((state.stage, subtask), []).append(own)
+    return by_subtask
 
 
 def _with_native_parts(manifest: Manifest) -> Manifest:

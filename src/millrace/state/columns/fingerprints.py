@@ -73,22 +73,22 @@ def exact_word(array: pa.Array) -> Word:
 
 def fingerprints(columns: Sequence[pa.Array], count: int, seeds: tuple[int, int]) -> list[Word]:
     """Two fingerprints of each row."""
-    found = [np.full(count, seed, _U64) for seed in seeds]
+    hashes = [np.full(count, seed, _U64) for seed in seeds]
     for column in columns:
         words, valid = _hashes(column), validity(column)
         for number, (salt, factor) in enumerate(((_STEP, _LENGTH), (_LAST, _NULL))):
-            before = sums = found[number]
+            before = sums = hashes[number]
             for values in words:
                 sums = _stirred(sums, values * salt, factor, _U64(31))
             if valid is not None:
                 # another way for null, so that no value is taken for it in both words
                 sums = np.where(valid, sums, (before ^ (before >> _U64(30)) ^ _NULL) * salt)
-            found[number] = sums
-    for sums in found:
+            hashes[number] = sums
+    for sums in hashes:
         sums ^= sums >> _U64(32)
         sums *= _LAST
         sums ^= sums >> _U64(29)
-    return [sums.view(np.int64) for sums in found]
+    return [sums.view(np.int64) for sums in hashes]
 
 
 def _hashes(column: pa.Array) -> list[Hashes]:

@@ -88,17 +88,17 @@ class HashIndex:
         if not self._count:
             return np.full(key[0].size, -1, np.int64)
         home = self._home(key)
-        found = self._table.take(home)
-        open_ = np.flatnonzero(self._differs(found, key, slice(None)))
+        positions = self._table.take(home)
+        open_ = np.flatnonzero(self._differs(positions, key, slice(None)))
         mask = self._table.size - 1
         while open_.size:
-            open_ = open_[found.take(open_) != _EMPTY]
+            open_ = open_[positions.take(open_) != _EMPTY]
             places = (home.take(open_) + 1) & mask
             home[open_] = places
             next_ = self._table.take(places)
-            found[open_] = next_
+            positions[open_] = next_
             open_ = open_[self._differs(next_, key, open_)]
-        return found.astype(np.int64)
+        return positions.astype(np.int64)
 
     def insert(self, key: Sequence[Word], positions: Positions) -> None:
         """Add new keys, all different, at positions that no other key has."""

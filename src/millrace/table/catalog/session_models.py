@@ -124,15 +124,15 @@ class SessionModels:
         """
         name = self._qualified(path)
         if temporary:
-            found = self._temporary.pop(name, None) is not None
+            existed = self._temporary.pop(name, None) is not None
         else:
             catalog = self._catalog(name.catalog)
-            found = catalog.model_exists(name.path)
-            if found:
+            existed = catalog.model_exists(name.path)
+            if existed:
                 catalog.drop_model(name.path)
-        if not found and not ignore_if_not_exists:
+        if not existed and not ignore_if_not_exists:
             raise not_found("model", name, self.names(name.catalog, name.database))
-        return found
+        return existed
 
     def is_temporary(self, path: Sequence[str]) -> bool:
         """Whether the name belongs to a temporary model."""

@@ -176,7 +176,7 @@ def _offsets(options: OptionValues, option: Any) -> KafkaOffsetsInitializer:
         raise JobDefinitionError(
             f"'{option.key}' works with one topic only, but the table has several"
         )
-    found: dict[KafkaTopicPartition, int] = {}
+    offsets: dict[KafkaTopicPartition, int] = {}
     for part in filter(None, text.split(";")):
         try:
             given = dict(item.strip().split(":") for item in part.split(","))
@@ -188,5 +188,5 @@ def _offsets(options: OptionValues, option: Any) -> KafkaOffsetsInitializer:
                 f"'{option.key}' = '{text}': write it as 'partition:0,offset:42;partition:1,offset:"
                 f"300', not {part!r}"
             )
-        found[KafkaTopicPartition(topic.strip(), partition)] = offset
-    return KafkaOffsetsInitializer.offsets(found)
+        offsets[KafkaTopicPartition(topic.strip(), partition)] = offset
+    return KafkaOffsetsInitializer.offsets(offsets)

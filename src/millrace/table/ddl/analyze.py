@@ -57,15 +57,15 @@ def analyze(session: TableSession, statement: Analyze) -> TableResult:
     keys = tuple(statement.partition)
     query = _query(table, statement, columns)
     rows = session.collect(session.bind_query(parse_query(query), query)).collect()
-    found = {}
+    statistics = {}
     for row in rows:
         values = dict(zip(keys, row, strict=False))
         name = "/".join(f"{key}={values[key]}" for key in table.partition_keys if key in values)
-        found[name] = _statistics(columns, list(row)[len(keys) :])
+        statistics[name] = _statistics(columns, list(row)[len(keys) :])
     path = session.catalogs.qualified(statement.path)
     declared = session.catalogs.table(path)
     assert isinstance(declared, CatalogTable)
-    kept = {**declared.statistics, **found}
+    kept = {**declared.statistics, **statistics}
     session.catalogs.alter_table(path, replace(declared, statistics=kept))
     return TableResult.ok()
 

@@ -59,17 +59,17 @@ def format_options(
     Raises:
         CatalogError: a format is unknown.
     """
-    found: list[ConfigOption[Any]] = []
+    all_options: list[ConfigOption[Any]] = []
     for key in keys:
         name = options.get(key)
         if name is None:
             continue
         if known is not None and name in known:
-            found += known[name]
+            all_options += known[name]
         else:
             of_format = chosen(name, key, MESSAGE_FORMATS).options
-            found += [_prefixed(key, each) for each in of_format]
-    return found
+            all_options += [_prefixed(key, each) for each in of_format]
+    return all_options
 
 
 def _prefixed(key: str, option: ConfigOption[Any]) -> ConfigOption[Any]:

@@ -60,14 +60,14 @@ def _message_type(columns: RowType, read: Read) -> MessageType:
     if name is None:
         raise JobDefinitionError(f"'format' = 'protobuf' needs the option '{CLASS.key}'")
     if descriptors is not None:
-        found = MessageType.of_descriptor_set(descriptors, name)
+        message_type = MessageType.of_descriptor_set(descriptors, name)
     else:
-        found = MessageType.of_class(_imported(name))
-    fields = {field.name: field for field in found.message_class.DESCRIPTOR.fields}
+        message_type = MessageType.of_class(_imported(name))
+    fields = {field.name: field for field in message_type.message_class.DESCRIPTOR.fields}
     for column in columns.fields:
         if column.name not in fields:
             raise JobDefinitionError(
-                f"the message type {found.name} has no field {column.name!r} for the column "
+                f"the message type {message_type.name} has no field {column.name!r} for the column "
                 f"of this name; its fields are {', '.join(fields)}"
             )
         of_message = fields[column.name].message_type
@@ -76,7 +76,7 @@ def _message_type(columns: RowType, read: Read) -> MessageType:
             raise JobDefinitionError(
                 f"column {column.name} is of {column.type}: {of_message.full_name} is {wanted}"
             )
-    return found
+    return message_type
 
 
 def _has_times(message_type: MessageType, names: Sequence[str]) -> bool:

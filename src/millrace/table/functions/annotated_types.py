@@ -69,20 +69,20 @@ def annotated_inputs(
     except (TypeError, ValueError):
         return None
     hints = hints_of(body)
-    found: list[LogicalType] = []
+    types: list[LogicalType] = []
     for each in parameters:
         hint = hints.get(each.name, Any)
         optional = each.default is not inspect.Parameter.empty
         if hint in (Any, Row) or optional or each.kind not in _POSITIONAL or _says_no_element(hint):
             return None
         try:
-            found.append(hinted_type(hint))
+            types.append(hinted_type(hint))
         except JobDefinitionError as error:
             where = getattr(body, "__qualname__", each.name)
             raise JobDefinitionError(
                 f"the parameter {each.name!r} of {where}, of {made_by}(): {error}"
             ) from None
-    return tuple(found)
+    return tuple(types)
 
 
 def _body(function: Any, method: str) -> Callable[..., Any]:
