@@ -97,7 +97,7 @@ def test_processing_time_takes_events_as_they_come() -> None:
     times = [0, 5, 5]
     taken = match(a_then_b(), ["x1", "a2", "b3"], timestamps=times, event_time=False)
     assert taken.matches == [{"a": ["a2"], "b": ["b3"]}]
-    with pytest.raises(JobDefinitionError, match="before the one before"):
+    with pytest.raises(JobDefinitionError, match="in the order of their times"):
         match(a_then_b(), ["a1", "b2"], timestamps=[5, 4], event_time=False)
 
 

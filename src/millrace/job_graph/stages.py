@@ -204,8 +204,8 @@ class _Builder:
             if stage.parallelism > program.max_parallelism:
                 raise JobDefinitionError(
                     f"operator '{stage.name}' has parallelism {stage.parallelism}, more than the "
-                    f"job's max parallelism {program.max_parallelism}; lower the one or raise the "
-                    "other with set_max_parallelism()"
+                    f"job's max parallelism {program.max_parallelism}; lower the "
+                    "parallelism, or raise the max parallelism with set_max_parallelism()"
                 )
 
     def _sources(self) -> list[SourceNode]:

@@ -134,7 +134,7 @@ class OperatorChain:
 
     def idle_exchanges(self, idle: bool) -> dict[int, bool]:
         """Whether each outgoing edge is idle, by edge id. ``idle`` says whether the subtask's
-        input is."""
+        input is idle."""
         edges: dict[int, bool] = {}
         inputs = {0: idle}
         for index, (operator, node) in enumerate(

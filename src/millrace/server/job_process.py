@@ -228,15 +228,14 @@ class JobProcess:
         return None if directory is None else read_archive(directory)
 
     def mailbox(self) -> Mailbox | None:
-        """Start the log anew if it is long; its former content goes to ``log.txt.1``. The process
-        continues to append at the new end. Lines that are written during the rotation are lost.
-        """
+        """The mailbox of the job."""
         directory = self.job_directory()
         return None if directory is None else Mailbox(directory)
 
     def rotate_log(self) -> None:
-        """Begin the log anew when it is long; the former content goes to ``log.txt.1``. The
-        process appends and continues at the new end. Lines written during the rotation are lost."""
+        """Start a new log if the log is long; its former content goes to ``log.txt.1``. The
+        process continues to append at the new end. Lines that are written during the rotation
+        are lost."""
         try:
             if self.log.stat().st_size < LOG_BYTES:
                 return

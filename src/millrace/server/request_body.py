@@ -44,7 +44,9 @@ async def parsed_body(request: Request, route: ApiRoute) -> Any:
         given = msgspec.json.decode(data or b"{}")
         body = decode_json(data or b"{}", route.body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise ApiError(400, f"the body is not what it should be: {error}") from None
+        raise ApiError(
+            400, f"the body of the request does not have the expected form: {error}"
+        ) from None
     if isinstance(body, msgspec.Struct):
         fields = [field.encode_name for field in msgspec.structs.fields(body)]
         refuse_misspelt(given, fields, "field")

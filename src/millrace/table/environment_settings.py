@@ -36,7 +36,7 @@ class EnvironmentSettings:
             return self
 
         def in_batch_mode(self) -> EnvironmentSettings.Builder:
-            """Set streaming mode, the default: queries emit changes as their input arrives."""
+            """Set batch mode: queries read bounded tables and emit their final result."""
             self._configuration.set(options.RUNTIME_MODE, "BATCH")
             return self
 

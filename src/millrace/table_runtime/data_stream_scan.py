@@ -86,8 +86,8 @@ class DataStreamScanOperator(TimestampsOperator):
             return batch
         if batch.timestamps is None:
             raise JobExecutionError(
-                "the records have no event times, of which the table has a column: give the "
-                "stream assign_timestamps_and_watermarks()"
+                "the records have no event times, but the table has a column of event times: "
+                "call assign_timestamps_and_watermarks() of the stream"
             )
         physical = iter(batch.data.columns)
         columns, fields = [], []

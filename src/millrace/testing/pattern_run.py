@@ -201,7 +201,7 @@ def timed_events(
     given = _listed("events", values)
     times = _times(given, timestamps)
     if not event_time and times != sorted(times):
-        raise JobDefinitionError("in processing time no event comes before the one before it")
+        raise JobDefinitionError("in processing time, events must be in the order of their times")
     compare = checked_comparator(comparator)
     rank: Callable[[Any], Any] = _alike if compare is None else cmp_to_key(compare)
     order = sorted(range(len(given)), key=lambda place: (times[place], rank(given[place])))

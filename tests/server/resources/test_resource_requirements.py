@@ -60,7 +60,7 @@ def test_another_one_rescales_the_job(api, mailbox) -> None:
         (asking(4, 3), "together"),
         ({}, "are missing"),
         ({**asking(2, 1), "f" * 32: asking(1, 1)[COUNT]}, "has no vertex"),
-        ([], "not what it should be"),
+        ([], "not have the expected form"),
     ],
     ids=["no parallelism", "bounds", "two at once", "nothing", "unknown vertex", "no object"],
 )

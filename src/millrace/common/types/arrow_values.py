@@ -294,7 +294,7 @@ def _raw_out(type_info: TypeInformation[Any], raw: RawCodec) -> Convert:
 def from_arrow(
     array: pyarrow.Array, type_info: TypeInformation[Any], raw: RawCodec = NO_CODEC
 ) -> list[Any]:
-    """The values as an array. Its Arrow type is the `arrow_type` of the type's logical type.
+    """The values of an array that `to_arrow` made.
 
     Raises:
         SerializationError: the array holds what is no value of the type.

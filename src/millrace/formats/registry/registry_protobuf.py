@@ -71,7 +71,7 @@ class ConfluentRegistryProtobufDeserializationSchema(
         )
 
     def deserialize(self, message: bytes) -> Row:
-        """Schema that reads messages of a class that ``protoc`` generated.
+        """Row of a message.
 
         Raises:
             MalformedRecordError: the message has no frame, or a schema that the registry does not

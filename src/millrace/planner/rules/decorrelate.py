@@ -185,8 +185,8 @@ def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, l
     if _domain(around) is None:
         odd = next(each for each, key in zip(keyed.predicates, keys, strict=True) if key is None)
         raise UnsupportedQueryError(
-            "a correlated subquery with an aggregate or a LIMIT compares its columns with "
-            f"outer ones by = only, not by {odd}",
+            "a correlated subquery with an aggregate or a LIMIT may compare its columns with "
+            f"columns of the outer query only by =, not by {odd}",
             place_of(odd) or inner.rows.place,
         )
     beside, places = _beside(inner, around)

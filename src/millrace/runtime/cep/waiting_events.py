@@ -96,7 +96,7 @@ class WaitingEvents:
         return EventColumns([key for _, key in due], values, [place[0] for place, _ in due])
 
     def flush(self) -> None:
-        """Write the events that still wait to the state."""
+        """Write the still waiting events to the state."""
         for key, value, time in zip(*_merged(self._runs), strict=True):
             place = (time, self._epoch, self._number)
             self._number += 1

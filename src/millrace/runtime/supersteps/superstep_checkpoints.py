@@ -140,7 +140,7 @@ class SuperstepCheckpoints:
         try:
             return number, pickle.loads(self._files.read(place))
         except FileNotFoundError as error:
-            raise PeerLostError(f"an earlier attempt has deleted {place} meanwhile") from error
+            raise PeerLostError(f"an earlier attempt of the run has deleted {place}") from error
 
     def _newest_complete(self) -> tuple[int, str, Any] | None:
         for number, name in sorted(_checkpoints_in(self._files, self._directory), reverse=True):

@@ -278,7 +278,9 @@ def _read_checked(path: str, ref: DeltaFileRef) -> bytes:
     index, footer = tail[: ref.index_length], tail[ref.index_length :]
     check(path, index, ref.index_offset, ref.index_length, ref.index_crc)
     if footer != _FOOTER.pack(_MAGIC, ref.index_offset, ref.index_length, ref.index_crc):
-        raise CheckpointCorruptError(path, "its footer differs from what the checkpoint says")
+        raise CheckpointCorruptError(
+            path, "its footer differs from the description in the checkpoint"
+        )
     return index
 
 
