@@ -143,7 +143,8 @@ class BasePathBucketAssigner(BucketAssigner[Any]):
 
 
 class DateTimeBucketAssigner(BucketAssigner[Any]):
-    """Uses one directory per period of processing time, which is constant within an epoch."""
+    """Uses one directory per period of processing time. Within an epoch, the processing time
+    stays the same."""
 
     takes = BatchForm.EITHER
 

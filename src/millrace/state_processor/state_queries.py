@@ -79,7 +79,7 @@ class ConcatenatedQuery:
         return sum(part.tasks for part in self.parts)
 
     def rows(self, task: int) -> Iterator[Row]:
-        """The rows of one task of one of the queries."""
+        """The rows that one task reads, with the query to which the task belongs."""
         for part in self.parts:
             if task < part.tasks:
                 return iter(part.rows(task))

@@ -72,7 +72,8 @@ class Judge:
         self._automaton = automaton
 
     def checks(self, state: MatchState, value: Any, context: Any) -> dict[int, Check]:
-        """The conditions of a state, evaluated for an event, by their ids."""
+        """Evaluate the conditions of a state for an event; returns each evaluation by the
+        condition's id."""
         return {
             id(test.condition): _check(test.description, test.condition, value, context)
             for test in state.tests

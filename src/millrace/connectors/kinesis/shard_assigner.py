@@ -42,7 +42,7 @@ class KinesisShardAssigner(ABC):
     @staticmethod
     def uniform_shard_assigner() -> KinesisShardAssigner:
         """Assigner by the middle of a shard's hash key range, so that subtasks have equal parts
-        of the range: even loads if the records' keys are random."""
+        of the range. If the records' keys are random, all subtasks have the same load."""
         return _ByHashKeys()
 
 

@@ -183,10 +183,10 @@ class ProtobufRowSerializationSchema(_OfMessageType, SerializationSchema[Any]):
         self._encoder = MessageEncoder(message_type, null_text)
 
     def with_null_text(self, text: str) -> Self:
-        """The same schema, but a None in a list or map is written as this text, or, in lists and
-        maps of other types, as the default value. Without this option such a None is refused,
-        because Protobuf does not support it. Flink: ``write-null-string-literal``.
-        """
+        """The same schema, but it accepts None in lists and maps. In those of text, None is
+        written as this text; in those of other types, as the default value. Without this option
+        such a None is refused, because Protobuf does not support it. Flink:
+        ``write-null-string-literal``."""
         return type(self)(self._message_type, text)
 
     def __reduce__(self) -> tuple[Any, ...]:

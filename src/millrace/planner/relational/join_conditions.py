@@ -37,8 +37,8 @@ class JoinCondition:
         return conjunction(self.residual) if self.residual else None
 
     def without(self, parts: tuple[ResolvedExpression, ...]) -> JoinCondition:
-        """The same condition without some parts of the residual, which the join checks
-        elsewhere."""
+        """The same condition without some of its parts other than equalities, because the join
+        checks these parts elsewhere."""
         kept = tuple(each for each in self.residual if each not in parts)
         return JoinCondition(self.left, self.right, kept)
 

@@ -51,7 +51,7 @@ class Intake:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits here. Buffers may wait in the gate."""
+        """Whether no input waits in this object. Buffers may still wait in the gate."""
         return not (self._batch is not None or self._rest or self._next or self._is_watermark_due)
 
     def step(self, limit: int) -> int | None:

@@ -131,7 +131,7 @@ class TableKind:
         return self.layout is Layout.LIST or self.shape.is_operator_list
 
     def key_map(self, convert: Convert | None) -> TableDeltaMap:
-        """Conversion of the stream's key in all places where entries have it."""
+        """Table delta map that converts the stream's key wherever an entry contains it."""
         return TableDeltaMap() if self.key is None else self.key.converting(convert)
 
     def value_map(self, inner: Convert | None, value: Convert | None) -> TableDeltaMap:
