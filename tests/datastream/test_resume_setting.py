@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -152,3 +155,48 @@ def test_a_query_is_meant_to_start_afresh(tmp_path: Path, caplog: pytest.LogCapt
             assert list(env.from_collection([1]).execute_and_collect("query")) == [1]
     assert list(tmp_path.glob("query-*/chk-*"))
     assert warnings_of(caplog) == []
+
+
+INTERRUPTED_WAIT = """
+import os, signal, sys
+from threading import Event
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.testing import CollectingSink, run_local
+
+
+def press_at_nine(number):
+    if number == 9:
+        os.kill(os.getpid(), signal.SIGINT)
+        Event().wait()
+    return number
+
+
+with run_local(epoch_records=2, checkpoint_dir=sys.argv[1]):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1).enable_checkpointing(0)
+    env.from_collection(range(20)).map(press_at_nine).sink_to(CollectingSink())
+    env.execute_async("job").get_job_execution_result().result()
+"""
+
+
+def test_a_program_that_ends_before_its_job_says_how_to_continue(tmp_path: Path) -> None:
+    """Ctrl-C in any wait for a job in the background."""
+    program = tmp_path / "program.py"
+    program.write_text(INTERRUPTED_WAIT)
+    command = ["env", "--default-signal=INT", sys.executable, program, tmp_path / "checkpoints"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode != 0
+    assert re.search(
+        r"KeyboardInterrupt\n.*to continue from checkpoint \d+: set millrace.resume to true "
+        r"\(job 'job' in ",
+        ended.stderr,
+    ), ended.stderr
+
+
+def test_a_program_that_outlives_its_job_has_nothing_to_say(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(INTERRUPTED_WAIT.replace("number == 9", "number == 99"))
+    subprocess.run([sys.executable, program, tmp_path / "checkpoints"], timeout=60, check=True)
+    assert "to continue" not in capfd.readouterr().err

@@ -54,6 +54,27 @@ def test_wrong_arguments_are_shown_with_the_signatures() -> None:
     assert "+(<numeric>, <numeric>)" in str(caught.value)
 
 
+@pytest.mark.parametrize("function", ["COALESCE", "IFNULL", "GREATEST", "ARRAY", "CASE", "IF"])
+def test_arguments_that_do_not_go_together_are_not_shown_a_signature_that_takes_them(
+    function: str,
+) -> None:
+    """Such as ``COALESCE(<any>, <any>)``, which would contradict the error."""
+    condition = [field(BooleanType())] if function in ("CASE", "IF") else []
+    arguments = (*condition, field(IntType()), field(VarCharType()))
+    with pytest.raises(FunctionResolutionError) as caught:
+        resolve_call(registry.function(function), arguments)
+    given = ", ".join(str(each.type) for each in arguments)
+    assert str(caught.value) == (
+        f"{function} does not take ({given}), because these types do not go together: "
+        "CAST some of them"
+    )
+
+
+def test_values_without_an_order_are_refused_by_their_type() -> None:
+    with pytest.raises(FunctionResolutionError, match="because values of this type cannot be comp"):
+        resolve_call(registry.function("GREATEST"), (field(parse_type("ARRAY<INT>")),))
+
+
 def test_a_cast_that_there_is_not_says_what_to_use() -> None:
     with pytest.raises(FunctionResolutionError, match="use UNIX_TIMESTAMP"):
         resolve_cast(field(TimestampType(3)), BigIntType())

@@ -36,10 +36,10 @@ records = st.fixed_dictionaries(
         | st.text(st.characters(codec="utf-8", exclude_characters="\x00")).filter(
             lambda text: text != "NULL"
         ),
-        "i": st.none() | st.integers(),
+        "i": st.none() | st.integers(-(2**63), 2**63 - 1),
         "f": st.none() | st.floats(allow_nan=False),
         "b": st.none() | st.booleans(),
-        "a": st.none() | st.lists(st.integers(), min_size=1),
+        "a": st.none() | st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1),
     }
 )
 

@@ -6,6 +6,7 @@ them in this process; ``millrace run`` adds its settings and its progress line.
 
 from __future__ import annotations
 
+import atexit
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -146,9 +147,14 @@ class JobLauncher:
 
     def start(self, client: EmbeddedJobClient) -> EmbeddedJobClient:
         """Start a job in the background. If the job fails, its thread prints how to continue,
-        unless another part of the program does."""
+        unless another part of the program does. If the program ends before the job, for example
+        because Ctrl-C ended its wait, it prints this, too."""
         if self.tells_failures:
             client.when_failed(lambda: self._try_to_announce_end(client))
+            if not client.collects:
+                tell = partial(self._try_to_announce_end, client)
+                atexit.register(tell)
+                client.when_done(partial(atexit.unregister, tell))
         return client.start()
 
     def graph(
@@ -223,6 +229,7 @@ class JobLauncher:
                 failing.callback(observer.closed)
             results = _dispatcher(graph, sinks, handlers)
             checkpoints = CheckpointCoordinator(config, name, run_id)
+            collects = all(isinstance(handlers.get(s), CloseableIterator) for s in sinks)
             replan = self._replan(sinks, configuration, name, run_id, backend)
             manager = JobManager(
                 graph,
@@ -247,7 +254,6 @@ class JobLauncher:
                         JobArchive(manager, known),
                     ]
                 manager.observe(ObservedInControlDirectory(control or job_dir, observers))
-                collects = all(isinstance(handlers.get(s), CloseableIterator) for s in sinks)
                 self.announce(name, job_dir, config, collects)
             _let_report(manager, configuration)
             # who runs a batch waits for the one epoch that it is
@@ -255,7 +261,7 @@ class JobLauncher:
             watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)
             manager.observe(watch)
             failing.pop_all()
-        return EmbeddedJobClient(manager)
+        return EmbeddedJobClient(manager, collects)
 
     def announce(self, name: str, job_dir: str, config: JobConfig, collects: bool) -> None:
         """Log how the job ``name`` starts. Warn if it starts afresh although its directory has

@@ -28,10 +28,15 @@ __all__ = ["EmbeddedJobClient"]
 
 class EmbeddedJobClient(JobClient):
     """Handle on a job, returned by `StreamExecutionEnvironment.execute_async` (Flink:
-    ``EmbeddedJobClient``)."""
+    ``EmbeddedJobClient``).
 
-    def __init__(self, manager: JobManager) -> None:
+    Args:
+        collects: whether the job's only results are those that this process reads.
+    """
+
+    def __init__(self, manager: JobManager, collects: bool = False) -> None:
         self._manager = manager
+        self.collects = collects
 
     def __repr__(self) -> str:
         details = self.progress()

@@ -130,6 +130,7 @@ class FunctionDefinition:
         Raises:
             FunctionResolutionError: no signature takes such arguments.
         """
+        each_fits = False
         for signature in self.signatures:
             taken = _taken(signature, types)
             if taken is None:
@@ -138,10 +139,24 @@ class FunctionDefinition:
             if self.adjust is not None:
                 adjusted = self.adjust(context)
                 if adjusted is None:
+                    each_fits = True
                     continue
                 context = CallContext(self.name, adjusted, literals, options)
             return context.types, self.result(context)
-        raise FunctionResolutionError(self.refusal(types))
+        raise FunctionResolutionError(
+            self._refusal_together(types) if each_fits else self.refusal(types)
+        )
+
+    def _refusal_together(self, types: tuple[LogicalType, ...]) -> str:
+        """Error text for arguments that a signature takes one by one, but not beside each other;
+        a signature such as ``COALESCE(<any>, <any>, ...)`` would contradict the error."""
+        kinds = {kind.with_nullable(True) for kind in types}
+        reason = (
+            "because values of this type cannot be compared"
+            if len(kinds) == 1
+            else "because these types do not go together: CAST some of them"
+        )
+        return f"{self.name} does not take ({', '.join(map(str, types))}), {reason}"
 
     def refusal(self, types: tuple[LogicalType, ...]) -> str:
         """Error text for arguments of the given types, with the function's signatures."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.formats.csv_fields import most_of
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvSchema
 from millrace.formats.line_blocks import MAX_RECORD_BYTES
 from millrace.formats.malformed_record import MalformedRecordError
@@ -54,6 +55,7 @@ class CsvColumns:
         quote = schema.dialect.quote_char
         self._odd = [b"\r", *([quote.encode()] if quote else [])]
         self._fields, self._readable = fields, readable
+        self._most = [most_of(column) for column in schema.columns]
         self._parse = csv.ParseOptions(delimiter=schema.dialect.column_separator, quote_char=False)
         self._convert = csv.ConvertOptions(
             column_types=dict(zip(wanted, types, strict=True)),
@@ -94,6 +96,8 @@ class CsvColumns:
         except (pa.ArrowException, ValueError):
             return None
         columns = [column.combine_chunks() for column in table.columns]
+        if not all(map(_is_ordinary, columns, self._most)):
+            return None
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _is_odd(self, block: bytes) -> bool:
@@ -119,6 +123,20 @@ class CsvColumns:
         except (OverflowError, pa.ArrowException) as error:
             raise MalformedRecordError(f"a value does not fit its column: {error}") from None
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _is_ordinary(column: pyarrow.Array, most: int | None) -> bool:
+    """Whether the row parser takes all numbers of a column: none is beyond its type, or a NaN or
+    an infinity, for which Arrow has more words than Java."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_floating(column.type):
+        return pc.all(pc.is_finite(column)).as_py() is not False
+    if most is None or not pa.types.is_integer(column.type):
+        return True
+    least, greatest = pc.min_max(column).as_py().values()
+    return least is None or -most <= least <= greatest < most
 
 
 def _arrow_type(column: CsvColumn) -> Any:

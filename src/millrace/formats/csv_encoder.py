@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from decimal import Decimal
+from math import isfinite
 from numbers import Number
 from shutil import copyfileobj
 from types import NoneType
@@ -21,9 +22,9 @@ from millrace.common.serialization import (
 )
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.formats.charset import require_charset
-from millrace.formats.csv_fields import csv_options
+from millrace.formats.csv_fields import csv_options, require_range
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvSchema
-from millrace.formats.csv_texts import clock_text
+from millrace.formats.csv_texts import clock_text, java_text
 from millrace.formats.encoder_writer import EncoderBulkWriter
 from millrace.formats.records import field_columns, field_values
 from millrace.formats.scalar_text import scalar_text
@@ -126,8 +127,12 @@ class CsvEncoder(Encoder[Any]):
 
     def _column_texts(self, column: CsvColumn, values: Sequence[Any]) -> Sequence[Any]:
         if column.kind is CsvColumnKind.ARRAY:
-            values = [_joined(column.separator, items) for items in values]
+            values = [_joined(column, items) for items in values]
         kinds = set(map(type, values))
+        if int in kinds:
+            require_range(column, [v for v in values if type(v) is int])
+        if float in kinds:
+            values = [java_text(v) if type(v) is float and not isfinite(v) else v for v in values]
         if not kinds <= _KINDS.get(column.kind, kinds):
             for item in values:
                 _require_kind(column, item)
@@ -186,11 +191,13 @@ class CsvWriterFactory(JoiningBulkWriterFactory[Any]):
             copyfileobj(file, target)
 
 
-def _joined(separator: str, items: Any) -> Any:
+def _joined(column: CsvColumn, items: Any) -> Any:
+    separator = column.separator
     if items is None:
         return None
     if isinstance(items, str):
         raise TypeError(f"{items!r} is a text, not a list")
+    require_range(column, [item for item in items if type(item) is int])
     texts = list(map(_element_text, items))
     for text in texts if separator else ():
         if separator in text:
@@ -201,6 +208,8 @@ def _joined(separator: str, items: Any) -> Any:
 def _element_text(item: Any) -> str:
     if item is None:
         raise TypeError("a list with None in it has no text")
+    if isinstance(item, float):
+        return java_text(item)
     return str(item).lower() if isinstance(item, bool) else str(item)
 
 

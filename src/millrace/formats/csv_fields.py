@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -11,25 +12,25 @@ from millrace.common.types.logical.fitted_decimal import decimal_fitter
 from millrace.common.types.logical.logical_type import DecimalType
 from millrace.common.types.type_information import TypeInformation
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvDialect, CsvSchema
+from millrace.formats.csv_texts import text_reader
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import scalar_text
 
-__all__ = ["csv_options", "fields_of", "parse_columns"]
+__all__ = ["csv_options", "fields_of", "most_of", "parse_columns", "require_range"]
 
 Parser = Callable[[str], Any]
 _SHOWN = 100
 _BOOLEANS = {"true": True, "false": False}
 
-_NUMBER_PARSERS: dict[str, Parser] = {
-    "BYTE": int,
-    "SHORT": int,
-    "INT": int,
-    "LONG": int,
-    "BIG_INT": int,
-    "FLOAT": float,
-    "DOUBLE": float,
+_AS_PYTHON = b"+-.0123456789Ee"
+"""Characters of numbers that Python and Java read alike."""
+_PYTHONS: dict[str, Parser] = {
+    **dict.fromkeys(("BYTE", "SHORT", "INT", "LONG", "BIG_INT"), int),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), float),
     "BIG_DEC": Decimal,
 }
+"""Python's parsers of numbers, which are faster than `text_reader`."""
+_MOST = {"BYTE": 1 << 7, "SHORT": 1 << 15, "INT": 1 << 31, "LONG": 1 << 63}
 
 
 def parse_columns(
@@ -71,23 +72,57 @@ def _parse_column(column: CsvColumn, texts: Sequence[str], null: str | None) -> 
         and _BOOLEANS.keys() >= {*texts}
     ):
         return [_BOOLEANS[text] for text in texts]
-    parse = _parser(column)
+    none = {"", null}
+    given = texts if none.isdisjoint(texts) else [text for text in texts if text not in none]
     try:
-        if column.kind is CsvColumnKind.NUMBER and "_" in "".join(texts):
-            parse = _without_underscores(parse)
-        if "" not in texts and null not in texts:
-            return list(map(parse, texts))
-        return [None if text in ("", null) else parse(text) for text in texts]
+        values = _values(column, given)
     except (ValueError, ArithmeticError):
-        reason = _explain(column, texts, null, parse)
-        raise MalformedRecordError(reason, column=column.name) from None
+        raise MalformedRecordError(_explain(column, given, null), column=column.name) from None
+    if given is texts:
+        return values
+    following = iter(values)
+    return [None if text in none else next(following) for text in texts]
 
 
-def _explain(column: CsvColumn, texts: Sequence[str], null: str | None, parse: Parser) -> str:
+def _values(column: CsvColumn, texts: Sequence[str]) -> list[Any]:
+    """Values of texts that are not None."""
+    if column.kind is CsvColumnKind.NUMBER and column.type_info is not None:
+        name = column.type_info.name
+        if name in _PYTHONS and not "".join(texts).encode().translate(None, _AS_PYTHON):
+            values = list(map(_fitted(_PYTHONS[name], column.decimal), texts))
+            with suppress(OverflowError):  # the careful parser finds the text
+                require_range(column, values)
+                return values
+    return list(map(_parser(column), texts))
+
+
+def most_of(column: CsvColumn) -> int | None:
+    """The first whole number beyond a column's type, or that of its elements; None if the type has
+    no such number."""
+    return _MOST.get(column.type_info.name) if column.type_info else None
+
+
+def require_range(column: CsvColumn, numbers: Sequence[int]) -> None:
+    """Check that whole numbers fit into the column's type, or that of its elements.
+
+    Raises:
+        OverflowError: one of them does not.
+    """
+    most = most_of(column)
+    if most is None or not numbers:
+        return
+    for number in min(numbers), max(numbers):
+        if not -most <= number < most:
+            raise OverflowError(f"{number} does not fit into {most.bit_length()} bits")
+
+
+def _explain(column: CsvColumn, texts: Sequence[str], null: str | None) -> str:
+    parse = _parser(column)
     for text in texts:
         try:
-            if text not in ("", null):
-                parse(text)
+            parse(text)
+        except OverflowError as error:
+            return f"column {column.name!r}: {error}"
         except (ValueError, ArithmeticError):
             break
     text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
@@ -95,33 +130,28 @@ def _explain(column: CsvColumn, texts: Sequence[str], null: str | None, parse: P
     return f"column {column.name!r}: {text!r} is not a {column.kind.value}{hint}"
 
 
-def _without_underscores(parse: Parser) -> Parser:
-    """The parser without underscores in numbers: Python accepts 1_000, other systems do not."""
-
-    def strict(text: str) -> Any:
-        if "_" in text:
-            raise ValueError(text)
-        return parse(text)
-
-    return strict
-
-
 def _parser(column: CsvColumn) -> Parser:
     if column.kind is CsvColumnKind.BOOLEAN:
         return _parse_boolean
     if column.kind is CsvColumnKind.ARRAY:
-        parse = scalar_text(column.type_info).read if column.type_info else str
+        parse = _element_parser(column.type_info)
         separator = column.separator
         if not separator:
             return lambda text: [parse(text)]
         return lambda text: [parse(element) for element in text.split(separator)]
-    return _number_parser(column.type_info, column.decimal)
+    if column.type_info is None or column.type_info.name not in _PYTHONS:
+        return str
+    return _fitted(_element_parser(column.type_info), column.decimal)
 
 
-def _number_parser(
-    type_info: TypeInformation[Any] | None, decimal: DecimalType | None = None
-) -> Parser:
-    parse = _NUMBER_PARSERS.get(type_info.name, str) if type_info else str
+def _element_parser(type_info: TypeInformation[Any] | None) -> Parser:
+    if type_info is None:
+        return str
+    is_number = type_info.name in _PYTHONS
+    return (text_reader(type_info) if is_number else None) or scalar_text(type_info).read
+
+
+def _fitted(parse: Parser, decimal: DecimalType | None) -> Parser:
     if decimal is None:
         return parse
     fitted = decimal_fitter(decimal)

@@ -6,9 +6,8 @@ are cut off for INT, and all but ``true`` is false for BOOLEAN.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from millrace.common.types.composite_types import (
@@ -23,6 +22,7 @@ from millrace.common.types.value_types import BigDecTypeInfo
 from millrace.expressions.json_document import well_formed
 from millrace.formats.json_fields import TIMES, without_utc
 from millrace.formats.json_tokens import FractionNumber, tree_text
+from millrace.formats.number_text import decimal_number, floating_number, whole_number
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
 __all__ = [
@@ -40,12 +40,6 @@ Read = Callable[[Any], Any]
 READING_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
 """Errors that readers raise for a value that is not of their type."""
 _BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
-_WHOLE = re.compile(r"[+-]?[0-9]+")
-_FLOAT = re.compile(
-    r"[+-]?(?:NaN|Infinity|(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?)"
-)
-_DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
-"""Texts that Java's ``BigDecimal`` takes: without blanks and underscores."""
 BLANKS = "".join(map(chr, range(33)))
 """Characters that Java's ``trim`` removes."""
 
@@ -215,40 +209,29 @@ def _whole_reader(bits: int) -> Read:
             # as the double that Java makes of it, so its exponent cannot be too great
             number = float(value)
             if not -most <= number <= most - (bits < 64):
-                raise ValueError(f"{value[:100]} does not fit into {bits} bits")
+                raise OverflowError(f"{value[:100]} does not fit into {bits} bits")
             truncated = int(number)
             return truncated if truncated < most else most - 1
         whole = _integer(value)
         if not -most <= whole < most:
-            raise ValueError(f"{_token(value)[:100]} does not fit into {bits} bits")
+            raise OverflowError(f"{_token(value)[:100]} does not fit into {bits} bits")
         return whole
 
     return read
 
 
 def _integer(value: Any) -> int:
-    text = _token(value).strip(BLANKS)
-    if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{text[:100]!r} is no whole number")
-    return int(text)
+    return whole_number(_token(value).strip(BLANKS))
 
 
 def _float(value: Any) -> float:
-    text = _token(value).strip(BLANKS)
-    if not _FLOAT.fullmatch(text):
-        raise ValueError(f"{text[:100]!r} is no number")
-    return float(text if text.endswith("y") else text.rstrip("dDfF"))
+    return floating_number(_token(value).strip(BLANKS))
 
 
 def _decimal(value: Any) -> Decimal:
     if not isinstance(value, str):
         raise TypeError(f"{_named(value)} is no number")
-    if not _DECIMAL.fullmatch(value):
-        raise ValueError(f"{value[:100]!r} is no number")
-    try:
-        return Decimal(value)
-    except InvalidOperation:
-        raise ValueError(f"{value[:100]!r} has an exponent out of range") from None
+    return decimal_number(value)
 
 
 _READERS: dict[str, Read] = {

@@ -24,6 +24,7 @@ from millrace.common.types.value_types import (
     TimestampTypeInfo,
     TimeTypeInfo,
 )
+from millrace.formats.number_text import decimal_number, floating_number, whole_number
 
 __all__ = ["ScalarText", "is_bytes", "scalar_text", "scalar_type"]
 
@@ -126,8 +127,34 @@ def _float(value: Any) -> str:
     return repr(float(value))
 
 
+def _date(text: str) -> date:
+    return date.fromisoformat(_with_hyphens(text))
+
+
+def _time(text: str) -> time:
+    return time.fromisoformat(_with_colons(text))
+
+
+def _timestamp(text: str) -> datetime:
+    return datetime_of_text(_with_hyphens(text if len(text) == _DAY else _with_colons(text)))
+
+
+def _with_hyphens(text: str) -> str:
+    """The text of a day. Python also takes 20240102 and 2024-W01-2, which Flink does not."""
+    if text[4:5] != "-" or text[7:8] != "-":
+        raise ValueError(f"{text[:_SHOWN]!r} is no date such as 2024-01-02")
+    return text
+
+
+def _with_colons(text: str) -> str:
+    """The text of a time of day. Python also takes 10, T10 and 1030, which Flink does not."""
+    if ":" not in text or text[:1] == "T":
+        raise ValueError(f"{text[:_SHOWN]!r} has no time such as 10:30")
+    return text
+
+
 def _instant(text: str) -> Instant:
-    at = datetime_of_text(text)
+    at = _timestamp(text)
     nanosecond = getattr(at, "nanosecond", 0)
     since = (at if at.tzinfo else at.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
     seconds = since.days * 86_400 + since.seconds
@@ -141,9 +168,11 @@ def _decimal(value: Any) -> str:
 
 
 _MOST_DIGITS = 10_000
+_DAY = len("2024-01-02")
+_SHOWN = 100
 _STRING = ScalarText(str, str)
-_WHOLE = ScalarText(_whole, int, is_number=True)
-_FLOAT = ScalarText(_float, float, is_number=True)
+_WHOLE = ScalarText(_whole, whole_number, is_number=True)
+_FLOAT = ScalarText(_float, floating_number, is_number=True)
 _BYTES = ScalarText(
     lambda value: base64.b64encode(bytes(value)).decode(),
     lambda text: base64.b64decode(text, validate=True),
@@ -157,10 +186,10 @@ _BASIC = {
     "BYTES": _BYTES,
 }
 _KINDS: tuple[tuple[type, ScalarText], ...] = (
-    (BigDecTypeInfo, ScalarText(_decimal, Decimal, is_number=True)),
-    (DateTypeInfo, ScalarText(lambda value: value.isoformat(), date.fromisoformat)),
-    (TimeTypeInfo, ScalarText(lambda value: value.isoformat(), time.fromisoformat)),
-    (TimestampTypeInfo, ScalarText(lambda value: value.isoformat(" "), datetime_of_text)),
+    (BigDecTypeInfo, ScalarText(_decimal, decimal_number, is_number=True)),
+    (DateTypeInfo, ScalarText(lambda value: value.isoformat(), _date)),
+    (TimeTypeInfo, ScalarText(lambda value: value.isoformat(), _time)),
+    (TimestampTypeInfo, ScalarText(lambda value: value.isoformat(" "), _timestamp)),
     (
         InstantTypeInfo,
         ScalarText(lambda value: value.to_datetime().isoformat(" "), _instant),

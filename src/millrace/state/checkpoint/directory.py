@@ -33,10 +33,11 @@ __all__ = [
 SHARED = "shared"
 METADATA = "_metadata"
 COMMITTED = "_committed"
-CLAIMED = "_claimed"
-"""Note in a checkpoint that another job has taken over, and that stays all the same."""
 """Name of an empty file beside ``_metadata``, which says that the sinks have committed all
 pending committables of the checkpoint."""
+CLAIMED = "_claimed"
+"""Name of an empty file in a checkpoint that another job has taken over, and that stays all the
+same."""
 
 _CHECKPOINT = re.compile(r"chk-(\d+)")
 
