@@ -81,7 +81,9 @@ def test_lines_are_read_once_however_files_are_cut_and_readers_restarted(
 
 @reuse
 @given(
-    st.lists(st.tuples(st.text(max_size=8), st.integers() | st.none()), max_size=30),
+    st.lists(
+        st.tuples(st.text(max_size=8), st.integers(-(2**63), 2**63 - 1) | st.none()), max_size=30
+    ),
     st.sampled_from(["", ".gz"]),
     st.integers(1, 9),
     st.lists(st.booleans(), max_size=40),
