@@ -17,9 +17,8 @@ from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.executor import Executor
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.engine.sink_commits import MOST_BEHIND
-from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.resident import resident_worker
-from millrace.runtime.resident.resident_subtask import ResidentSubtask, Storage
+from millrace.runtime.resident.resident_subtask import ResidentSubtask
 from millrace.testing import run_local
 from millrace.testing.resident_tasks import local_resident_executor
 
@@ -35,8 +34,8 @@ PAUSE_S = 0.002
 BATCH = 20
 """Records that a source reads on resident tasks between two pauses."""
 EPOCH = 5 * BATCH
-"""Records after which a source on resident tasks waits for the end of the epoch. The last batch
-may go beyond."""
+"""Records after which a source on resident tasks waits for the end of the epoch. A batch
+before that and one at the end of the epoch may go beyond."""
 
 
 class PacedSubtask(ResidentSubtask):
@@ -44,31 +43,25 @@ class PacedSubtask(ResidentSubtask):
     resident tasks end by the clock: a job would be over after a few, the more so if a checkpoint
     or a transaction takes long."""
 
-    def begin(self, plan: EpochPlan, storage: Storage) -> None:
-        self._read_before: int | None = None
-        super().begin(plan, storage)
-
     def turn(self, until: float) -> None:
-        if not self._has_read_enough():
+        if not self._has_read_enough:
             super().turn(0.0 if self.is_source else until)
         if self.is_source:
             time.sleep(PAUSE_S)
 
+    @property
     def _has_read_enough(self) -> bool:
-        """Whether the source waits for the end of the epoch. Called before it reads."""
+        """Whether the source waits for the end of the epoch."""
         reading = self._reading
-        if reading is None or reading.is_end_wanted:
-            return False
-        if self._read_before is None:
-            self._read_before = self._records_read
-        return self._records_read - self._read_before >= EPOCH
+        has_to_end = reading is None or reading.is_end_wanted
+        return not has_to_end and self._records_read >= EPOCH  # counted from the last barrier
 
 
 def lasting(traps: Iterable[str], parallelism: int = 2) -> int:
     """Records for which a job on resident tasks dies at all of its traps before its input ends,
     however long commits take: the driver goes on until so many of them wait as may wait."""
     epochs = sum(int(trap.rpartition(":")[2]) + MOST_BEHIND + 2 for trap in traps)
-    return (epochs + 10) * parallelism * (EPOCH + BATCH)
+    return (epochs + 10) * parallelism * (EPOCH + 2 * BATCH)
 
 
 def resident_tasks() -> Executor:

@@ -14,7 +14,7 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.sink_commits import MOST_BEHIND
 from millrace.runtime.resident import resident_worker
 
-SHARE = 2 * (EPOCH + BATCH)
+SHARE = 2 * (EPOCH + 2 * BATCH)
 """Records at most that two sources read in an epoch."""
 
 
