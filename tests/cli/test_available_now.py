@@ -82,7 +82,7 @@ def kill_after_checkpoint(process: subprocess.Popen[str], directory: Path) -> No
     assert process.returncode == -signal.SIGKILL, "it was done before it could be killed"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("kills", [1, pytest.param(12, marks=pytest.mark.torture)])
 def test_runs_that_are_killed_are_made_good_by_the_next(
     start: Start, tmp_path: Path, kills: int

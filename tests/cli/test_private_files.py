@@ -70,7 +70,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_checkpoints_and_logs_are_private_but_output_is_not(ran: Path) -> None:
     [job] = (ran / "state/millrace/checkpoints").iterdir()
     logs = list((ran / "state/millrace/logs").iterdir())

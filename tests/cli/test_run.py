@@ -84,7 +84,7 @@ TWO_JOBS = {
 }
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_two_jobs_with_modules_and_arguments(start: Start, tmp_path: Path) -> None:
     """Modules beside the job file are found; nothing but ours is on the terminal."""
     write(tmp_path, TWO_JOBS)
@@ -123,7 +123,7 @@ SESSIONS = (
 )
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_job_file_finds_the_active_session_of_spark(start: Start, tmp_path: Path) -> None:
     """Spark starts in a thread of its own, and its JVM knows a session per thread."""
     write(tmp_path, {"job.py": SESSIONS})
@@ -132,7 +132,7 @@ def test_a_job_file_finds_the_active_session_of_spark(start: Start, tmp_path: Pa
     assert (code, out.splitlines()) == (0, told * 2), err
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_modules_reach_the_executors_of_a_cluster(start: Start, tmp_path: Path) -> None:
     """An executor in a process of its own gets the modules shipped."""
     files = {**TWO_JOBS, "lib/extra.py": "def add_one(value): return value + 1\n"}
@@ -187,7 +187,7 @@ CHATTY = """
 """
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_under_a_server_what_is_printed_is_json_too(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

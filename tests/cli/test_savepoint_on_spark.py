@@ -29,7 +29,7 @@ def lines(process: subprocess.Popen[str], count: int) -> list[str]:
     return sorted(process.stdout.readline().strip().rpartition("> ")[2] for _ in range(count))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_bug_is_fixed(start: Start, tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
     (tmp_path / "input").mkdir()

@@ -43,7 +43,7 @@ class Heard:
         return found[0]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_ports_are_told_when_they_are_open_and_endpoints_that_do_not_answer(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ from conformance import expected_output
 LEAST = 60
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", names())
 def test_a_program_gives_what_was_recorded(name) -> None:
     wanted = expected_output.wanted(name)

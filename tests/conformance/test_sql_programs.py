@@ -27,7 +27,7 @@ STREAMING = [program for program in PROGRAMS if not program.is_batch]
 CHANGELOGS = [program for program in STREAMING if program.is_changelog]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.path)
 def test_a_program_gives_what_was_recorded(program: RelationalProgram) -> None:
     wanted = expected_sql.wanted(program)

@@ -248,7 +248,7 @@ def test_a_file_that_shrinks_while_it_is_read_gives_what_was_read(
     assert "shrank from 8 to 4 bytes" in letter.error
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_dead_letters_in_workers_of_spark(spark: Any, tmp_path: Path) -> None:
     """Pieces of one file, in several subtasks: each bad line once, with its line number."""

@@ -48,7 +48,7 @@ def out(store_root: str) -> Output:
     return Output(f"{store_root}/out")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("policy", [None, RollingPolicy.on_checkpoint_rolling_policy()])
 @pytest.mark.parametrize("again", [False, True])
 def test_each_line_once(
@@ -74,7 +74,7 @@ def test_each_line_once(
     assert list(out.files.uploads(out.path)) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_nothing_is_seen_before_the_commit(out: Output, sink_harness: Any) -> None:
     harness = sink_harness(out.sink())
     harness.run_epoch(["a"])
@@ -85,7 +85,7 @@ def test_nothing_is_seen_before_the_commit(out: Output, sink_harness: Any) -> No
     assert out.hidden() == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_parquet_needs_no_second_copy(out: Output, sink_harness: Any) -> None:
     """A part that ends with its epoch is uploaded under its own name from the first byte."""
     builder = FileSink.for_bulk_format(out.path, ParquetBulkWriters.for_row_type())
@@ -100,7 +100,7 @@ def test_parquet_needs_no_second_copy(out: Output, sink_harness: Any) -> None:
         assert pq.read_table(file)["n"].to_pylist() == list(range(100))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_part_that_is_gone(out: Output, sink_harness: Any) -> None:
     harness = sink_harness(out.sink())
     harness.write_epoch(["a"], end_of_input=True)
@@ -111,7 +111,7 @@ def test_a_part_that_is_gone(out: Output, sink_harness: Any) -> None:
         harness.commit()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_another_file_of_that_name(out: Output, sink_harness: Any) -> None:
     harness = sink_harness(out.sink())
     harness.write_epoch(["a"], end_of_input=True)
@@ -122,7 +122,7 @@ def test_another_file_of_that_name(out: Output, sink_harness: Any) -> None:
     assert out.lines() == ["other"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_only_what_runs_made_is_swept(out: Output, sink_harness: Any) -> None:
     for run in ("aa", "bb"):
         harness = sink_harness(out.sink(), run)

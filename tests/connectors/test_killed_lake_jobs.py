@@ -72,7 +72,7 @@ class LakeJob(KilledJob):
         assert self.rows("counts") == sorted(dict(expected).items())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @executors_at_length
 @both
 def test_killed_around_commits(kind: str, executor: str, tmp_path: Path) -> None:

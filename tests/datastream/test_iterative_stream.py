@@ -51,7 +51,7 @@ def collatz_steps(env: Env, numbers, across: bool = False):
     return stepped.filter(lambda v: v[1] <= 1).map(lambda v: (v[0], v[2]))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.integers(1, 12), max_size=12),
@@ -66,7 +66,7 @@ def test_collatz(numbers, parallelism, seed, faults, across) -> None:
     assert Counter(found) == Counter((n, steps(n)) for n in numbers)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_epoch_per_round_and_the_end_at_once() -> None:
     with run_local() as cluster:
         assert list(collatz_steps(new_env(), [8], across=True).execute_and_collect()) == [(8, 3)]
@@ -75,7 +75,7 @@ def test_an_epoch_per_round_and_the_end_at_once() -> None:
     assert cluster.clock.now() == 0, "nothing waits for a time"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_rounds_of_a_loop_in_one_chain_need_no_epochs_of_their_own() -> None:
     with run_local() as cluster:
         assert list(collatz_steps(new_env(), [27]).execute_and_collect()) == [(27, 111)]
@@ -83,7 +83,7 @@ def test_rounds_of_a_loop_in_one_chain_need_no_epochs_of_their_own() -> None:
     assert len(cluster.progress) == 3
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_loop_without_records_ends() -> None:
     with run_local():
         assert list(collatz_steps(new_env(2), []).execute_and_collect()) == []
@@ -105,7 +105,7 @@ class CountDown(KeyedProcessFunction):
             yield DONE, (key, self.seen.value())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @settings(max_examples=25, deadline=None)
 @given(
     st.dictionaries(st.integers(0, 9), st.integers(0, 6), max_size=6),
@@ -123,7 +123,7 @@ def test_keyed_feedback_with_state(counts, parallelism, seed, faults) -> None:
     assert sorted(found) == sorted((key, left + 1) for key, left in counts.items())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_several_loops_one_after_the_other() -> None:
     with run_local(2, 3, epoch_records=2, buffer_records=2):
         env = new_env(2)
@@ -136,7 +136,7 @@ def test_several_loops_one_after_the_other() -> None:
         assert list(again.filter(lambda n: n <= 0).execute_and_collect()) == [0, 0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("parallelism", [1, 2])
 def test_a_loop_in_a_loop(parallelism) -> None:
     """The outer one counts the rounds in tens, the inner one goes ten times round for each."""
@@ -157,7 +157,7 @@ class Spread(ProcessFunction):
         yield (value, ctx.timestamp(), ctx.timer_service().current_watermark() < 2**63 - 1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_event_times_go_round_and_the_end_waits_for_the_loop() -> None:
     """Windows behind the loop close only when nothing comes round any more."""
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(100))
@@ -179,7 +179,7 @@ def test_event_times_go_round_and_the_end_waits_for_the_loop() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_idleness_before_a_loop_does_not_delay_its_end() -> None:
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_minutes(1))
     timed = strategy.with_timestamp_assigner(lambda value, record_timestamp: value)
@@ -208,7 +208,7 @@ class Delayed(KeyedProcessFunction):
         yield self.held.value() - 1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_timers_inside_a_loop_are_waited_for() -> None:
     clock = ManualClock(10)
     with run_local(2, 5, clock=clock):
@@ -226,7 +226,7 @@ async def less_by_one(value):
     return [value - 1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 99), FAULTS)
 def test_requests_inside_a_loop_are_waited_for(seed, faults) -> None:
@@ -242,7 +242,7 @@ class Stop(Exception):
     """The test ends the job."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("parallelism", [2, 3])
 @pytest.mark.parametrize("stop_after", range(1, 12, 2))
 def test_resuming_in_the_middle_of_a_loop(tmp_path, stop_after, parallelism) -> None:
@@ -276,7 +276,7 @@ def test_resuming_in_the_middle_of_a_loop(tmp_path, stop_after, parallelism) -> 
     assert Counter(first + second) == expected
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_held_end_survives_the_loss_of_workers() -> None:
     with run_local(2, 3, faults=Faults(lost_workers=1.0)):
         env = new_env(2)
@@ -284,7 +284,7 @@ def test_a_held_end_survives_the_loss_of_workers() -> None:
     assert sorted(found) == [(7, steps(7)), (9, steps(9))]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_vectorised_functions_in_a_loop() -> None:
     pytest.importorskip("pyarrow")
     import pyarrow.compute as pc
@@ -304,7 +304,7 @@ def test_vectorised_functions_in_a_loop() -> None:
     assert found == [0, 0, 0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_parallelism_of_the_loop() -> None:
     with run_local(2, 3, epoch_records=2):
         env = new_env(1)
@@ -314,7 +314,7 @@ def test_the_parallelism_of_the_loop() -> None:
         assert list(down.filter(lambda n: n <= 0).execute_and_collect()) == [0, 0, 0]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_failure_in_a_later_round_shows_the_record() -> None:
     with run_local():
         env = new_env()
@@ -329,7 +329,7 @@ def test_a_failure_in_a_later_round_shows_the_record() -> None:
 # -- what is refused ---------------------------------------------------------------------------
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_loop_that_is_not_closed() -> None:
     with run_local():
         env = new_env()
@@ -338,7 +338,7 @@ def test_a_loop_that_is_not_closed() -> None:
             list(stream.execute_and_collect())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_closing_twice() -> None:
     env = new_env()
     loop = env.from_collection([1]).iterate()
@@ -348,14 +348,14 @@ def test_closing_twice() -> None:
         loop.close_with(feedback)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_closing_with_a_stream_of_another_job() -> None:
     loop = new_env().from_collection([1]).iterate()
     with pytest.raises(JobDefinitionError, match="a stream of the same job"):
         loop.close_with(new_env().from_collection([1]))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_closing_with_a_stream_that_is_not_of_the_loop() -> None:
     with run_local():
         env = new_env()
@@ -365,7 +365,7 @@ def test_closing_with_a_stream_that_is_not_of_the_loop() -> None:
             list(loop.map(abs).execute_and_collect())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_changing_the_parallelism_after_closing() -> None:
     with run_local():
         env = new_env()

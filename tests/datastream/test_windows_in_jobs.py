@@ -109,7 +109,7 @@ def windowed(stream, assigner):
     return stream.key_by(lambda value: value[0]).window(assigner)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("kind", ASSIGNERS)
 @settings(max_examples=5, deadline=None)
 @given(RECORDS, st.booleans(), st.integers(0, 9))
@@ -129,7 +129,7 @@ def test_windows_do_not_depend_on_how_the_job_runs(kind, records, aggregated, se
         assert {serial for *_, serials in first for serial in serials} == {r[2] for r in records}
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("kind", ["tumbling", "sliding", "sessions"])
 @pytest.mark.parametrize("lateness", [0, 7])
 @settings(max_examples=6, deadline=None)
@@ -165,7 +165,7 @@ TRIGGERED = {
 }
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("how", TRIGGERED)
 @settings(max_examples=4, deadline=None)
 @given(RECORDS, st.sampled_from(list(ASSIGNERS)))
@@ -179,7 +179,7 @@ def test_what_ends_in_the_general_operator_gives_the_same(how, records, kind) ->
     assert run(other, records, (2, 2, 2)) == run(plain, records, (1, 1000, 1000))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @settings(max_examples=5, deadline=None)
 @given(RECORDS)
 def test_continuous_firings_end_with_the_whole_window(records) -> None:
@@ -205,7 +205,7 @@ class Counted(ProcessWindowFunction):
         yield key, tuple(value[2] for value in elements)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("build", "size", "slide"),
     [
@@ -247,7 +247,7 @@ class AllApply(AllWindowFunction):
         return [(window.start, tuple(sorted(value[2] for value in inputs)))]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @settings(max_examples=5, deadline=None)
 @given(RECORDS)
 def test_windows_of_the_whole_stream(records) -> None:
@@ -269,14 +269,14 @@ def test_windows_of_the_whole_stream(records) -> None:
             assert len(results) == len(expected)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_window_all_runs_in_one_subtask() -> None:
     env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(4)
     windows = env.from_collection([1]).count_window_all(2)
     assert windows.reduce(max)._inputs[0].transformation.parallelism == 1
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_count_windows_of_the_whole_stream() -> None:
     with run_local(epoch_records=1):
         env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
@@ -323,7 +323,7 @@ def delta(old, new):
     return 0
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -389,13 +389,13 @@ def test_refused_when_the_job_is_built(build, message) -> None:
         build()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_assigner_without_a_default_trigger_takes_one_by_name() -> None:
     named = keyed().window(Own(None)).trigger(EventTimeTrigger()).process(Elements())
     assert named.get_name() == "Window Process"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("assigner", ASSIGNERS.values())
 @pytest.mark.parametrize(
     "how",
@@ -414,7 +414,7 @@ def test_refused_at_the_first_record_without_a_timestamp(assigner, how) -> None:
             list(windows.execute_and_collect())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_gap_that_is_none_fails_with_its_record() -> None:
     with run_local():
         env = StreamExecutionEnvironment.get_execution_environment()
@@ -428,7 +428,7 @@ def test_a_gap_that_is_none_fails_with_its_record() -> None:
 # -- the clock -------------------------------------------------------------------------------------
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("parallelism", [1, 3])
 def test_windows_of_the_clock_in_a_job(parallelism) -> None:
     """An epoch in the last millisecond of a window still adds to it; the next one fires it."""
@@ -455,7 +455,7 @@ class Counts(ProcessWindowFunction):
         yield key, context.window().start, len(list(elements))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_windows_of_the_clock_do_not_fire_because_the_input_ends() -> None:
     """As in Flink: only event time ends with the input."""
     with MiniJob() as job:
@@ -470,7 +470,7 @@ def test_windows_of_the_clock_do_not_fire_because_the_input_ends() -> None:
         assert sink.values() == []
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_early_firings_by_the_clock_and_the_last_one_by_the_watermark() -> None:
     """Windows of event time with a trigger of the clock that purges nothing."""
     with MiniJob() as job:

@@ -12,7 +12,7 @@ PATIENCE = 180.0
 PAGES: list[Path] = generator.pages()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_session_goes_as_its_page_says(page: Path) -> None:
     """After a change of an application run scripts/gen_application_pages.py."""

@@ -70,7 +70,7 @@ def test_the_program_on_millrace(sales: Path) -> None:
     assert starts == {0, 30_000}
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_the_program_on_structured_streaming(sales: Path, spark: Any) -> None:
     program = sales / "theirs.py"

@@ -13,7 +13,7 @@ from millrace.table import EnvironmentSettings
 PAGE = Path(__file__).parents[2] / "docs" / "sql" / "dataframes.md"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_the_program_for_spark(spark: Any, capsys: Any) -> None:
     [code] = re.findall(r"```python title=\"Spark\"\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)

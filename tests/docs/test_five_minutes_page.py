@@ -32,7 +32,7 @@ def block(title: str) -> str:
     return str(text)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_command_prints_the_program_of_the_page() -> None:
     assert block("totals.py") == program(ADDRESS)
     assert block("totals.sql") == statements(ADDRESS)
@@ -87,7 +87,7 @@ def until(stream: IO[str], end: str) -> str:
     raise AssertionError(f"no {end!r} in {lines}")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_program_writes_what_the_page_shows(
     trial: subprocess.Popen[str],
     address: str,
@@ -110,7 +110,7 @@ def test_the_program_writes_what_the_page_shows(
     assert "".join(shown) in PAGE
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_statements_write_totals(
     trial: subprocess.Popen[str], address: str, tmp_path: Path
 ) -> None:

@@ -54,7 +54,7 @@ def test_names_of_the_table_exist(theirs: str) -> None:
             reduce(getattr, name.split("."), millrace.graph)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 @pytest.mark.parametrize("name", generator.SPARK_PAGES)
 def test_a_page_shows_what_its_programs_print(name: str, spark: Any) -> None:

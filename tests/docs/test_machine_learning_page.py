@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "sql" / "machine-learning.md"
 BLOCK = re.compile(r"```python title=\"(\w+)\"\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_the_programs_of_the_page(spark: Any, capsys: Any) -> None:
     """They go on from one another."""

@@ -136,7 +136,7 @@ def run_pages() -> set[str]:
     return pages
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("page", sorted({s.page for s in snippets("python", "sql")}))
 def test_the_programs_of_a_page_are_run(page: str) -> None:
     assert (page in run_pages()) != (page in NOT_RUN), NOT_RUN.get(page, "no test runs them")

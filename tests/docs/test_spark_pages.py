@@ -32,7 +32,7 @@ def program(page: str) -> dict[str, Any]:
     return names
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_digits(spark: Any, tmp_path: Path) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()

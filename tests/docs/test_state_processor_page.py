@@ -29,7 +29,7 @@ def blocks() -> dict[str, str]:
     return found
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_the_page(
     spark: Any,
     blocks: dict[str, str],

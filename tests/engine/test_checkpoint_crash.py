@@ -92,7 +92,7 @@ def found(job_dir: Path) -> tuple[int, dict[object, int]]:
     return (manifest.epoch if manifest else 0), dict(table.data) if table else {}  # type: ignore[attr-defined]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("count", [1, 2, 5, 9])
 @pytest.mark.parametrize(
     ("place", "complete"),
@@ -116,7 +116,7 @@ def test_kill_at_every_point(tmp_path: Path, place: str, complete: bool, count: 
     assert found(tmp_path / "job") == (12, expected(12))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_one_crash_after_the_other(tmp_path: Path) -> None:
     """Every run gets a little further; the garbage of all of them harms none."""
     places = ["after-deltas", "during-metadata", "after-metadata", "during-retention"]

@@ -167,7 +167,7 @@ def settle(job_dir: Path, run_id: str) -> None:
     lease.release()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("point", POINTS[:4])
 def test_every_step_of_the_collector(
@@ -202,7 +202,7 @@ def test_every_step_of_the_collector(
     assert len(list(tmp_path.iterdir())) > 5
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("point", ["collect-metadata", "collect-orphan"])
 def test_every_step_of_deleting_all(
@@ -249,7 +249,7 @@ test.run_job(Path(sys.argv[2]), sys.argv[3], test.EPOCHS)
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.fault
 @pytest.mark.usefixtures("small_scale")
 @pytest.mark.parametrize("point", POINTS)

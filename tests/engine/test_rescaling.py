@@ -67,7 +67,7 @@ def lines(directory: Path) -> Counter[int]:
     return Counter(int(v) for p in parts for v in p.read_text().split())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("seed", range(8))
 def test_nothing_is_lost_or_doubled(seed: int, tmp_path: Path) -> None:
     """Up and down, at any time, sinks included; and nothing is read again."""

@@ -36,7 +36,7 @@ def test_there_is_one_for_each_version() -> None:
     assert kept["savepoint-v0.1.0"] == {"patterns", "rocksdb", "sql", "statefun"}
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("parallelism", [2, 3])
 def test_the_job_goes_on(version: str, parallelism: int, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def resident_tasks() -> Executor:
     return local_resident_executor(2, ResidentSettings(barrier_interval=20), lambda: LATER)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @archives
 @pytest.mark.parametrize("executor", ["epochs", "resident"])
 def test_a_job_of_another_api_or_backend_goes_on(

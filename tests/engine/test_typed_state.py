@@ -129,7 +129,7 @@ def run(
     return found, made[0].result(0)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize("parallelism", [2, 3])
 @pytest.mark.parametrize("key_type", [None, UUIDS], ids=["untyped keys", "typed keys"])
@@ -151,7 +151,7 @@ def test_a_class_evolves(tmp_path: Path, backend: str, parallelism: int, key_typ
     assert {row[0] for row in rest} | {row[0] for row in whole} == set(range(30))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_impossible_change_is_refused(tmp_path: Path) -> None:
     """With operator, state and field, and no traceback."""
     _, savepoint = run(tmp_path, program(Count(First)))
@@ -165,7 +165,7 @@ def test_an_impossible_change_is_refused(tmp_path: Path) -> None:
     assert "Traceback" not in message
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_what_has_types_is_read_without_leave(tmp_path: Path) -> None:
     """Nothing in such a savepoint is pickled."""
     whole, savepoint = run(tmp_path, program(Count(First), UUIDS))
@@ -175,7 +175,7 @@ def test_what_has_types_is_read_without_leave(tmp_path: Path) -> None:
     assert not any(file.pickled for state in states for file in state.files)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_pickles_of_others_are_not_read(tmp_path: Path) -> None:
     """Unless that is allowed."""
     first, savepoint = run(tmp_path, program(Count(First, typed=False), UUIDS))
@@ -185,7 +185,7 @@ def test_pickles_of_others_are_not_read(tmp_path: Path) -> None:
     assert 0 < len(rest) < len(first)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_typed_state_is_read_without_the_program(tmp_path: Path) -> None:
     """Rows and the names of enums; keys are what they were."""
     _, savepoint = run(tmp_path, program(Count(First), UUIDS))
@@ -224,7 +224,7 @@ class Seen(KeyedProcessFunction):
         yield ctx.get_current_key(), self._seen.value()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
 @pytest.mark.parametrize(
     ("key_of", "key_type", "stored"),
@@ -266,7 +266,7 @@ def test_keys_of_classes(
     assert stored in [entry.key for entry in reader.entries(info)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_class_whose_instances_change_is_no_key() -> None:
     """It is refused while the program is built if the type is declared, else at its first key."""
     env = StreamExecutionEnvironment.get_execution_environment()
@@ -281,7 +281,7 @@ def test_a_class_whose_instances_change_is_no_key() -> None:
             list(keyed.process(Seen()).execute_and_collect())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_key_type_must_be_a_type() -> None:
     """``int`` is none."""
     env = StreamExecutionEnvironment.get_execution_environment()
@@ -332,7 +332,7 @@ class Timed(KeyedProcessFunction):
         yield ctx.get_current_key(), at
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("parallelism", [2, 3])
 def test_typed_keys_of_every_operator_are_redistributed(tmp_path: Path, parallelism: int) -> None:
     """Without a pickle, to the same results."""
@@ -395,7 +395,7 @@ class Events(ProcessWindowFunction):
         yield key, context.window().start, len(list(elements))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_records_of_a_declared_type_need_no_pickle_either(tmp_path: Path) -> None:
     """In windows, joins and aggregates."""
     whole, savepoint = run(tmp_path, of_typed_records)

@@ -24,7 +24,7 @@ Place = tuple[str, int]
 """A file, and the byte at which a line begins."""
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_every_line_ends_in_one_place(spark: Any, tmp_path: Path) -> None:
     """Export 1 with kill -9 in the middle; export 2; an upgrade; export 3."""
     live_through(Application(tmp_path, "cleanup"))

@@ -107,7 +107,7 @@ def test_aircraft_of_the_recording_that_were_not_back(week: list[Flight]) -> Non
     assert sorted(out for found in result.matches for out in found["out"]) == sorted(expected)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_the_job_on_spark_prints_what_the_page_says(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "cep" / "not-back.md").read_text("utf-8")

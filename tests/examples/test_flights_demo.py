@@ -81,7 +81,7 @@ def sql(demo: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Any
     return session.sql
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_no_departure_is_lost_or_doubled(sql: Any) -> None:
     """Per airport and hour: in time plus late are all, with all their delays."""
     expected = sql(DEPARTURES_PER_HOUR).collect()
@@ -101,7 +101,7 @@ def test_cancelled_flights_are_counted(sql: Any) -> None:
     assert set(sql(count.format("cancelled")).collect()) == set(expected)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_alerts_are_those_of_aircraft_that_stayed_away(sql: Any) -> None:
     found = sql("SELECT tailnum, departed FROM alerts").collect()
     assert len(found) > 100_000

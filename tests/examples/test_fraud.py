@@ -14,7 +14,7 @@ from payments import DAY, FILES, FIRST, HOUR, MINUTE, deliver, files
 pytestmark = [pytest.mark.spark, pytest.mark.fault]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.usefixtures("spark")
 def test_three_days_of_fraud(tmp_path: Path) -> None:
     """Day 1; new rules; day 2 with kill -9 in the middle; an upgrade; day 3."""

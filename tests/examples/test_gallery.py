@@ -24,7 +24,7 @@ def alerts(directory: Path) -> set[judge.Alert]:
     return set(found)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_sensors_on_spark(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ Click = dict[str, Any]
 Look = Callable[[str], dict[str, tuple[int, int]]]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 @pytest.mark.fault
 def test_three_days_of_clicks(spark: Any, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def servers(
         sql.execute("select pg_drop_replication_slot('shop')")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_day_in_runs_that_end(
     servers: psycopg.Connection[Any], redis_server: RedisServer, tmp_path: Path
 ) -> None:

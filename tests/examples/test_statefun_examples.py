@@ -35,7 +35,7 @@ def auditor() -> Any:
     return functions
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("faults", FAULTS)
 def test_no_piece_is_lost_between_carts_and_stocks(faults: Faults) -> None:
     from carts import functions
@@ -65,7 +65,7 @@ def test_no_piece_is_lost_between_carts_and_stocks(faults: Faults) -> None:
     assert any("has forgotten the cart" in answer for answer in written["answers"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("faults", FAULTS)
 def test_every_ride_ends_and_no_driver_has_two(faults: Faults) -> None:
     from rides import functions

@@ -82,7 +82,7 @@ def victim(directory: Path, kind: str) -> Path:
     return Path(job_dir(directory)) / min(wanted)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("executor", "kind", "damage"),
     [

@@ -35,7 +35,7 @@ def finished_exactly(lives: Lives, executor: str) -> None:
     pipeline.check_output(lives.directory / "out", COUNTS[executor], 3)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("point", ["after-deltas", "during-metadata", "after-metadata"])
 def test_a_checkpoint_that_cannot_be_written_fails_the_job(
     point: str, live_and_die: Drivers, executor: str
@@ -50,7 +50,7 @@ def test_a_checkpoint_that_cannot_be_written_fails_the_job(
     finished_exactly(live(live_and_die, executor, [""]), executor)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_tolerable_failures_are_tolerated(live_and_die: Drivers, executor: str) -> None:
     """Two in a row are fine, a success begins the count anew."""
     traps = ",".join(f"during-metadata:{n}:raise" for n in (3, 4, 6, 7))
@@ -58,7 +58,7 @@ def test_tolerable_failures_are_tolerated(live_and_die: Drivers, executor: str) 
     finished_exactly(live(live_and_die, executor, [traps], settings=settings), executor)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_one_failure_too_many(live_and_die: Drivers, executor: str) -> None:
     """Three in a row where two are tolerable; what was not saved is read again by the next run."""
     traps = ",".join(f"during-metadata:{n}:raise" for n in (3, 4, 5))
@@ -69,7 +69,7 @@ def test_one_failure_too_many(live_and_die: Drivers, executor: str) -> None:
     finished_exactly(lives, executor)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_segment_that_cannot_be_written(live_and_die: Drivers, executor: str) -> None:
     """Fails the epoch with the reason, and the restart strategy decides what follows."""
     lives = live(live_and_die, executor, ["after-segment:5:raise"])
@@ -84,7 +84,7 @@ def test_a_segment_that_cannot_be_written(live_and_die: Drivers, executor: str) 
     finished_exactly(live(live_and_die, executor, [traps], settings=restarts), executor)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("point", ["before-sink-commit", "during-sink-commit"])
 def test_a_commit_that_fails_is_made_up_for(
     point: str, live_and_die: Drivers, executor: str
@@ -97,7 +97,7 @@ def test_a_commit_that_fails_is_made_up_for(
     finished_exactly(lives, executor)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_commit_that_fails_is_tried_again(live_and_die: Drivers, executor: str) -> None:
     """Nobody need resume the job."""
     lives = live(live_and_die, executor, ["during-sink-commit:3:raise"])
@@ -126,7 +126,7 @@ def leave_space(disk: Path, space: int) -> None:
     (disk / "filler").write_bytes(bytes((8 << 20) - space))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("inline_limit", [100, 1 << 20])
 def test_a_disk_that_is_full_indeed(small_disk: Path, inline_limit: int, executor: str) -> None:
     """Checkpoints and parts share the disk; whichever comes too late says why, and once there is
@@ -144,7 +144,7 @@ def test_a_disk_that_is_full_indeed(small_disk: Path, inline_limit: int, executo
     pipeline.check_output(small_disk / "out", 6000, 3)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_only_the_checkpoints_disk_is_full(small_disk: Path, tmp_path: Path, executor: str) -> None:
     """The sinks have space; the checkpoint fails by name."""
     (tmp_path / "checkpoints").symlink_to(small_disk)

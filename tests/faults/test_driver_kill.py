@@ -50,14 +50,14 @@ def rows_of(seen: list[Any]) -> Counter[str]:
     return Counter(map(repr, seen))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("point", CRASH_POINTS)
 def test_killed_at_the_first_passes(point: str, live_and_die: Drivers) -> None:
     """Killed at the first, second and third pass of one place, in this order."""
     check(live_and_die([f"{point}:1", f"{point}:2", f"{point}:3", ""]))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("point", ["after-acks", "during-metadata", "before-sink-commit"])
 def test_killed_on_resident_tasks(point: str, live_and_die: Drivers) -> None:
     """The next epoch has begun when the driver dies amid a checkpoint."""
@@ -74,7 +74,7 @@ def test_killed_anywhere_on_resident_tasks(seed: int, live_and_die: Drivers) -> 
     pipeline.check_output(lives.directory / "out", 2_000, 3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_anywhere(seed: int, live_and_die: Drivers) -> None:
     """A row of drivers killed at random places, with epochs that Spark lost in between."""
@@ -86,7 +86,7 @@ def test_killed_anywhere(seed: int, live_and_die: Drivers) -> None:
 RESCALING = ("rescale-begins", "rescale-ends", "during-savepoint")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.torture) for n in range(2, 12))]
 )

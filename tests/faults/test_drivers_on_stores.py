@@ -53,7 +53,7 @@ def check(root: str, lives: Lives, count: int) -> None:
     pipeline.check_output(f"{root}/out", count, 3)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_killed_at_places(live_and_die: Drivers, root: str) -> None:
     """One driver after the other; the next does not wait for the lease of the dead."""
     traps = [f"{point}:{1 + n % 3}" for n, point in enumerate(POINTS)]
@@ -62,7 +62,7 @@ def test_killed_at_places(live_and_die: Drivers, root: str) -> None:
     check(root, lives, 500)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_killed_at_places_on_resident_tasks(live_and_die: Drivers, root: str) -> None:
     """The next epoch has begun when the driver dies amid the objects of a checkpoint."""
     traps = ["after-segment:1", "during-metadata:1", "before-sink-commit:1"]
@@ -88,7 +88,7 @@ def killed_at_times(
     check(root, lives, count)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_killed_at_any_time(live_and_die: Drivers, root: str) -> None:
     killed_at_times(live_and_die, root, kills=4, count=1500)
 
@@ -129,7 +129,7 @@ class Superseded(FaultyCluster):
         successor.release()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("trusting", [True, False])
 def test_a_driver_that_wakes_up_is_fenced(root: str, trusting: bool) -> None:
     """Whether it still trusts its lease, and finds its next checkpoint's number taken, or asks for

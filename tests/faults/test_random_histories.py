@@ -137,7 +137,7 @@ def test_any_history_gives_the_plain_result_at_length(
     live_through(seed, rate, interval, parallelism)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("fault", ["producer ran again", "buffer lost", "ack lost", "ack doubled"])
 def test_what_does_not_fit_together_is_refused(fault: str, tmp_path: Path) -> None:
     """Among other things: a producer runs twice and reads differently; some consumers get the one,

@@ -68,7 +68,7 @@ def die_and_resume(
     reap(orphans)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("job", "count"),
     [("sql_pipeline.py", COUNT), pytest.param(TIMES, 1_000, marks=pytest.mark.torture)],

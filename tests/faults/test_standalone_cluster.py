@@ -85,7 +85,7 @@ def survive(
     return share
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("executor", ["epochs", "auto"])
 def test_an_executor_and_a_worker_die(
     executor: str,

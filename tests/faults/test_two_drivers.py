@@ -41,7 +41,7 @@ def take_over(directory: Path) -> Lease:
     return Lease.acquire(job_dir(directory), "usurper")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_second_driver_is_refused(executor: str, tmp_path: Path) -> None:
     """It is told who owns the job; the first one is not disturbed."""
     refusals: list[str] = []
@@ -63,7 +63,7 @@ def test_the_second_driver_is_refused(executor: str, tmp_path: Path) -> None:
     pipeline.check_output(tmp_path / "out", COUNTS[executor], 3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_superseded_driver_cannot_publish(executor: str, tmp_path: Path) -> None:
     """Its epoch runs to the end, but leaves neither a checkpoint nor a visible file."""
     views: list[tuple[list[int], int]] = []
@@ -87,7 +87,7 @@ def test_a_superseded_driver_cannot_publish(executor: str, tmp_path: Path) -> No
     pipeline.check_output(tmp_path / "out", COUNTS[executor], 3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_driver_superseded_after_publishing_cannot_commit(
     executor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +116,7 @@ def test_a_driver_superseded_after_publishing_cannot_commit(
     pipeline.check_output(tmp_path / "out", COUNTS[executor], 3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_driver_superseded_while_it_dies_leaves_the_lease_alone(
     executor: str, tmp_path: Path
 ) -> None:

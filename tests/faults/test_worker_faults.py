@@ -37,7 +37,13 @@ def run_jobs(root: Path, executor: str, *seed: str) -> Outcomes:
     return outcomes
 
 
-@pytest.fixture(scope="module", params=["epochs", "resident"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param("epochs", marks=pytest.mark.turns(2, together=True)),
+        pytest.param("resident", marks=pytest.mark.turns(2, together=True, shift=1)),
+    ],
+)
 def world(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> tuple[Path, Outcomes]:

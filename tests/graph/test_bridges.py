@@ -29,7 +29,7 @@ def content(graph: Graph[Any, Any, Any]) -> tuple[list[Any], list[Any]]:
     return sorted(graph.get_vertices()), sorted(graph.get_edges())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_networkx(graph: Graph[str, int, float]) -> None:
     theirs = graph.to_networkx()
     assert sorted(theirs.nodes(data="value")) == VERTICES
@@ -42,7 +42,7 @@ def test_networkx(graph: Graph[str, int, float]) -> None:
     assert content(back)[1] == [(1, 1, 4.0), (1, 2, 3.0), (2, 1, 3.0)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_igraph(graph: Graph[str, int, float]) -> None:
     theirs = graph.to_igraph()
     assert (theirs.vcount(), theirs.ecount(), theirs.is_directed()) == (3, 3, True)
@@ -51,7 +51,7 @@ def test_igraph(graph: Graph[str, int, float]) -> None:
     assert sorted(ring.get_edge_ids()) == [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_graphframes(graph: Graph[str, int, float], spark: Any) -> None:
     """A GraphFrame is read by the DataFrames that it has."""
     frames = SimpleNamespace(
@@ -63,7 +63,7 @@ def test_graphframes(graph: Graph[str, int, float], spark: Any) -> None:
     assert [tuple(vertex.value) for vertex in read.get_vertices()] == [(1, "x")]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_missing_library_is_named(
     graph: Graph[str, int, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -72,7 +72,7 @@ def test_a_missing_library_is_named(
         graph.to_graphframe()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_pandas(graph: Graph[str, int, float]) -> None:
     vertices, edges = graph.to_pandas()
     assert list(edges.columns) == ["source", "target", "value"]
@@ -81,7 +81,7 @@ def test_pandas(graph: Graph[str, int, float]) -> None:
     assert sorted(tuples.get_vertices().to_pandas()["value"]) == [(1, "x"), (2, "x"), (3, "x")]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_tables(graph: Graph[str, int, float]) -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     vertices, edges = graph.to_tables(t_env)
@@ -93,7 +93,7 @@ def test_tables(graph: Graph[str, int, float]) -> None:
     assert content(read) == (VERTICES, [("a", "b", 3.0), ("c", "c", 5.0)])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_pictures(graph: Graph[str, int, float]) -> None:
     dot = graph.to_dot()
     assert '"a" [label="a: 1"];' in dot
@@ -104,7 +104,7 @@ def test_pictures(graph: Graph[str, int, float]) -> None:
     assert large._repr_html_().startswith("<code>Graph(id: LONG, vertex: NONE, edge: NONE)</code>")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_bounded_stream_becomes_a_graph(spark: Any) -> None:
     from millrace.datastream import StreamExecutionEnvironment
 

@@ -13,7 +13,7 @@ from millrace.graph import Graph, GraphCsvFormat
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_edges_and_vertices(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("1,2,0.5\n2,3,1.5\n")
     (tmp_path / "vertices.csv").write_text("id|when|name\n1|x|Ada\n2|y|Bob\n3|z|Cleo\n")
@@ -29,7 +29,7 @@ def test_edges_and_vertices(spark: Any, tmp_path: Path) -> None:
     assert sorted(graph.get_edges()) == [(1, 2, 0.5), (2, 3, 1.5)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_edges_alone(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The path is relative to the directory of the process, not to that of its JVM."""
     monkeypatch.chdir(tmp_path)
@@ -44,7 +44,7 @@ def test_edges_alone(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert sorted(graph.get_vertices()) == [("a", 1), ("b", 1), ("c", 1)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_invalid_lines(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "edges.csv"
     path.write_text("1,2\nx,3\n4,\n")
@@ -55,7 +55,7 @@ def test_invalid_lines(spark: Any, tmp_path: Path) -> None:
     assert sorted(graph.get_edges()) == [(1, 2, None)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_empty_text_is_a_value(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "edges.csv"
     path.write_text('a,b,x\na,c,\na,d\na,e,""\n,f,y\n')
@@ -66,7 +66,7 @@ def test_an_empty_text_is_a_value(spark: Any, tmp_path: Path) -> None:
     assert sorted(graph.get_edges()) == [("a", "b", "x"), ("a", "c", ""), ("a", "e", "")]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_wrong_files(spark: Any, tmp_path: Path) -> None:
     path = tmp_path / "edges.csv"
     path.write_text("1;2\n")

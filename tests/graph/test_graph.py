@@ -17,7 +17,7 @@ from millrace.table import StreamTableEnvironment
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_graph_of_edges_has_their_ends_as_vertices(spark: Any) -> None:
     graph = Graph.from_edges([(1, 2), (2, 3), (2, 2)])
     assert sorted(graph.get_vertices().collect()) == [(1, None), (2, None), (3, None)]
@@ -27,7 +27,7 @@ def test_a_graph_of_edges_has_their_ends_as_vertices(spark: Any) -> None:
     assert (graph.number_of_vertices(), graph.number_of_edges()) == (3, 3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_vertices_and_edges_with_values(spark: Any) -> None:
     graph = Graph.from_vertices_and_edges(
         [("a", (1, "x")), ("b", (2, "y"))], [("a", "b", 0.5), ("b", "a", 2)]
@@ -40,7 +40,7 @@ def test_vertices_and_edges_with_values(spark: Any) -> None:
     assert triplet.target_vertex() == Vertex("b", (2, "y"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_algorithm_gets_the_graph(spark: Any) -> None:
     class Sources:
         def run(self, graph: Graph[int, Any, Any]) -> list[int]:
@@ -49,7 +49,7 @@ def test_an_algorithm_gets_the_graph(spark: Any) -> None:
     assert Graph.from_edges([(1, 2)]).run(Sources()) == [1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_dataframes_are_taken_by_name_or_position(spark: Any) -> None:
     frame = spark.createDataFrame([(2.5, 1, 7)], "weight double, src int, dst int")
     edges = frame.withColumnRenamed("weight", "value")
@@ -60,7 +60,7 @@ def test_dataframes_are_taken_by_name_or_position(spark: Any) -> None:
     assert str(graph.id_type) == "LONG"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1), (2, 1, 0)])
 def test_known_names_count_wherever_the_columns_stand(spark: Any, order: tuple[int, ...]) -> None:
     columns = [("src", 1), ("dst", 7), ("weight", 2.5)]
@@ -71,7 +71,7 @@ def test_known_names_count_wherever_the_columns_stand(spark: Any, order: tuple[i
     assert sorted(graph.get_vertices()) == [(1, "Ada"), (7, "Bob")]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_positions_count_if_no_name_is_known(spark: Any) -> None:
     for names in (["a", "b", "c"], ["a", "b", "value"], ["src", "b", "c"], ["a", "dst", "value"]):
         table = pa.table([[1], [7], [2.5]], names)
@@ -81,7 +81,7 @@ def test_positions_count_if_no_name_is_known(spark: Any) -> None:
             Graph.from_edges(pa.table([[2.5], [1], [7]], names))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_stream_without_an_end_is_refused(spark: Any) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     endless = DataGeneratorSource(lambda index: (index, index + 1), None)
@@ -90,7 +90,7 @@ def test_a_stream_without_an_end_is_refused(spark: Any) -> None:
         Graph.from_edges(numbers.filter(bool))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_table_without_an_end_is_refused(spark: Any) -> None:
     t_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
     columns = "(a BIGINT, b BIGINT) WITH ('connector' = 'datagen'"

@@ -33,7 +33,7 @@ def paths_graph(source: float = math.inf) -> Graph[str, float, float]:
     return Graph.from_vertices_and_edges(vertices, EDGES)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_vertex_centric_iteration_survives_the_loss_of_a_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +68,7 @@ def test_a_vertex_centric_iteration_survives_the_loss_of_a_worker(
     assert result.number_of_edges() == 5
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_messages_of_a_class_of_the_users_script(spark: Any) -> None:
     """Another process's message is of the class that the function knows."""
 
@@ -96,7 +96,7 @@ def test_messages_of_a_class_of_the_users_script(spark: Any) -> None:
     assert set(kept().keySet()) == before
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_scatter_gather_iteration_in_both_directions() -> None:
     class Names(ScatterFunction[str, Any, str, Any]):
         def send_messages(self, vertex: Any) -> None:
@@ -116,7 +116,7 @@ def test_a_scatter_gather_iteration_in_both_directions() -> None:
     assert dict(result.get_vertices().collect()) == expected
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_gather_sum_apply_iteration_on_batches() -> None:
     class Length(BatchGatherFunction):
         def gather(self, neighbor_values: Any, edge_values: Any) -> Any:
@@ -131,7 +131,7 @@ def test_a_gather_sum_apply_iteration_on_batches() -> None:
     assert dict(result.get_vertices().collect()) == DISTANCES
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_error_of_a_function_names_the_vertex() -> None:
     class Wrong(ComputeFunction[str, float, float, float]):
         def compute(self, vertex: Any, messages: Any) -> None:
@@ -143,7 +143,7 @@ def test_an_error_of_a_function_names_the_vertex() -> None:
         paths_graph().run_vertex_centric_iteration(Wrong(), None, 3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_functions_of_other_models_are_refused() -> None:
     class Names(ScatterFunction[str, Any, str, Any]):
         def send_messages(self, vertex: Any) -> None: ...
@@ -165,7 +165,7 @@ def test_functions_of_other_models_are_refused() -> None:
         graph.run_scatter_gather_iteration(Names(), Batch(), 3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_values_of_a_dataframe_without_values_get_any_type(spark: Any) -> None:
     class Lengths(ComputeFunction[str, Any, Any, Any]):
         def compute(self, vertex: Any, messages: Any) -> None:

@@ -42,7 +42,7 @@ def neighborhood(direction: EdgeDirection) -> dict[int, list[tuple[int, Edge[int
     return found
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("direction", EdgeDirection)
 def test_reductions(graph: Graph[int, int, float], direction: EdgeDirection) -> None:
     of_edges = {
@@ -61,7 +61,7 @@ def test_reductions(graph: Graph[int, int, float], direction: EdgeDirection) -> 
     assert dict(graph.reduce_on_neighbors("sum", direction).collect()) == sums
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("direction", EdgeDirection)
 def test_groups(graph: Graph[int, int, float], direction: EdgeDirection) -> None:
     def all_edges(vertex: Vertex[int, int], edges: list[Edge[int, float]]) -> Iterator[Any]:
@@ -91,7 +91,7 @@ def test_groups(graph: Graph[int, int, float], direction: EdgeDirection) -> None
     assert sorted(typed) == pairs
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_functions_of_the_id_leave_out_lonely_vertices(graph: Graph[int, int, float]) -> None:
     class Counts(EdgesFunction):
         def iterate_edges(self, vertex_id: int, edges: list[Edge[int, float]]) -> list[Any]:
@@ -105,7 +105,7 @@ def test_functions_of_the_id_leave_out_lonely_vertices(graph: Graph[int, int, fl
     assert sorted(graph.group_reduce_on_neighbors(Neighbors(), OUT)) == [(1, 70), (2, 30), (3, 30)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_failures(graph: Graph[int, int, float]) -> None:
     class Breaks(ReduceEdgesFunction[float]):
         def reduce_edges(self, first_edge_value: float, second_edge_value: float) -> float:

@@ -29,7 +29,7 @@ def content(graph: Graph[Any, Any, Any]) -> tuple[list[Any], list[Any]]:
     )
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("seed", range(3))
 def test_against_sets(spark: Any, seed: int) -> None:
     vertices, edges = drawn(seed)
@@ -51,7 +51,7 @@ def test_against_sets(spark: Any, seed: int) -> None:
     assert content(one.intersect(two, distinct=False)) == (ends, pairs)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_the_example_of_gellys_page(spark: Any) -> None:
     one = Graph.from_edges([(1, 3, 12), (1, 3, 13), (1, 3, 13)])
     two = Graph.from_edges([(1, 3, 13)])
@@ -59,7 +59,7 @@ def test_the_example_of_gellys_page(spark: Any) -> None:
     assert content(one.intersect(two, False))[1] == [(1, 3, 13), (1, 3, 13)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_changes(spark: Any) -> None:
     graph = Graph.from_vertices_and_edges([(1, "a"), (2, "b")], [(1, 2, 0.5), (1, 2, 0.7)])
     more = graph.add_vertices([(2, "other"), (3, "c")]).add_vertex(Vertex(4, "d"))
@@ -76,7 +76,7 @@ def test_changes(spark: Any) -> None:
     assert content(added.remove_edges([(1, 2, 99.0), (7, 8, 0.0)]))[1] == [(2, 5, 2.0)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_edges_of_unknown_vertices_are_told(spark: Any) -> None:
     graph = Graph.from_vertices_and_edges([1, 2], [(1, 2), (2, 7)])
     assert not graph.validate(InvalidVertexIdsValidator())
@@ -87,7 +87,7 @@ def test_edges_of_unknown_vertices_are_told(spark: Any) -> None:
         graph.get_degrees().collect()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_other_types_are_refused(spark: Any) -> None:
     numbers, texts = Graph.from_edges([(1, 2)]), Graph.from_edges([("a", "b")])
     with pytest.raises(JobDefinitionError, match="union.*ids of the graph are of type LONG"):
@@ -108,7 +108,7 @@ def without_values(spark: Any, source: str) -> Graph[Any, Any, Any]:
     return Graph.from_vertices_and_edges(vertices, edges)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("source", NULLS)
 def test_the_type_of_values_is_that_of_the_graph_that_has_some(spark: Any, source: str) -> None:
     bare = without_values(spark, source)
@@ -124,7 +124,7 @@ def test_the_type_of_values_is_that_of_the_graph_that_has_some(spark: Any, sourc
     assert content(more.remove_vertices([3]))[0] == [(1, None), (2, None)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_empty_graph_takes_the_ids_of_what_is_added(spark: Any) -> None:
     empty = Graph.from_edges([])
     grown = empty.add_edge(("a", 1), ("b", 2), 0.5)
@@ -133,7 +133,7 @@ def test_an_empty_graph_takes_the_ids_of_what_is_added(spark: Any) -> None:
     assert content(empty.remove_vertices([1]).remove_edges([(1, 2)])) == ([], [])
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_pickled_values_are_no_bytes(spark: Any) -> None:
     pickled = Graph.from_vertices_and_edges([(1, 1), (2, "x")], [(1, 2)])
     of_bytes = Graph.from_vertices_and_edges([(1, b"1"), (2, b"2")], [(1, 2)])

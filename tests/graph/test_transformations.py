@@ -28,7 +28,7 @@ def edges(graph: Graph[Any, Any, Any]) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, graph.get_edges().collect()))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_functions_of_rows_batches_and_expressions_give_the_same(
     graph: Graph[int, int, float],
 ) -> None:
@@ -45,7 +45,7 @@ def test_functions_of_rows_batches_and_expressions_give_the_same(
     assert vertices(graph.translate_vertex_values(lambda value: value * 2, "BIGINT")) == expected
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_values_of_edges(graph: Graph[int, int, float]) -> None:
     mapped = graph.map_edges(lambda edge: (edge.source, str(edge.value)), tuple[int, str])
     assert str(mapped.edge_type) == "TUPLE(LONG, STRING)"
@@ -54,7 +54,7 @@ def test_values_of_edges(graph: Graph[int, int, float]) -> None:
     assert edges(whole) == [(1, 2, 0), (2, 3, 1), (3, 1, 2), (3, 3, 3)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_values_without_a_type_are_pickled(graph: Graph[int, int, float]) -> None:
     mapped = graph.map_vertices(lambda vertex: {vertex.id, "x"})
     assert mapped.vertex_type.is_pickled
@@ -62,7 +62,7 @@ def test_values_without_a_type_are_pickled(graph: Graph[int, int, float]) -> Non
     assert vertices(mapped.map_vertices(lambda vertex: len(vertex.value), int))[1] == 2
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_ids_are_translated_in_vertices_and_edges(graph: Graph[int, int, float]) -> None:
     named = graph.translate_graph_ids(lambda number: f"v{number}", str)
     assert vertices(named) == {"v1": 10, "v2": 20, "v3": 30, "v4": 40}
@@ -73,7 +73,7 @@ def test_ids_are_translated_in_vertices_and_edges(graph: Graph[int, int, float])
         graph.translate_graph_ids(lambda number: number)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_filters_leave_edges_between_kept_vertices(graph: Graph[int, int, float]) -> None:
     kept = graph.filter_on_vertices(lambda vertex: vertex.value >= 20)
     assert (sorted(vertices(kept)), edges(kept)) == ([2, 3, 4], [(2, 3, 1.5), (3, 3, 3.5)])
@@ -86,14 +86,14 @@ def test_filters_leave_edges_between_kept_vertices(graph: Graph[int, int, float]
     assert (sorted(vertices(both)), edges(both)) == ([2, 3, 4], [(3, 3, 3.5)])
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_directions(graph: Graph[int, int, float]) -> None:
     turned = [(1, 3, 2.5), (2, 1, 0.5), (3, 2, 1.5), (3, 3, 3.5)]
     assert edges(graph.reverse()) == turned
     assert edges(graph.get_undirected()) == sorted(edges(graph) + turned)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_joins_change_values_that_have_an_input(graph: Graph[int, int, float]) -> None:
     class Plus(VertexJoinFunction, EdgeJoinFunction):
         def vertex_join(self, vertex_value: int, input_value: int) -> int:
@@ -113,7 +113,7 @@ def test_joins_change_values_that_have_an_input(graph: Graph[int, int, float]) -
     assert str(on_target.edge_type) == "STRING"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_failing_function_is_named_with_its_row_and_line(graph: Graph[int, int, float]) -> None:
     def broken(vertex: Vertex[int, int]) -> int:
         return vertex.value // (vertex.id - 3)
@@ -126,7 +126,7 @@ def test_a_failing_function_is_named_with_its_row_and_line(graph: Graph[int, int
     assert "ZeroDivisionError" in failed.value.user_traceback
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_result_of_another_type_is_named(graph: Graph[int, int, float]) -> None:
     first = graph.filter_on_edges("source = 1")
     with pytest.raises(UserFunctionError, match="'2' .*does not fit a column of LONG") as failed:
@@ -134,7 +134,7 @@ def test_a_result_of_another_type_is_named(graph: Graph[int, int, float]) -> Non
     assert failed.value.record == "Edge(source=1, target=2, value=0.5)"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_ids_of_different_types_are_refused(spark: Any) -> None:
     with pytest.raises(JobDefinitionError, match="ids of the vertices are of type STRING"):
         Graph.from_vertices_and_edges(["a"], [(1, 2)])
@@ -146,7 +146,7 @@ def test_ids_of_different_types_are_refused(spark: Any) -> None:
         Graph.from_edges([(None, 2)])
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_vertices_are_initialized_from_their_ids(spark: Any) -> None:
     graph = Graph.from_edges([(1, 2)], float, vertex_type=float)
     assert vertices(graph) == {1: 1.0, 2: 2.0}

@@ -21,6 +21,7 @@ STARTED = ("kafka_broker", "postgresql", "redis_server", "s3_", "store_root", "m
 """A process starts each once, for all files in whose text it is."""
 _BY_FILE = "by_file"
 SLOW = ("mark.spark", "mark.fault")
+PROPERTIES = ("from hypothesis",)
 MOST_STARTED = 2
 """Processes that start the same, as long as there are other files for the rest of them."""
 
@@ -62,9 +63,12 @@ class CollectsByFile:
         return pytest.CollectReport(collector.nodeid, "passed", None, [item])
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Slow files go first, so that at the end of the run no process waits for another."""
+        """Slow files go first, then properties, which take seconds, and last what takes moments: at
+        the end of the run no process waits for another."""
         if self._collects_files:
-            items.sort(key=lambda item: not _names(item.path, SLOW))
+            items.sort(
+                key=lambda item: (not _names(item.path, SLOW), not _names(item.path, PROPERTIES))
+            )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self, session: pytest.Session) -> Generator[None, object, object]:

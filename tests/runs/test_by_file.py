@@ -6,8 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from by_file import CollectsByFile
 
 RUNS = Path(__file__).parent
 
@@ -87,3 +90,19 @@ def test_single_tests_can_be_named(files: Path) -> None:
     done = divided(files, 2, "test_a.py::test_use", "test_b.py::test_that_fails")
     assert done.returncode == pytest.ExitCode.OK, done.stdout + done.stderr
     assert "4 passed" in done.stdout
+
+
+def test_slow_files_are_first_and_properties_before_the_rest(tmp_path: Path) -> None:
+    texts = {
+        "a": "def test(): pass",
+        "b": "from hypothesis import given",
+        "c": "@pytest.mark.fault",
+        "d": "from hypothesis import given; pytestmark = pytest.mark.spark",
+        "e": "",
+    }
+    items: list[Any] = []
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        items.append(SimpleNamespace(path=tmp_path / name))
+    CollectsByFile().pytest_collection_modifyitems(items)
+    assert "".join(item.path.name for item in items) == "dcbae"

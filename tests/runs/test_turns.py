@@ -28,6 +28,19 @@ def test_always():
 def test_shared(n):
     pass
 
+@pytest.fixture(
+    params=[
+        pytest.param("one", marks=pytest.mark.turns(2, together=True)),
+        pytest.param("other", marks=pytest.mark.turns(2, together=True, shift=1)),
+    ]
+)
+def world(request):
+    return request.param
+
+@pytest.mark.parametrize("n", range(3))
+def test_worlds(world, n):
+    pass
+
 @pytest.mark.turns(3)
 @pytest.mark.torture
 def test_torture():
@@ -67,20 +80,22 @@ def test_a_day_has_some_and_all_have_their_day(tmp_path: Path) -> None:
     assert sorted(len(day & some) for day in days[:3]) == [2, 2, 3]
     assert set.union(*days[:3]) & some == some
     assert [day & shared for day in days if day & shared] == [shared]
+    worlds = [{name.partition("-")[0] for name in day if "test_worlds" in name} for day in days[:2]]
+    assert sorted(worlds, key=sorted) == [{"test_worlds[one"}, {"test_worlds[other"}]
     servers = [{test for test in day if "test_servers" in test} for day in days[:3]]
     assert sorted(map(len, servers)) == [2, 3, 3]
     assert len(set.union(*servers)) == 8
 
 
 def test_a_run_by_hand_leaves_nothing_out(tmp_path: Path) -> None:
-    assert len(run_on("", tmp_path)) == 21
+    assert len(run_on("", tmp_path)) == 27
 
 
 def test_what_is_tried_again_is_not_counted_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MILLRACE_ALL_TURNS", "1")
-    assert len(run_on("20000", tmp_path)) == 21
+    assert len(run_on("20000", tmp_path)) == 27
 
 
 @pytest.mark.parametrize("every", [2, 5])

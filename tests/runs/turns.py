@@ -5,7 +5,8 @@ of a commit run the same tests, so a run judges the change and not the calendar.
 `scripts/run_tests.sh` sets the environment variable ``MILLRACE_TURN``. Without it all tests run, as
 when a file is named on the command line, and in ``make torture``. Choose an ``n`` that shares no
 factor with the number of parameters: a day would otherwise have the same one in each test. With
-``together=True`` the tests of a file have the same day, if what they share is slow to start.
+``together=True`` the tests of a file have the same day, if what they share is slow to start; with
+``shift``, it is that many days earlier, so that two groups of a file have different days.
 
 With ``MILLRACE_ALL_TURNS`` no test is left out: those that failed are tried again by themselves.
 """
@@ -53,7 +54,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         (every,) = mark.args
         file = item.nodeid.partition("::")[0]
-        index = seen[file, every]
+        index = seen[file, every] + mark.kwargs.get("shift", 0)
         if not mark.kwargs.get("together"):
             seen[file, every] += 1
         if not has_its_turn(int(turn), int(every), file, index):

@@ -49,7 +49,7 @@ def objects_below(location: str) -> list[str]:
     return [status.location for status in found]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_job_that_runs_alone_is_found_and_stopped(
     checkpoints: str,
     tmp_path: Path,
@@ -87,7 +87,7 @@ def test_a_job_that_runs_alone_is_found_and_stopped(
     assert f" failed, in {kept}" in about
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_job_of_a_server_goes_on_after_its_process_was_killed(
     checkpoints: str, server: RunningServer, tmp_path: Path
 ) -> None:
@@ -140,7 +140,7 @@ def test_a_second_server_takes_a_live_job_over(
     assert all(f"/{job.id}/" in path for path in objects_below(checkpoints))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_what_was_kept_where_jobs_had_no_directories_of_their_own(
     checkpoints: str, server: RunningServer, tmp_path: Path
 ) -> None:

@@ -41,7 +41,7 @@ def job(server: RunningServer) -> str:
     return submitted
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_warnings_of_workers(server: RunningServer, job: str) -> None:
     def notices() -> list[dict[str, Any]]:
         told: list[dict[str, Any]] = server.get(f"/jobs/{job}/exceptions")["notices"]

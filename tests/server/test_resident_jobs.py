@@ -48,26 +48,26 @@ def sightings(server: RunningServer, job: str) -> int:
     return int(answer.json()["value"]) if answer.status_code == 200 else 0
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_its_executor(server: RunningServer, job: str) -> None:
     assert server.get(f"/jobs/{job}")["executor"] == "resident"
     jobs = {summary["jid"]: summary for summary in server.get("/jobs/overview")["jobs"]}
     assert jobs[job]["executor"] == "resident"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_its_state_is_queried(server: RunningServer, job: str) -> None:
     await_that(lambda: sightings(server, job), "a key in the state")
     before = sightings(server, job)
     await_that(lambda: sightings(server, job) > before, "a newer value")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_its_log_has_what_it_prints(server: RunningServer, job: str) -> None:
     await_that(lambda: "first:1> (1, 1)" in server.http.get(f"/jobs/{job}/log").text, "the output")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_its_metrics(server: RunningServer, job: str) -> None:
     path = f"/jobs/{job}/vertices/{vertex(server, job, 'Count')['id']}/subtasks/metrics"
     [counted] = [m["id"] for m in server.get(path) if m["id"].endswith("counted")]
@@ -75,7 +75,7 @@ def test_its_metrics(server: RunningServer, job: str) -> None:
         await_that(lambda: server.get(f"{path}?get={metric}")[0]["sum"] > 3, metric)  # noqa: B023
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_its_back_pressure_per_operator(server: RunningServer, job: str) -> None:
     """The source waits for the slow operator, which waits for nobody."""
 
@@ -87,7 +87,7 @@ def test_its_back_pressure_per_operator(server: RunningServer, job: str) -> None
     assert level("Count") == "ok"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_its_loads_per_subtask(server: RunningServer, job: str) -> None:
     """The slow operator is busy all the time; the three shares of each subtask are all of its
     time."""
@@ -105,7 +105,7 @@ def test_its_loads_per_subtask(server: RunningServer, job: str) -> None:
         assert load["ratio"] + load["busyRatio"] + load["idleRatio"] == pytest.approx(1)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_another_job_follows_its_state(server: RunningServer, job: str) -> None:
     follower = server.submit(JOBS / "following.py", server.directory / "jobs" / job)
 
@@ -115,7 +115,7 @@ def test_another_job_follows_its_state(server: RunningServer, job: str) -> None:
     await_that(lambda: "change> UPDATE_AFTER 1" in log(), "a change of the state")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_it_is_operated(server: RunningServer, job: str, directory: Path) -> None:
     """Rescaled, ended with a savepoint, and resumed from that in another job."""
 

@@ -34,7 +34,7 @@ def kill(servers, id: str, eventually) -> None:
     os.kill(process.pid(), signal.SIGKILL)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_job_finishes(servers, eventually) -> None:
     job = servers.counts(last=30)
     eventually(lambda: servers.job(job.id).is_over)
@@ -44,7 +44,7 @@ def test_a_job_finishes(servers, eventually) -> None:
     assert attempt.outcome == "finished"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_killed_process_is_replaced_until_its_strategy_gives_up(servers, eventually) -> None:
     job = servers.counts(*restarts(2))
     for number in range(3):
@@ -91,7 +91,7 @@ counting.build(sys.argv[1], 100).execute("counting")
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_job_whose_spark_has_ended_goes_on_in_another_process(
     servers, tmp_path, eventually
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_job_whose_spark_has_ended_goes_on_in_another_process(
     assert servers.outputs() == list(range(1, 101))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_job_outlives_its_server_and_is_adopted(servers, eventually) -> None:
     job = servers.counts(*restarts(1))
     eventually(lambda: servers.runs(job.id))
@@ -128,7 +128,7 @@ def test_a_job_outlives_its_server_and_is_adopted(servers, eventually) -> None:
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_job_that_ended_without_its_server(servers, eventually) -> None:
     job = servers.counts(last=30)
     process = servers.supervisor.process(job.id)
@@ -138,7 +138,7 @@ def test_a_job_that_ended_without_its_server(servers, eventually) -> None:
     assert attempts(servers, job.id) == 1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_cancelled_job_is_not_restarted(servers, eventually) -> None:
     job = servers.counts(*restarts(5))
     eventually(lambda: servers.runs(job.id))
@@ -148,7 +148,7 @@ def test_a_cancelled_job_is_not_restarted(servers, eventually) -> None:
     assert (servers.status(job.id), attempts(servers, job.id)) == ("CANCELED", 1)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_job_is_cancelled_before_it_has_begun(servers, eventually) -> None:
     job = servers.counts()
     servers.supervisor.cancel(job.id)
@@ -156,7 +156,7 @@ def test_a_job_is_cancelled_before_it_has_begun(servers, eventually) -> None:
     assert servers.status(job.id) == "CANCELED"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_program_that_fails_at_once_is_not_started_again(servers, tmp_path, eventually) -> None:
     program = tmp_path / "wrong.py"
     program.write_text("1 / 0\n")
@@ -169,7 +169,7 @@ def test_a_program_that_fails_at_once_is_not_started_again(servers, tmp_path, ev
     assert last == "ZeroDivisionError: division by zero", "what people are told, and nothing else"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_why_a_program_fails_is_told_without_json(servers, tmp_path, eventually) -> None:
     program = tmp_path / "wrong.py"
     program.write_text("import sys\nprint('no price')\nsys.exit(3)\n")
@@ -180,7 +180,7 @@ def test_why_a_program_fails_is_told_without_json(servers, tmp_path, eventually)
     assert servers.job(job.id).error == "no price\n"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_one_process_even_if_the_server_dies_as_it_starts(tmp_path: Path, eventually) -> None:
     """The lock is the process's own: whoever started it may be gone."""
     script = (
@@ -201,7 +201,7 @@ def test_one_process_even_if_the_server_dies_as_it_starts(tmp_path: Path, eventu
     assert process.exit_code(0) is None
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_settings_are_not_on_the_command_line(servers, eventually) -> None:
     """Every user of the machine sees those; what fails does not tell them to readers of its log."""
     settings = {

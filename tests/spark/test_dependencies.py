@@ -46,7 +46,7 @@ def wheel(directory: Path, name: str, source: str) -> Path:
     return path
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_python_files_of_every_kind(spark: Any, env: Env, tmp_path: Path) -> None:
     """A module, a directory with a package, a zip and a wheel, which this process cannot import."""
@@ -72,7 +72,7 @@ def test_python_files_of_every_kind(spark: Any, env: Env, tmp_path: Path) -> Non
     assert mapped(env, add) == [1112]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_an_archive_is_in_the_working_directory(spark: Any, env: Env, tmp_path: Path) -> None:
     """Under the name that it was given, or under its own; other jobs have other workers."""
@@ -95,7 +95,7 @@ def test_an_archive_is_in_the_working_directory(spark: Any, env: Env, tmp_path: 
     assert mapped(before, lambda _: str(Path.cwd())) == [str(Path.cwd())]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_packages_of_a_requirements_file(spark: Any, env: Env, tmp_path: Path) -> None:
     """From a directory of packages, without a network; twice, installed once."""
@@ -114,7 +114,7 @@ def test_packages_of_a_requirements_file(spark: Any, env: Env, tmp_path: Path) -
     assert mapped(env, imported) == [5]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_packages_that_cannot_be_installed(spark: Any, env: Env, tmp_path: Path) -> None:
     """pip's own words are in the error."""
@@ -125,7 +125,7 @@ def test_packages_that_cannot_be_installed(spark: Any, env: Env, tmp_path: Path)
         mapped(env, str)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_the_interpreter_of_the_workers(spark: Any, env: Env, tmp_path: Path) -> None:
     """One in an archive that the job brings along."""
@@ -147,7 +147,7 @@ def test_the_interpreter_of_the_workers(spark: Any, env: Env, tmp_path: Path) ->
     assert mapped(other, chosen) == [None]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_jars_are_refused_once_spark_runs(spark: Any, env: Env, tmp_path: Path) -> None:
     """The error says where they belong."""
@@ -176,7 +176,7 @@ print(context._jsc.sc().listJars().mkString().count(".jar"))
 """
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_spark_is_started_with_the_jars(tmp_path: Path) -> None:
     """The driver's class loader has them, and executors are told of those that are shipped."""
@@ -190,7 +190,7 @@ def test_spark_is_started_with_the_jars(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["1", "[True, True, False]", "1"]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("key", ["python.files", "python.archives", "python.requirements"])
 def test_what_is_missing_is_named(key: str, tmp_path: Path) -> None:
     """Before Spark is asked."""
@@ -199,7 +199,7 @@ def test_what_is_missing_is_named(key: str, tmp_path: Path) -> None:
         dependencies.ship(None)  # type: ignore[arg-type]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_missing_jar_is_named(tmp_path: Path) -> None:
     """So is one of a URI; what is elsewhere is left to Spark."""
     with pytest.raises(ConfigurationError, match="missing.jar, given to add_jars"):
@@ -211,7 +211,7 @@ def test_a_missing_jar_is_named(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_archive_must_be_one(tmp_path: Path) -> None:
     """Spark would hand it on as it is."""
     (tmp_path / "data.7z").write_bytes(b"")
@@ -220,7 +220,7 @@ def test_an_archive_must_be_one(tmp_path: Path) -> None:
         dependencies.ship(None)  # type: ignore[arg-type]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_the_methods_set_flinks_options(env: Env) -> None:
     """In Flink's form."""
     env.add_python_file("a.py")
@@ -238,7 +238,7 @@ def test_the_methods_set_flinks_options(env: Env) -> None:
     assert len(Dependencies.of(env._configuration).jars) == 3
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_refusals(env: Env) -> None:
     """Paths come one by one."""
     with pytest.raises(JobDefinitionError, match="python.files takes paths without commas"):
@@ -249,7 +249,7 @@ def test_refusals(env: Env) -> None:
         env.add_jars(["a.jar"])  # type: ignore[arg-type]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_jobs_without_dependencies_have_the_usual_workers() -> None:
     """Nothing is set that would part them from others."""
 
@@ -261,7 +261,7 @@ def test_jobs_without_dependencies_have_the_usual_workers() -> None:
     assert (context.environment, context.pythonExec) == ({}, "python")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_a_file_of_a_name_that_was_there_replaces_it(spark: Any, tmp_path: Path) -> None:
     """Edited where it is, or brought from elsewhere, and no other job minds."""
@@ -290,7 +290,7 @@ def test_a_file_of_a_name_that_was_there_replaces_it(spark: Any, tmp_path: Path)
     assert job("a/edited_helper.py", 1) == [2]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_the_last_file_of_a_name_counts(tmp_path: Path) -> None:
     made = SimpleNamespace(
         addArchive=lambda name: None, master="local[1]", environment={}, pythonExec="python"
@@ -311,7 +311,7 @@ def test_the_last_file_of_a_name_counts(tmp_path: Path) -> None:
     assert len(shipped[2]) == 1
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_all_directories_of_a_name_count(tmp_path: Path) -> None:
     """Two projects may each have a ``src``."""
     made = SimpleNamespace(
@@ -334,7 +334,7 @@ def archive_of(tmp_path: Path, text: str, name: str = "archive") -> str:
     return shutil.make_archive(str(tmp_path / name), "zip", content)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_archive_with_other_content_is_unpacked_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ def gone(directory: Path) -> bool:
     return not databases(directory)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_after_jobs_that_finished_nothing_stays(tmp_path: Path) -> None:
     """Not even of the job that failed before under the same name."""
     pytest.importorskip("rocksdict")

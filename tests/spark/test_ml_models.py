@@ -75,7 +75,7 @@ def fitted(frame: Any, *stages: Any) -> Any:
     return Pipeline(stages=[first, *stages]).fit(frame)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_features(frame: Any) -> None:
     from pyspark.ml import feature as ml
 
@@ -118,7 +118,7 @@ def classifiers() -> list[tuple[str, Callable[[], Any], bool]]:
     ]  # fmt: skip
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_classifiers(frame: Any) -> None:
     from pyspark.sql.functions import col
 
@@ -136,7 +136,7 @@ def test_a_linear_svc_has_no_probability(frame: Any) -> None:
     same_as_spark(model, frame, "ROW<rawPrediction ARRAY<DOUBLE>, prediction DOUBLE>")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_regressions_and_clusters(frame: Any) -> None:
     from pyspark.ml import regression as ml
     from pyspark.ml.clustering import KMeans
@@ -153,7 +153,7 @@ def test_regressions_and_clusters(frame: Any) -> None:
         same_as_spark(fitted(frame, stage), frame, "ROW<prediction DOUBLE>")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_categories_in_trees_and_labels_back(frame: Any, tmp_path: Path) -> None:
     """Trees ask for sets of categories; the model is read from where it was saved, too."""
     from pyspark.ml import Pipeline
@@ -181,7 +181,7 @@ def test_categories_in_trees_and_labels_back(frame: Any, tmp_path: Path) -> None
         load_stages(str(tmp_path / "nothing"))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_class_that_saved_metadata_names_is_not_imported(frame: Any, tmp_path: Path) -> None:
     """Neither that of the model nor that of a stage in it."""
     from pyspark.ml import PipelineModel

@@ -79,7 +79,7 @@ def run(program: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_stopped_with_a_savepoint_and_gone_on(s3_root: str, tmp_path: Path) -> None:
     """Every count once, and no credentials in anything that is stored or printed."""
     files = file_system_of(s3_root)

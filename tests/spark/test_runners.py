@@ -612,7 +612,7 @@ def runner(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in OWN_TESTS])
 def test_results(runner: str, name: str) -> None:
     case = CASES[name]

@@ -130,7 +130,7 @@ def rows(frame: Any) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in frame.collect())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_keyed_states(savepoint: SavepointReader) -> None:
     """By name, with the columns' types found or declared."""
     balances = savepoint.read_value_state("accounts", "balance")
@@ -218,7 +218,7 @@ def test_operator_state(savepoint: SavepointReader) -> None:
     assert rows(union) == [("ann",), ("ann",), ("ann",), ("bob",), ("cid",)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_sql(savepoint: SavepointReader) -> None:
     """States are views, which can be joined."""
     answer = savepoint.sql(
@@ -234,7 +234,7 @@ def test_sql(savepoint: SavepointReader) -> None:
         savepoint.sql("SELEKT")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_sql_from_the_command_line(
     spark: Any, checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -314,7 +314,7 @@ def started_from(path: str, parallelism: int) -> MiniJob:
     return MiniJob(parallelism, configuration=Configuration().set(options.START_FROM, path))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_job_starts_from_a_table(spark: Any, tmp_path: Path) -> None:
     """Every kind of state comes from the rows of a DataFrame and is the job's own then, with
     another parallelism than it was written with."""
@@ -363,7 +363,7 @@ def test_a_job_starts_from_a_table(spark: Any, tmp_path: Path) -> None:
         assert len(sums.values()) == 20
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_savepoint_is_changed(spark: Any, checkpoint: Path, tmp_path: Path) -> None:
     """Values are rewritten, an operator goes, another gets a new uid; the rest is copied."""
     before = SavepointReader.read(spark, checkpoint, pickle_allowed=True)

@@ -92,7 +92,7 @@ def other_python(tmp_path: Path) -> Path:
     return directory
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_a_session_of_the_users_gets_the_programs_interpreter(
     tmp_path: Path, other_python: Path
@@ -104,7 +104,7 @@ def test_a_session_of_the_users_gets_the_programs_interpreter(
     assert sorted(line.split()[-1] for line in out.splitlines()) == list("12345")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_a_wrong_interpreter_is_one_error(tmp_path: Path, other_python: Path) -> None:
     """It was tried six times."""
@@ -117,7 +117,7 @@ def test_a_wrong_interpreter_is_one_error(tmp_path: Path, other_python: Path) ->
     assert "PYSPARK_PYTHON" in err.splitlines()[-1]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_what_workers_do_not_have(tmp_path: Path) -> None:
     """A module of the user's, and a submodule that a function does not take along."""

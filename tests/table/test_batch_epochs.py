@@ -157,7 +157,7 @@ def rows_of(t_env: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in found]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_any_number_of_epochs_gives_the_same_rows(query: str, directory: Path) -> None:
     found: dict[int, list[tuple[Any, ...]]] = {}
@@ -171,7 +171,7 @@ def test_any_number_of_epochs_gives_the_same_rows(query: str, directory: Path) -
         assert not ordered or rows == found[1]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", ["groups", "full", "sets", "first of each", "window of ranked"])
 def test_so_does_any_number_of_subtasks(name: str, directory: Path) -> None:
     with session(directory, ROWS, 1, parallelism=1) as t_env:

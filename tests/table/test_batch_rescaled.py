@@ -97,7 +97,7 @@ def run(
         return rows, client.final_savepoint if asked else ""
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", QUERIES)
 def test_what_was_given_at_the_end_is_given_once(name: str, tmp_path: Path) -> None:
     query = QUERIES[name].format(t="short_rows")

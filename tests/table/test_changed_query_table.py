@@ -272,7 +272,7 @@ def savepoints(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return savepoint
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("change", RUN, ids=lambda each: f"{each.first[:60]}: {each.second}")
 def test_state_goes_on_or_is_refused(change: Change, savepoints: Any) -> None:
     _, path = savepoints(change.first)

@@ -158,7 +158,7 @@ def cluster() -> Iterator[None]:
         yield
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(1, 30))]
 )
@@ -181,7 +181,7 @@ def test_correlated_queries_give_what_sqlite_gives(
         assert _answers(t_env, query) == expected, query
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_lateral_queries_give_the_same_rows(settings: EnvironmentSettings, cluster: None) -> None:
     t_env = TableEnvironment.create(settings)
     _declare(t_env, drawn_tables(random.Random(7)))

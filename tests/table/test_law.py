@@ -231,7 +231,7 @@ def duck_result(query: str, tables: Tables) -> Counter[tuple[Any, ...]]:
     return Counter(connection.execute(query).fetchall())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.text[:60])
 @settings(max_examples=job_examples(2), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(t=RECORDS, u=RECORDS, cut=STREAM_CUTS, batch_cut=CUTS)

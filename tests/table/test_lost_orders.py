@@ -241,7 +241,7 @@ def assert_any_order_writes_the_same_keys(
     return True
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", range(24))
 def test_any_order_writes_the_same_keys(seed: int) -> None:
     assert_any_order_writes_the_same_keys(seed)

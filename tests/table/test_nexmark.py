@@ -129,7 +129,7 @@ def runs(name: str) -> bool:
     return not QUERIES[name].refused
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", [name for name in QUERIES if runs(name)])
 def test_results_are_those_of_duckdb(
     name: str, duck: duckdb.DuckDBPyConnection, side_input: str

@@ -518,7 +518,7 @@ def columns(reader: SnapshotReader, info: StateInfo) -> tuple[list[FrameColumn],
     return shown, data
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.operator)
 def test_state_is_saved_read_and_rescaled(case: Case, made: Made, tmp_path: Path) -> None:
     whole: Counter[Any] = Counter()
@@ -565,7 +565,7 @@ NAMED = [
 ]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("query", NAMED, ids=lambda query: query[1])
 @pytest.mark.parametrize("format_type", list(SavepointFormatType))
 def test_state_has_the_names_and_types_of_the_query(

@@ -102,7 +102,7 @@ def check(query: str, streaming: bool) -> None:
             assert result(query, streaming, cut) == expected
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("partition", ["PARTITION BY g", ""], ids=["groups", "all"])
 @pytest.mark.parametrize("frame", FRAMES)
 def test_aggregates_in_batch_mode(frame: str, partition: str) -> None:
@@ -112,7 +112,7 @@ def test_aggregates_in_batch_mode(frame: str, partition: str) -> None:
     check(f"SELECT i, {', '.join(calls)} FROM t", False)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("order", ["i", "v NULLS FIRST, i DESC", "g NULLS FIRST, x NULLS LAST, i"])
 def test_numbers_of_rows(order: str) -> None:
     for partition in ("PARTITION BY g", ""):
@@ -120,7 +120,7 @@ def test_numbers_of_rows(order: str) -> None:
         check(f"SELECT i, {', '.join(calls)} FROM t", False)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("frame", "same"),
     [
@@ -135,14 +135,14 @@ def test_a_negative_distance_goes_the_other_way(frame: str, same: str) -> None:
     assert result(query.format(frame), False) == expected
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_ranks_of_peers() -> None:
     calls = ["RANK()", "DENSE_RANK()", "PERCENT_RANK()", "CUME_DIST()"]
     over = "OVER (PARTITION BY g ORDER BY v NULLS LAST)"
     check(f"SELECT i, {', '.join(f'{call} {over}' for call in calls)} FROM t", False)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("streaming", [True, False], ids=["stream", "batch"])
 @pytest.mark.parametrize("frame", IN_STREAMS)
 def test_frames_of_streams(frame: str, streaming: bool) -> None:
@@ -160,7 +160,7 @@ def _cut(mean: float | None) -> int | None:
     return None if mean is None else int(mean)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("streaming", [True, False], ids=["stream", "batch"])
 @pytest.mark.parametrize("frame", IN_STREAMS)
 def test_first_and_last_values_are_not_null(frame: str, streaming: bool) -> None:
@@ -171,14 +171,14 @@ def test_first_and_last_values_are_not_null(frame: str, streaming: bool) -> None
     assert result(query, streaming) == rounded(duck().execute(text).fetchall())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("call", ["LEAD(v)", "NTILE(2)", "CUME_DIST()", "PERCENT_RANK()"])
 def test_what_streams_cannot_number(call: str) -> None:
     with pytest.raises(MillraceError, match="cannot run in stream mode"):
         result(f"SELECT {call} OVER (ORDER BY ts) FROM t", True)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_frame_that_ends_behind_the_row_is_refused_in_streams() -> None:
     with pytest.raises(MillraceError, match="a frame ends with the current row"):
         result(
@@ -186,7 +186,7 @@ def test_a_frame_that_ends_behind_the_row_is_refused_in_streams() -> None:
         )
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_hot_key_and_the_state_of_before() -> None:
     """What a partition had in epochs before goes on."""
     query = (
@@ -196,7 +196,7 @@ def test_a_hot_key_and_the_state_of_before() -> None:
     check(query, True)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_numbers_of_rows_by_time() -> None:
     """Among them of rows that are equal in time, and beside aggregates of the same frame."""
     check(
@@ -224,7 +224,7 @@ def test_numbers_of_rows_by_time() -> None:
 ANY_ORDER = ["", "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("frame", ANY_ORDER, ids=["range", "rows"])
 @pytest.mark.parametrize("column", ["v", "s", "x"])
 def test_any_order_in_streams(column: str, frame: str) -> None:
@@ -240,7 +240,7 @@ def test_any_order_in_streams(column: str, frame: str) -> None:
         assert result(query, True) == rounded(wanted)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_any_order_over_updates() -> None:
     query = (
         "SELECT g, s, c, ROW_NUMBER() OVER (ORDER BY s), SUM(c) OVER (PARTITION BY MOD(g, 2) "
@@ -249,7 +249,7 @@ def test_any_order_over_updates() -> None:
     check(query, True)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("over", "reason"),
     [

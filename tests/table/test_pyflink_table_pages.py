@@ -67,7 +67,7 @@ def words(line: Row) -> Iterator[Row]:
         yield Row(word)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("by", ["descriptor", "ddl", "elements"])
 def test_tutorial(t_env: TableEnvironment, tmp_path: Path, capsys: Any, by: str) -> None:
     t_env.get_config().set("parallelism.default", "1")
@@ -132,7 +132,7 @@ def printing(t_env: TableEnvironment, name: str, columns: str) -> None:
     t_env.execute_sql(f"CREATE TABLE {name} ({columns}) WITH ('connector' = 'print')")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_intro_structure(t_env: TableEnvironment, capsys: Any) -> None:
     sequence(t_env, "numbers", 3)
     printing(t_env, "print", "id BIGINT, data TINYINT")
@@ -143,7 +143,7 @@ def test_intro_structure(t_env: TableEnvironment, capsys: Any) -> None:
     assert lines == sorted(["+I[1, 4]", "+I[2, 5]", "+I[3, 6]", "+I[2, 4]", "+I[3, 5]", "+I[4, 6]"])
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_intro_lists(any_env: TableEnvironment) -> None:
     given = [(1, "Hi"), (2, "Hello")]
     frame = any_env.from_elements(given).to_pandas()
@@ -157,7 +157,7 @@ def test_intro_lists(any_env: TableEnvironment) -> None:
     assert any_env.from_elements(given, small).to_pandas()["id"].dtype == np.int8
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_intro_connector_and_catalog(any_env: TableEnvironment) -> None:
     sequence(any_env, "numbers", 3)
     assert rows(any_env.from_path("numbers")) == [(1, 4), (2, 5), (3, 6)]
@@ -166,7 +166,7 @@ def test_intro_connector_and_catalog(any_env: TableEnvironment) -> None:
     assert rows(any_env.from_path("source_table")) == [(1, "Hi"), (2, "Hello")]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_intro_queries(any_env: TableEnvironment) -> None:
     orders = any_env.from_elements(
         [("Jack", "FRANCE", 10), ("Rose", "ENGLAND", 30), ("Jack", "FRANCE", 20)],
@@ -195,7 +195,7 @@ def test_intro_queries(any_env: TableEnvironment) -> None:
     assert rows(mapped) == [("Jack", 100), ("Jack", 200), ("Rose", 300)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_intro_sql(any_env: TableEnvironment, capsys: Any) -> None:
     sequence(any_env, "numbers", 8)
     printing(any_env, "print_sink", "id BIGINT, data_sum TINYINT")
@@ -209,7 +209,7 @@ def test_intro_sql(any_env: TableEnvironment, capsys: Any) -> None:
     assert "+I[4, 11]" in lines
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_intro_tables_and_sql(any_env: TableEnvironment, capsys: Any) -> None:
     printing(any_env, "table_sink", "id BIGINT, data VARCHAR")
     table = any_env.from_elements([(1, "Hi"), (2, "Hello")], ["id", "data"])
@@ -225,7 +225,7 @@ def test_intro_tables_and_sql(any_env: TableEnvironment, capsys: Any) -> None:
         assert [tuple(each) for each in results] == [(2, "Hi", "a"), (3, "Hello", "a")]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_intro_statement_sets(any_env: TableEnvironment, capsys: Any) -> None:
     table = any_env.from_elements([(1, "Hi"), (2, "Hello")], ["id", "data"])
     any_env.create_temporary_view("simple_source", table)
@@ -242,7 +242,7 @@ def test_intro_statement_sets(any_env: TableEnvironment, capsys: Any) -> None:
     assert "Union" in union.explain()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_environments_and_their_settings(tmp_path: Path) -> None:
     with run_local():
         settings = EnvironmentSettings.new_instance().in_streaming_mode().build()
@@ -303,7 +303,7 @@ def logged(i: int, j: int) -> int:
     return i + j
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_scalar_functions(any_env: TableEnvironment) -> None:
     table = any_env.from_elements([("x", 1, 2)], ["text", "a", "b"])
     any_env.create_temporary_view("MyTable", table)
@@ -340,7 +340,7 @@ class Predict(ScalarFunction):
         return x * self.model
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_loaded_resources(any_env: TableEnvironment, tmp_path: Path) -> None:
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(1.5))
     predict = udf(
@@ -372,7 +372,7 @@ def listed(x: int) -> Any:
     return [1, 2, 3]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_table_functions(any_env: TableEnvironment) -> None:
     table = any_env.from_elements([("a bc",)], ["a"])
     any_env.create_temporary_view("MyTable", table)
@@ -420,7 +420,7 @@ class WeightedAvg(AggregateFunction):
         )
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_aggregate_functions(any_env: TableEnvironment) -> None:
     weighted = udaf(WeightedAvg())
     table = any_env.from_elements(
@@ -455,7 +455,7 @@ def hourly() -> Any:
     return Tumble.over(lit(1).hours).on(col("rowtime")).alias("w")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_aggregate_functions_of_windows(any_env: TableEnvironment, tmp_path: Path) -> None:
     windows = timed(any_env, tmp_path).window(hourly()).group_by(col("w"), col("name"))
     weighted = udaf(WeightedAvg())
@@ -506,7 +506,7 @@ class ConcatTwice(TableAggregateFunction):
         return DataTypes.ROW([DataTypes.FIELD("a", DataTypes.STRING())])
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_list_views(any_env: TableEnvironment) -> None:
     table = any_env.from_elements([("a", "k"), ("b", "k"), ("c", "k")], ["v", "k"])
     joined = table.group_by(table.k).select(udaf(Concat())(table.v, lit("-")))
@@ -558,7 +558,7 @@ def max_add(i: Any, j: Any) -> Any:
     return i.max() + j.max()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_vectorized_functions(any_env: TableEnvironment, tmp_path: Path) -> None:
     table = timed(any_env, tmp_path)
     sums = rows(table.select(add_columns(table.b, table.c)))
@@ -582,7 +582,7 @@ def test_vectorized_functions(any_env: TableEnvironment, tmp_path: Path) -> None
         assert rows(greatest) == [("Jay", 7), ("Lee", 15)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_vectorized_function_over_rows(batch_env: TableEnvironment, tmp_path: Path) -> None:
     timed(batch_env, tmp_path)
     batch_env.create_temporary_function("mean_udaf", mean_udaf)
@@ -599,7 +599,7 @@ PAIR = DataTypes.ROW(
 )
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_rows_are_mapped(any_env: TableEnvironment) -> None:
     table = any_env.from_elements([(1, "Hi"), (2, "Hello")], ["id", "data"])
 
@@ -623,7 +623,7 @@ def test_rows_are_mapped(any_env: TableEnvironment) -> None:
         assert rows(frame) == wanted
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_rows_are_split(any_env: TableEnvironment) -> None:
     table = any_env.from_elements([(1, "Hi,Flink"), (2, "Hello")], ["id", "data"])
 
@@ -669,7 +669,7 @@ class CountAndSum(AggregateFunction):
         return self.get_accumulator_type()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_rows_are_aggregated(any_env: TableEnvironment) -> None:
     function = CountAndSum()
     aggregate = udaf(
@@ -716,7 +716,7 @@ class Top2(TableAggregateFunction):
         return DataTypes.ROW([DataTypes.FIELD("a", DataTypes.BIGINT())])
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_greatest_two(any_env: TableEnvironment) -> None:
     table = any_env.from_elements(
         [(1, "Hi", "a"), (3, "Hi", "b"), (5, "Hi2", "b"), (7, "Hi", "a"), (2, "Hi", "a")],
@@ -732,7 +732,7 @@ def test_greatest_two(any_env: TableEnvironment) -> None:
     assert list(frame[frame.a.isna()].b) == ["Hi2"]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_frames(any_env: TableEnvironment) -> None:
     frame = pd.DataFrame(np.random.rand(1000, 2))
     both = [DataTypes.DOUBLE(), DataTypes.DOUBLE()]
@@ -769,14 +769,14 @@ class Measured(ScalarFunction):
         return i - 1
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_metrics(any_env: TableEnvironment) -> None:
     measured = udf(Measured(), result_type=DataTypes.BIGINT())
     table = any_env.from_elements([(1,), (2,)], ["i"])
     assert rows(table.select(measured(table.i))) == [(0,), (1,)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_kafka_is_declared(t_env: TableEnvironment, tmp_path: Path) -> None:
     """Nothing is asked of a broker until the job runs; its own tests run the job."""
     jars = []
@@ -799,7 +799,7 @@ def test_kafka_is_declared(t_env: TableEnvironment, tmp_path: Path) -> None:
     assert "sink_table" in plan
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_dependencies(any_env: TableEnvironment, tmp_path: Path) -> None:
     package = tmp_path / "shipped" / "table_page_utils"
     package.mkdir(parents=True)

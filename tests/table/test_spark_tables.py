@@ -30,7 +30,7 @@ def batch_env(spark: Any) -> TableEnvironment:
     return TableEnvironment.create(EnvironmentSettings.in_batch_mode())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_bounded_frame_there_and_back(spark: Any, batch_env: TableEnvironment) -> None:
     frame = spark.createDataFrame(
         [(1, "a", Decimal("1.50"), {"x": 1}), (2, None, None, None)],
@@ -49,7 +49,7 @@ def test_a_bounded_frame_there_and_back(spark: Any, batch_env: TableEnvironment)
     assert again == [{"at": datetime(2024, 5, 1, 8, 30, tzinfo=UTC), "a": [1, None]}]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_what_cannot_be_said_of_a_frame(spark: Any, batch_env: TableEnvironment) -> None:
     with pytest.raises(JobDefinitionError, match="a trigger is for streaming DataFrames"):
         batch_env.from_spark(spark.range(3), trigger={"once": True})
@@ -60,7 +60,7 @@ def test_what_cannot_be_said_of_a_frame(spark: Any, batch_env: TableEnvironment)
         batch_env.from_spark(rate).execute()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_streaming_frame_with_a_watermark(spark: Any) -> None:
     ticks = spark.readStream.format("rate").option("rowsPerSecond", 50).load()
     schema = (
@@ -94,7 +94,7 @@ COLUMNS = Types.ROW_NAMED(["n", "word"], [Types.LONG(), Types.STRING()])
 LARGE = OutputTag("large", COLUMNS)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_all_layers_are_one_job(spark: Any, tmp_path: Path) -> None:
     """A frame of Spark is joined with one of Arrow; its rows go through a process function with a
     side output and back into tables; a statement set writes two of these; the stream of a query

@@ -19,7 +19,7 @@ from millrace.table.udf import ArgumentTrait, ProcessTableFunction, StateHint, u
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_groups_of_a_stream() -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
     t_env.get_config().set("parallelism.default", "2")
@@ -52,7 +52,7 @@ class Sums(ProcessTableFunction):
         yield total.sum
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_process_table_function() -> None:
     """Its function goes to the workers; its timers fire at the end of the input."""
     t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -69,7 +69,7 @@ def test_a_process_table_function() -> None:
     assert found == [(m, sum(i for i in range(1, 1000) if i % 3 == m)) for m in range(3)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_batch_of_many_epochs() -> None:
     """Groups, ranks and joins give final rows, each once."""
     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
@@ -114,7 +114,7 @@ def grouped(query: str, start_from: str = "", directory: Path | None = None) -> 
     return str(client.final_savepoint)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_changed_query_takes_no_state_of_the_former_one(tmp_path: Path) -> None:
     """Neither with another column that is summed, nor with another one that is grouped by."""
     savepoint = grouped("SELECT v, SUM(i) AS s FROM n GROUP BY v", directory=tmp_path)

@@ -60,7 +60,7 @@ def _compared(compare: Callable[[int, int], bool], a: Any, b: Any) -> Truth:
     return None if a is None or b is None else compare(a, b)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("right", RIGHTS)
 def test_quantified_comparisons_are_values(env: TableEnvironment, right: str) -> None:
     columns, expected = ["a"], [list[Any]([a]) for a in LEFT]

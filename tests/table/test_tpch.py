@@ -107,7 +107,7 @@ def assert_stream_agrees(path: Path, directory: Path, **cluster: Any) -> None:
     assert_same(in_any_order(ours, theirs), in_any_order(theirs, theirs))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("path", QUERIES, ids=lambda path: path.stem)
 def test_batch_gives_the_answers_of_duckdb(path: Path, tables: Path) -> None:
     query = path.read_text()

@@ -143,7 +143,7 @@ def duck_rows(query: str) -> Result:
     return Counter(duck().execute(query).fetchall())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", QUERIES)
 @pytest.mark.parametrize("windows", WINDOWS, ids=lambda windows: windows.name)
 def test_windows_of_a_stream(windows: Windows, name: str) -> None:
@@ -155,7 +155,7 @@ def test_windows_of_a_stream(windows: Windows, name: str) -> None:
     assert rows(query, True, parallelism=2, epoch=25) == expected
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @settings(max_examples=len(QUERIES), deadline=None)
 @given(st.sampled_from(WINDOWS), st.sampled_from(list(QUERIES)), st.integers(1, 2), RESIDENT_CUTS)
 def test_windows_on_resident_tasks(
@@ -166,7 +166,7 @@ def test_windows_on_resident_tasks(
     assert rows(query, True, parallelism, resident=cut) == duck_rows(text)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_cascade_of_windows() -> None:
     query = CASCADE.format(inner="tens")
     expected = duck_rows(
@@ -216,7 +216,7 @@ WINDOW_JOINS = {
 SAME = "a.window_start = b.window_start AND a.window_end = b.window_end AND a.k = b.k"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", WINDOW_JOINS)
 @pytest.mark.parametrize("windows", WINDOWS[:2], ids=lambda windows: windows.name)
 def test_window_joins(windows: Windows, name: str) -> None:
@@ -227,7 +227,7 @@ def test_window_joins(windows: Windows, name: str) -> None:
         assert rows(query, False, parallelism=2, epoch=11) == expected
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", TIME_JOINS)
 def test_joins_by_time(name: str) -> None:
     query = TIME_JOINS[name]
@@ -259,7 +259,7 @@ TEMPORAL_JOINS = {
 }
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", TEMPORAL_JOINS)
 def test_temporal_joins(name: str) -> None:
     query, duck = TEMPORAL_JOINS[name]
@@ -268,7 +268,7 @@ def test_temporal_joins(name: str) -> None:
     assert rows(query, True, parallelism=2, epoch=17) == expected
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("query", "name"),
     [
@@ -288,7 +288,7 @@ def test_names_of_joins(query: str, name: str) -> None:
     assert f" {name}(joinType=" in text.replace("+-", "").replace(":-", "")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_windows_of_an_interval_join_lose_no_row() -> None:
     joined = f"WITH j AS (SELECT b.ts AS ts, a.v FROM t a JOIN t b ON {NEAR}) "
     window = "TABLE(TUMBLE(TABLE j, DESCRIPTOR(ts), INTERVAL '10' SECOND))"
@@ -298,7 +298,7 @@ def test_windows_of_an_interval_join_lose_no_row() -> None:
     assert rows(f"{query} window_end", True, parallelism=2, epoch=7) == expected
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", SESSIONS)
 def test_sessions_of_a_stream(name: str) -> None:
     """Rows of a key come some seconds apart, in bursts."""
@@ -325,7 +325,7 @@ def test_sessions_of_a_stream(name: str) -> None:
     assert rows(query, True, parallelism=2, epoch=25) == expected
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("query", "duck"),
     [

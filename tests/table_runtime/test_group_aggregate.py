@@ -147,7 +147,7 @@ def random_changes(chance: random.Random, rows: Counter[Row], retract: bool) -> 
     return changes
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("groups", [(0,), (0, 1), ()])
 @pytest.mark.parametrize("retract", [False, True])
 @pytest.mark.parametrize("flushes", [0.0, 0.6])

@@ -93,7 +93,7 @@ def random_changes(chance: random.Random, side: int, rows: Counter[Row]) -> Chan
     return changes
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("keyed", "less"), [(True, False), (True, True), (False, True)])
 @pytest.mark.parametrize("seed", range(3))

@@ -106,7 +106,7 @@ def random_rows(chance: random.Random, low: int) -> list[Row]:
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("bounds", [(-10, 5), (0, 0), (4, 9), (-9, -4), (3, -3)])
 @pytest.mark.parametrize(("keyed", "less"), [(True, False), (True, True), (False, True)])

@@ -18,7 +18,7 @@ def here(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(LOG_VARIABLE, str(place.directory / "doctor.log"))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_all_is_well_on_local_spark(spark: Any, millrace: Any, tmp_path: Path) -> None:
     directory = tmp_path / "checkpoints"

@@ -88,7 +88,7 @@ def until_it_says(millrace: Any, word: str, *command: str) -> str:
     return str(told.out)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_where_a_job_hangs(stuck: subprocess.Popen[str], place: Any, millrace: Any) -> None:
     status = until_it_says(millrace, "in 'Enrich'", "status", "stuck")
     assert "epoch 0 running for" in status
@@ -107,7 +107,7 @@ def test_where_a_job_hangs(stuck: subprocess.Popen[str], place: Any, millrace: A
     assert "millrace: epoch 0 running for" in err
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_epoch_that_takes_too_long_fails_the_job(shell: Shell) -> None:
     """Here by a call that keeps the interpreter's lock: no other thread of the worker runs."""
     (shell.directory / "holding.py").write_text(HOLDS_THE_LOCK)

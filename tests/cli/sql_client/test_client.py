@@ -188,7 +188,7 @@ INSERT INTO out_ SELECT n FROM numbers;
 """
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_file_that_runs_again_after_a_kill_says_that_it_starts_afresh(tmp_path: Path) -> None:
     file, checkpoints = tmp_path / "job.sql", tmp_path / "checkpoints"
     file.write_text(ENDLESS)

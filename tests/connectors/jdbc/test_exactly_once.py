@@ -75,7 +75,7 @@ def pipeline(postgresql: PostgreSQL, tmp_path: Path) -> Iterator[Make]:
     database.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @executors_at_length
 def test_driver_and_server_die(postgresql: PostgreSQL, pipeline: Make, executor: str) -> None:
     points = ("before-jdbc-commit:3", "after-jdbc-commit:1", "after-metadata:2")

@@ -30,7 +30,7 @@ from millrace.testing import Faults, run_local
 GUARANTEES = pytest.mark.parametrize("exactly_once", [False, True])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @GUARANTEES
 def test_the_last_record_of_a_key_stays(database: Database, exactly_once: bool) -> None:
     database.create_counts()
@@ -41,7 +41,7 @@ def test_the_last_record_of_a_key_stays(database: Database, exactly_once: bool) 
     assert database.counts() == expected
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @GUARANTEES
 def test_changes_replace_and_delete(database: Database, exactly_once: bool) -> None:
     """Against a dict, whatever the batches and epochs."""
@@ -63,7 +63,7 @@ def test_changes_replace_and_delete(database: Database, exactly_once: bool) -> N
     assert database.counts() == model
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @GUARANTEES
 def test_rows_without_a_key_are_appended(database: Database, exactly_once: bool) -> None:
     database.run("CREATE TABLE log (text varchar(40), at bigint, part double precision)")
@@ -79,7 +79,7 @@ def test_rows_without_a_key_are_appended(database: Database, exactly_once: bool)
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_statement_is_executed_for_every_record(database: Database) -> None:
     """As programs for PyFlink do it, with a question mark in a text."""
     database.run("CREATE TABLE log (word varchar(40), n bigint, how varchar(9))")
@@ -99,7 +99,7 @@ def test_a_statement_is_executed_for_every_record(database: Database) -> None:
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_columns_are_written(database: Database) -> None:
     """Arrow batches are not turned into rows with names first."""
     database.create_counts()
@@ -129,7 +129,7 @@ def again(requests: list[CommitRequest[Any]]) -> list[CommitRequest[Any]]:
     return [CommitRequest(request.committable) for request in requests]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_repeated_commit_is_recognised(database: Database) -> None:
     database.create_counts()
     sink = database.count_sink()
@@ -156,7 +156,7 @@ def test_a_repeated_commit_is_recognised(database: Database) -> None:
     assert database.rows("SELECT count(*) FROM millrace_staged_counts") == [(0,)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_epochs_of_another_run_are_others(database: Database) -> None:
     """Who goes back to an older checkpoint writes epochs of old numbers anew."""
     database.create_counts()
@@ -169,7 +169,7 @@ def test_epochs_of_another_run_are_others(database: Database) -> None:
     assert database.counts() == {"a": 22}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_what_failed_attempts_staged_is_swept_away(database: Database) -> None:
     database.create_counts()
     sink = database.count_sink()
@@ -187,7 +187,7 @@ def test_what_failed_attempts_staged_is_swept_away(database: Database) -> None:
         committer.commit([CommitRequest(("run", 1, 1, 1, False))])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_other_columns_need_an_empty_staging_table(database: Database) -> None:
     database.create_counts()
     sink = database.count_sink()
@@ -202,7 +202,7 @@ def test_other_columns_need_an_empty_staging_table(database: Database) -> None:
     other.build_exactly_once(database.options).create_committer(CommitterContext())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @GUARANTEES
 def test_nothing_is_lost_or_doubled_by_faults(database: Database, exactly_once: bool) -> None:
     database.create_counts()
@@ -212,7 +212,7 @@ def test_nothing_is_lost_or_doubled_by_faults(database: Database, exactly_once: 
     assert database.counts() == {f"word-{i}": i for i in range(900)}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_two_drivers_commit_at_the_same_time(database: Database) -> None:
     """One was superseded and does not know it yet: each row is there once."""
     database.run("CREATE TABLE log (word varchar(40), n bigint)")
@@ -240,7 +240,7 @@ def test_two_drivers_commit_at_the_same_time(database: Database) -> None:
     assert rows == [(epoch, word) for epoch in range(8) for word in "ab"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_what_the_target_refuses_can_be_mended(database: Database, tmp_path: Path) -> None:
     """Only the commit finds out; the rows wait until somebody changes them, or the table."""
     database.run("CREATE TABLE counts (word varchar(40) PRIMARY KEY, n bigint CHECK (n < 100))")
@@ -256,13 +256,13 @@ def test_what_the_target_refuses_can_be_mended(database: Database, tmp_path: Pat
 # -- wrong use -------------------------------------------------------------------------
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_missing_table_is_told_at_the_start(database: Database) -> None:
     with pytest.raises(MillraceError, match="counts"):
         write([("a", 1)], database.count_sink())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @GUARANTEES
 def test_a_value_that_does_not_fit_is_told(database: Database, exactly_once: bool) -> None:
     database.create_counts()
@@ -274,7 +274,7 @@ def test_a_value_that_does_not_fit_is_told(database: Database, exactly_once: boo
         write([("a", "not a number")], database.count_sink(exactly_once))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_changes_without_a_key_are_refused(database: Database) -> None:
     database.create_counts()
     sink = JdbcSink.builder().with_table("counts").with_type_info(COUNT)
@@ -284,7 +284,7 @@ def test_changes_without_a_key_are_refused(database: Database) -> None:
         write([("a", 1, 2)], database.count_sink())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_sinks_are_checked_when_they_are_built(database: Database) -> None:
     builder = JdbcSink.builder
     for build, match in (
@@ -313,7 +313,7 @@ def test_sinks_are_checked_when_they_are_built(database: Database) -> None:
             build()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_rows_with_names_are_written_by_name(database: Database) -> None:
     """Whatever the order of their fields, as Arrow columns and dicts are; others are left out."""
     database.run("CREATE TABLE t (a varchar(9), b varchar(9))")
@@ -332,7 +332,7 @@ def test_rows_with_names_are_written_by_name(database: Database) -> None:
     assert sorted(database.rows("SELECT a, b FROM t")) == [(f"a{i}", f"b{i}") for i in (1, 2, 3, 4)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @GUARANTEES
 def test_names_that_need_quotes(database: Database, exactly_once: bool) -> None:
     """Written and read."""
@@ -359,7 +359,7 @@ def test_names_that_need_quotes(database: Database, exactly_once: bool) -> None:
         each.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @GUARANTEES
 def test_deletes_need_only_the_key(database: Database, exactly_once: bool) -> None:
     """As changes come from PostgreSQL; the other columns may be such that must have a value."""

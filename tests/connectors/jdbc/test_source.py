@@ -69,7 +69,7 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_row_is_read_once(orders: Database, way: str) -> None:
     faults = Faults(lost_epochs=0.2, lost_workers=0.1, repeated_tasks=0.1)
@@ -78,7 +78,7 @@ def test_every_row_is_read_once(orders: Database, way: str) -> None:
     assert sorted(map(tuple, found)) == expected(orders)  # ids differ
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("way", ["numbers", "texts", "whole"])
 def test_a_reader_goes_on_where_another_stopped(orders: Database, way: str) -> None:
     """At every place, also between rows with equal values of the split column."""
@@ -99,7 +99,7 @@ def test_a_reader_goes_on_where_another_stopped(orders: Database, way: str) -> N
     assert sorted(row["id"] for row in found) == [i * i for i in range(1, ORDERS + 1)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_reader_goes_on_among_texts_that_the_database_takes_for_equal(database: Database) -> None:
     """At every row, whatever the collation says of case and spaces at the end."""
     ignoring = "COLLATE NOCASE" if database.kind == "sqlite" else ""
@@ -121,7 +121,7 @@ def test_a_reader_goes_on_among_texts_that_the_database_takes_for_equal(database
         assert sorted(row.word for row in found) == sorted(texts), cut
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_query_with_parameters(orders: Database) -> None:
     """As with Flink's providers of parameter values: each a part."""
     source = (
@@ -136,7 +136,7 @@ def test_a_query_with_parameters(orders: Database) -> None:
     assert found == [(i * i, ":x?") for i in range(1, 21, 2)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_types_become_columns(database: Database) -> None:
     at = "timestamp" if database.kind == "postgresql" else "datetime(6)"
     database.run(
@@ -162,7 +162,7 @@ def test_types_become_columns(database: Database) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_what_only_postgresql_has(postgresql: Any) -> None:
     database = Database(postgresql.url(postgresql.create_database()))
     database.run(
@@ -179,7 +179,7 @@ def test_what_only_postgresql_has(postgresql: Any) -> None:
     database.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_parts_are_read_as_of_one_moment(postgresql: Any) -> None:
     database = Database(postgresql.url(postgresql.create_database()))
     database.run("CREATE TABLE orders AS SELECT generate_series(1, 100) AS id")
@@ -198,7 +198,7 @@ def test_parts_are_read_as_of_one_moment(postgresql: Any) -> None:
     database.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_ranges_are_cut_evenly(database: Database) -> None:
     import sqlalchemy
 
@@ -216,7 +216,7 @@ def test_ranges_are_cut_evenly(database: Database) -> None:
     assert [s.lower for s in database.ask(splits)] == [None, "c", "e", "g"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_runs_on_what_is_available_go_on_behind_each_other(
     database: Database, tmp_path: Path
 ) -> None:
@@ -236,7 +236,7 @@ def test_runs_on_what_is_available_go_on_behind_each_other(
     assert seen == [[], ["a", "b", "c", "d"], [], ["e"]]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("former", [True, None])
 def test_rows_of_a_run_without_an_end_are_not_read_again(
     database: Database, former: Any, caplog: pytest.LogCaptureFixture
@@ -255,7 +255,7 @@ def test_rows_of_a_run_without_an_end_are_not_read_again(
         before = after
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_ordinary_run_between_others_leaves_their_end(database: Database) -> None:
     database.run("CREATE TABLE orders (id bigint)", "INSERT INTO orders VALUES (1), (2)")
     source = builder(database).set_split_column("id", splits=1).build()
@@ -273,7 +273,7 @@ def test_an_ordinary_run_between_others_leaves_their_end(database: Database) -> 
     assert (last.above, last.until) == (2, 3)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_wrong_use_is_told(database: Database, orders: Database) -> None:
     with pytest.raises(MillraceError, match="no column cents; it has id, name, day"):
         read(builder(orders).set_columns("cents").build())
@@ -284,7 +284,7 @@ def test_wrong_use_is_told(database: Database, orders: Database) -> None:
         read(builder(orders).set_type_information(wrong).build())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_sources_are_checked_when_they_are_built(database: Database) -> None:
     for build, match in (
         (lambda b: b.set_connection_options(JdbcConnectionOptions("")), "set_connection_options"),
@@ -302,7 +302,7 @@ def test_sources_are_checked_when_they_are_built(database: Database) -> None:
             builder(database).set_consistent_snapshot().build()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("kind", ["float8", "numeric"])
 def test_a_reader_goes_on_among_values_that_are_no_numbers(postgresql: Any, kind: str) -> None:
     """To PostgreSQL they are equal to each other, and the greatest."""

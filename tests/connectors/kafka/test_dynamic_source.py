@@ -137,7 +137,7 @@ class Running:
             act()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_cluster_is_added_and_another_removed(
     topics: Topics, other: KafkaBroker, service: FileService, wall_clock: Any
 ) -> None:

@@ -105,7 +105,7 @@ def test_the_driver_is_killed_around_transactions(pipeline: Make, executor: str)
     job.check()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_checkpoints_fail_after_their_transactions_have_begun(pipeline: Make) -> None:
     """The job goes on, or dies with the next checkpoint. A transaction fails, too, as soon as it
     has begun."""
@@ -117,7 +117,7 @@ def test_checkpoints_fail_after_their_transactions_have_begun(pipeline: Make) ->
     job.check()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_broker_is_restarted(kafka_broker: KafkaBroker, pipeline: Make) -> None:
     job = pipeline(4_000)
     driver = job.start()
@@ -127,7 +127,7 @@ def test_the_broker_is_restarted(kafka_broker: KafkaBroker, pipeline: Make) -> N
     job.check()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_driver_is_killed_around_the_switch_from_history(pipeline: Make) -> None:
     """Four epochs of files, then the topic behind what the files have."""
     job = pipeline(800, history=150)
@@ -136,7 +136,7 @@ def test_the_driver_is_killed_around_the_switch_from_history(pipeline: Make) -> 
     job.check()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_drivers_and_workers_are_killed_on_spark(pipeline: Make) -> None:
     job = pipeline(1_600, "spark")

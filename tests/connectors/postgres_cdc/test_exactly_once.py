@@ -152,7 +152,7 @@ class Capture(KilledJob):
         return len(found)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @executors_at_length
 def test_driver_and_server_are_killed(
     executor: str, database: CapturedDatabase, tmp_path: Path

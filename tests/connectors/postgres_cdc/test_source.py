@@ -34,7 +34,7 @@ def orders(database: CapturedDatabase, full: bool = True) -> None:
     database.run("insert into orders values (1, 'pen', 2.50), (2, 'ink', 7)")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_what_is_there_then_what_changes(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     source = database.builder("public.orders").build()
@@ -60,7 +60,7 @@ def test_what_is_there_then_what_changes(database: CapturedDatabase, tmp_path: P
     assert captured(source, tmp_path, resume=True) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_without_full_identity_updates_are_upserts(
     database: CapturedDatabase, tmp_path: Path
 ) -> None:
@@ -88,7 +88,7 @@ VALUES = """
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_values_have_the_same_types_however_they_come(
     database: CapturedDatabase, tmp_path: Path
 ) -> None:
@@ -116,7 +116,7 @@ def test_values_have_the_same_types_however_they_come(
         captured(source, tmp_path, resume=True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("full", [False, True])
 def test_large_values_that_did_not_change_are_kept(
     database: CapturedDatabase, tmp_path: Path, full: bool
@@ -143,7 +143,7 @@ def test_large_values_that_did_not_change_are_kept(
     assert lengths == [(1, 0, 20_000), (2, 0, 20_000), (1, 1, now), (2, 1, now), (3, 1, 20_000)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_several_tables_and_metadata(database: CapturedDatabase, tmp_path: Path) -> None:
     database.run(
         "create schema shop",
@@ -176,7 +176,7 @@ def test_several_tables_and_metadata(database: CapturedDatabase, tmp_path: Path)
     assert item.xid < part.xid
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_column_is_added_while_the_job_runs(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     row_type = Types.ROW_NAMED(["item", "id"], [Types.STRING(), Types.INT()])
@@ -203,7 +203,7 @@ def test_a_column_is_added_while_the_job_runs(database: CapturedDatabase, tmp_pa
         captured(typed.build(), tmp_path / "typed", resume=True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_debezium_json(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     database.run("alter table orders add column at timestamp default '1970-01-01 00:00:01'")
@@ -224,7 +224,7 @@ def test_debezium_json(database: CapturedDatabase, tmp_path: Path) -> None:
     assert update["source"]["lsn"] < delete["source"]["lsn"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("key", "column"),
     [
@@ -270,7 +270,7 @@ def test_changes_while_the_table_is_read(
     assert sorted(table.rows.values()) == sorted(database.rows("select * from t"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_source_of_a_snapshot_ends_and_drops_its_slot(
     database: CapturedDatabase, tmp_path: Path
 ) -> None:
@@ -284,7 +284,7 @@ def test_the_source_of_a_snapshot_ends_and_drops_its_slot(
     assert database.rows(slots) == [(0,)]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_composite_keys_in_pages(database: CapturedDatabase, tmp_path: Path) -> None:
     database.run("create table t (a text, b int, c text, primary key (a, b))", FULL.format("t"))
     database.run("insert into t select i % 3, i, i from generate_series(1, 100) i")
@@ -294,7 +294,7 @@ def test_composite_keys_in_pages(database: CapturedDatabase, tmp_path: Path) -> 
     assert sorted(map(tuple, found)) == sorted(database.rows("select * from t"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_transaction_is_read_over_many_epochs(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     source = database.builder().build()
@@ -305,7 +305,7 @@ def test_a_transaction_is_read_over_many_epochs(database: CapturedDatabase, tmp_
     assert [row.id for row in found] == list(range(10, 510))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_truncate_is_refused_or_passed_over(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     source = database.builder()
@@ -320,7 +320,7 @@ def test_truncate_is_refused_or_passed_over(database: CapturedDatabase, tmp_path
     assert captured(database.builder().build(), tmp_path / "again") == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_slot_moves_with_checkpoints(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     source = database.builder().build()
@@ -345,7 +345,7 @@ def refused(source: Any, directory: Path, match: str, resume: bool = False) -> N
     assert "only-for-the-tests" not in str(error.value)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_settings_that_do_not_fit(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     database.run("create table loose (id int)", "create table half (id int, n int)")
@@ -381,7 +381,7 @@ def test_settings_that_do_not_fit(database: CapturedDatabase, tmp_path: Path) ->
     )
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_user_who_may_not(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     role = f"weak_{database.name}"
@@ -394,7 +394,7 @@ def test_a_user_who_may_not(database: CapturedDatabase, tmp_path: Path) -> None:
     refused(weak.build(), tmp_path, "permission denied for table orders")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_publications_that_leave_something_out(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     database.run(
@@ -410,7 +410,7 @@ def test_publications_that_leave_something_out(database: CapturedDatabase, tmp_p
     refused(database.builder("public.orders").build(), tmp_path, "is older than its publication")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_server_whose_log_has_too_little() -> None:
     connection = Mock()
     connection.execute().fetchone.return_value = ("replica",)
@@ -418,7 +418,7 @@ def test_a_server_whose_log_has_too_little() -> None:
         require_wal_level(connection)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_source_that_is_not_complete() -> None:
     builder = PostgresCdcSource.builder()
     for call, missing in (
@@ -439,7 +439,7 @@ def test_a_source_that_is_not_complete() -> None:
             call()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_slot_that_is_gone_or_was_read_by_others(
     database: CapturedDatabase, tmp_path: Path
 ) -> None:
@@ -457,7 +457,7 @@ def test_a_slot_that_is_gone_or_was_read_by_others(
         captured(source, tmp_path, resume=True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_slot_that_somebody_else_reads(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     source = database.builder("public.orders").connect_timeout(300).build()
@@ -484,7 +484,7 @@ def psycopg_replication(database: CapturedDatabase) -> Any:
     return connection
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_password_is_in_no_checkpoint(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     source = database.builder("public.orders").build()
@@ -498,7 +498,7 @@ def test_the_password_is_in_no_checkpoint(database: CapturedDatabase, tmp_path: 
     assert database.server.password not in repr(vars(source))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_rows_are_rows(database: CapturedDatabase, tmp_path: Path) -> None:
     orders(database)
     [first, _] = sorted(captured(database.builder().build(), tmp_path), key=lambda row: row.id)
@@ -506,7 +506,7 @@ def test_rows_are_rows(database: CapturedDatabase, tmp_path: Path) -> None:
     assert first.as_dict().keys() == {"id", "item", "price"}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_tables_that_inherit_are_tables_of_their_own(
     database: CapturedDatabase, tmp_path: Path
 ) -> None:
@@ -521,7 +521,7 @@ def test_tables_that_inherit_are_tables_of_their_own(
     assert sorted(kinds(captured(source, tmp_path))) == ["+I(1, 'p')", "+I(2, 'c')"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_names_with_percent_signs(database: CapturedDatabase, tmp_path: Path) -> None:
     table, key, body = '"50%s"', '"%id"', '"body %"'
     database.run(
@@ -536,7 +536,7 @@ def test_names_with_percent_signs(database: CapturedDatabase, tmp_path: Path) ->
     assert (*row,) == (1, "b", "x" * 20_000)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("statements", "message"),
     [
@@ -562,7 +562,7 @@ def test_tables_whose_changes_would_be_missed(
         refused(source, tmp_path, message, resume=True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_table_that_had_another_name_for_a_while(
     database: CapturedDatabase, tmp_path: Path
 ) -> None:
@@ -576,7 +576,7 @@ def test_a_table_that_had_another_name_for_a_while(
     assert [row.id for row in captured(source, tmp_path, resume=True)] == [3, 4, 5]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_numbers_that_json_does_not_have(database: CapturedDatabase, tmp_path: Path) -> None:
     database.run("create table t (id int primary key, x float8, y real, z float8[])")
     database.run("insert into t values (1, 'nan', '-infinity', '{infinity,0.5}')")
@@ -585,7 +585,7 @@ def test_numbers_that_json_does_not_have(database: CapturedDatabase, tmp_path: P
     assert read["after"] == {"id": 1, "x": "NaN", "y": "-Infinity", "z": ["Infinity", 0.5]}
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_options_of_the_session_do_not_change_values(
     database: CapturedDatabase, tmp_path: Path
 ) -> None:

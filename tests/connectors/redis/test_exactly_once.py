@@ -49,7 +49,7 @@ class Sums(KilledJob):
             assert int(self.redis.get(f"word-{word}")) == sum(range(word, self.count, WORDS))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @executors_at_length
 def test_the_driver_is_killed_around_transactions(
     executor: str, redis_server: RedisServer, redis: Any, tmp_path: Path

@@ -48,7 +48,7 @@ def test_parameters() -> None:
         RMatGraph(2, 0)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.spark
 def test_spark_generates_the_same_at_any_parallelism(spark: Any) -> None:
     expected = RMatGraph(4096, 100_000, seed=9)

@@ -57,6 +57,7 @@ from millrace.runtime.supersteps.local_run import (
 )
 from millrace.runtime.supersteps.superstep_loop import result_table, run_supersteps
 
+pytestmark = pytest.mark.turns(3)
 GRAPHS = int(os.environ.get("MILLRACE_GRAPHS", "12"))
 ALL_GRAPHS = 200
 PARALLELISM = (1, 2, 3)

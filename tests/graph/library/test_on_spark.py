@@ -34,7 +34,7 @@ def graph(spark: Any) -> Graph[Any, Any, Any]:
     return Graph.from_edges(edges).persist()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_rows_have_the_types_of_ids_and_values(graph: Graph[Any, Any, Any]) -> None:
     components = graph.run(ConnectedComponents(max_iterations=50))
     assert sorted(components.collect()) == [
@@ -56,7 +56,7 @@ def test_rows_have_the_types_of_ids_and_values(graph: Graph[Any, Any, Any]) -> N
     assert listed[0].bitmask == 0b011001
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_checkpoints_of_an_algorithm(graph: Graph[Any, Any, Any], tmp_path: Path) -> None:
     algorithm = ConnectedComponents(50).enable_checkpoints(str(tmp_path / "there"), 1)
     components = graph.run(algorithm.set_restarts(3))
@@ -66,7 +66,7 @@ def test_checkpoints_of_an_algorithm(graph: Graph[Any, Any, Any], tmp_path: Path
         algorithm.enable_checkpoints("there", None, None)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_graph_of_dataframes_without_values(spark: Any) -> None:
     vertices = spark.createDataFrame([(1,), (2,), (3,)], "id long")
     edges = spark.createDataFrame([(1, 2)], "source long, target long")
@@ -74,7 +74,7 @@ def test_a_graph_of_dataframes_without_values(spark: Any) -> None:
     assert sorted(components.collect()) == [(1, 1), (2, 1), (3, 3)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_edge_values_are_lengths(graph: Graph[Any, Any, Any]) -> None:
     paths = SingleSourceShortestPaths("a", max_iterations=9).set_parallelism(1)
     assert dict(graph.run(paths).collect()) == {
@@ -89,7 +89,7 @@ def test_edge_values_are_lengths(graph: Graph[Any, Any, Any]) -> None:
         graph.run(missing)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_results_that_are_no_rows(graph: Graph[Any, Any, Any]) -> None:
     metrics = graph.run(VertexMetrics(directed=True))
     assert (metrics.number_of_vertices, metrics.number_of_edges) == (5, 4)
@@ -102,7 +102,7 @@ def test_results_that_are_no_rows(graph: Graph[Any, Any, Any]) -> None:
     ]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("seed", [2, 9])
 def test_summaries_equal_groups_in_python(spark: Any, seed: int) -> None:
     rng = random.Random(seed)
@@ -128,21 +128,21 @@ class Colour(Enum):
     BLUE = "blue"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_values_and_ids_of_the_same_arrow_type(spark: Any) -> None:
     vertices = [("a", Colour.RED), ("b", Colour.BLUE)]
     components = graph_of(vertices, [("a", "b", None)]).run(ConnectedComponents(5))
     assert sorted(components.collect()) == [("a", Colour.BLUE), ("b", Colour.BLUE)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_ids_that_are_members_of_an_enum(spark: Any) -> None:
     graph = Graph.from_edges([(Colour.RED, Colour.BLUE, 2.0)])
     paths = graph.run(SingleSourceShortestPaths(Colour.RED, 3))
     assert sorted(paths.collect(), key=str) == [(Colour.BLUE, 2.0), (Colour.RED, 0.0)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_graph_without_hubs(spark: Any, graph: Graph[Any, Any, Any]) -> None:
     kept = spark.sparkContext._jsc.getPersistentRDDs
     assert (graph.number_of_edges(), graph.number_of_vertices()) == (4, 5)
@@ -158,7 +158,7 @@ def test_a_graph_without_hubs(spark: Any, graph: Graph[Any, Any, Any]) -> None:
     assert set(kept().keySet()) == before
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_result_is_freed_by_its_dataframe(spark: Any, graph: Graph[Any, Any, Any]) -> None:
     kept = spark.sparkContext._jsc.getPersistentRDDs
     assert (graph.number_of_edges(), graph.number_of_vertices()) == (4, 5)
@@ -173,7 +173,7 @@ def graph_of(vertices: Any, edges: Any) -> Graph[Any, Any, Any]:
     return Graph.from_vertices_and_edges(vertices, edges)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_untyped_values_are_refused(graph: Graph[Any, Any, Any]) -> None:
     untyped = graph.map_vertices(lambda vertex: {vertex.id})
     with pytest.raises(JobDefinitionError, match="give map_vertices a value_type"):
@@ -182,7 +182,7 @@ def test_untyped_values_are_refused(graph: Graph[Any, Any, Any]) -> None:
         untyped.run(Summarization())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_parameters_are_checked() -> None:
     for wrong, reason in (
         (lambda: PageRank(0.85), "set max_iterations, convergence_threshold, or both"),

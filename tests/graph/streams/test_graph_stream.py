@@ -47,7 +47,7 @@ def process(job: MiniJob, read: CollectingSink[Any], count: int) -> None:
         taken += len(read.take())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("method", EXPECTED)
 @pytest.mark.parametrize("seed", range(4))
 def test_results_at_every_checkpoint(method: str, seed: int) -> None:
@@ -67,7 +67,7 @@ def test_results_at_every_checkpoint(method: str, seed: int) -> None:
             assert without_zero(folded(rows)) == EXPECTED[method](history.graph())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("parallelism", [1, 2, 4])
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32), colours=st.integers(1, 6))
@@ -108,7 +108,7 @@ def test_numbers_of_colours_are_checked(colours: Any) -> None:
             GraphStream(env.from_collection([(1, 2)])).triangle_count(colours)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("method", ["degrees", "components", "bipartite_sides", "triangles"])
 @pytest.mark.parametrize("before", [1, 2, 3])
 def test_a_job_goes_on_at_another_parallelism(method: str, before: int, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_job_goes_on_at_another_parallelism(method: str, before: int, tmp_path
                 assert folded(rows) == EXPECTED[method](history.graph())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("method", ["degrees", "components", "is_bipartite", "triangles"])
 def test_lost_workers_and_epochs_change_nothing(method: str) -> None:
     dice = random.Random(method)
@@ -149,7 +149,7 @@ def test_lost_workers_and_epochs_change_nothing(method: str) -> None:
     assert folded(rows) == EXPECTED[method](history.graph())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
 def test_results_on_resident_tasks(parallelism: int) -> None:
     dice = random.Random(parallelism)

@@ -77,7 +77,7 @@ def settle(
 CASES = [("distances", seed) for seed in range(4)] + [("ranks", seed) for seed in range(2)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(("method", "seed"), CASES)
 def test_changes_come_in_the_middle_of_rounds(method: str, seed: int) -> None:
     dice = random.Random(f"{method} {seed}")
@@ -95,7 +95,7 @@ def test_changes_come_in_the_middle_of_rounds(method: str, seed: int) -> None:
                 settle(method, job, results, rows, history)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("before", [1, 2, 3])
 def test_a_job_goes_on_at_another_parallelism(method: str, before: int, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ class Checked:
             self._known.edges.remove(edge)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("parallelism", [1, 2, 3])
 def test_results_at_every_barrier_of_resident_tasks(method: str, parallelism: int) -> None:
@@ -196,7 +196,7 @@ def test_results_at_every_barrier_of_resident_tasks(method: str, parallelism: in
     assert checked.checks >= 5
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("method", ["distances", pytest.param("ranks", marks=pytest.mark.torture)])
 def test_killed_tasks_change_nothing(method: str, tmp_path: Path) -> None:
     history = history_of(method, random.Random(method), list(range(30)))

@@ -70,7 +70,7 @@ def archive(**members: str) -> bytes:
     return data.getvalue()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_upload_list_run_delete(api, submitted, tmp_path) -> None:
     id = upload(api, "../my job.py", COUNT.encode())
     (file,) = api.get("/jars").json()["files"]
@@ -97,7 +97,7 @@ def test_upload_list_run_delete(api, submitted, tmp_path) -> None:
     assert api.patch(f"/jobs/{job}").status_code == 202
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_delete(api) -> None:
     one, two = upload(api, "a.py", b"1"), upload(api, "b.zip", archive(__main____py="1"))
     assert api.delete(f"/jars/{one}").json() == {}
@@ -107,7 +107,7 @@ def test_delete(api) -> None:
     assert api.delete("/jars/%2E%2E").status_code == 404
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_flinks_older_ways_to_give_arguments(api, submitted) -> None:
     id = upload(api, "a.py", b"1")
     api.post(f"/jars/{id}/run", json={"programArgs": "--k 'v w'"})
@@ -116,7 +116,7 @@ def test_flinks_older_ways_to_give_arguments(api, submitted) -> None:
     assert submitted[1].options == ("--parallelism", "2")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_archive(api, submitted, tmp_path) -> None:
     id = upload(api, "jobs.zip", archive(__main____py="1", other__py="2"))
     api.post(f"/jars/{id}/run")
@@ -125,7 +125,7 @@ def test_an_archive(api, submitted, tmp_path) -> None:
     assert api.post(f"/jars/{id}/run", json={"entryClass": "../x.py"}).status_code == 400
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("flag", [1, 0])
 def test_a_damaged_archive(api, tmp_path, flag: int) -> None:
     """Also what `zipfile` tells in errors of other modules."""
@@ -139,7 +139,7 @@ def test_a_damaged_archive(api, tmp_path, flag: int) -> None:
     assert list((tmp_path / "uploads").iterdir()) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("given", "kept"), [("時計.py", "program.py"), (".py.py", "py.py"), ("a" * 300 + ".py", "a")]
 )
@@ -149,14 +149,14 @@ def test_odd_names(api, given: str, kept: str) -> None:
     assert [file["id"] for file in api.get("/jars").json()["files"]] == [id]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_archive_stays_inside(api, tmp_path) -> None:
     upload(api, "evil.zip", archive(UPescaped__py="1", __main____py="1"))
     assert not list(tmp_path.glob("escaped*")) + list(tmp_path.parent.glob("escaped*"))
     assert not list(tmp_path.glob("uploads/escaped*"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("name", "content", "status"),
     [
@@ -175,7 +175,7 @@ def test_what_is_no_program(api, tmp_path, name, content, status) -> None:
     assert list((tmp_path / "uploads").glob("*")) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_forms_that_are_none(api) -> None:
     assert api.post("/jars/upload", data={"x": "y"}).status_code == 400
     assert api.post("/jars/upload", content=b"xyz").status_code == 400
@@ -185,7 +185,7 @@ def test_forms_that_are_none(api) -> None:
     assert api.post("/jars/upload", content=b"xyz", headers=kind).status_code == 400
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     "body",
     [
@@ -206,7 +206,7 @@ def test_wrong_wishes(api, submitted, body) -> None:
     assert submitted == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_programs_that_are_there(api, submitted, tmp_path) -> None:
     (file,) = api.get("/programs").json()["files"]
     assert file["id"] == "team/there.py"
@@ -224,7 +224,7 @@ def test_programs_that_are_there(api, submitted, tmp_path) -> None:
     assert len(api.get("/programs").json()["files"]) == 1
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_both_are_off_unless_asked_for(job_server: JobServer) -> None:
     api = TestClient(create_application(job_server, gallery.NO_TOKENS), gallery.LOCAL)
     assert api.post("/jars/upload", files={"file": ("a.py", b"1")}).status_code == 403
@@ -234,7 +234,7 @@ def test_both_are_off_unless_asked_for(job_server: JobServer) -> None:
     assert on != job_server.settings
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_the_plan_of_a_program(api) -> None:
     id = upload(api, "count.py", COUNT.encode())
     plan = api.post(f"/jars/{id}/plan", json={"programArgs": "er", "parallelism": 2}).json()["plan"]
@@ -245,7 +245,7 @@ def test_the_plan_of_a_program(api) -> None:
     assert (answer.status_code, "ZeroDivisionError" in answer.text) == (400, True)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_full_disk(api, tmp_path, monkeypatch) -> None:
     """It is said, and nothing is left of the upload."""
     opened = os.fdopen
@@ -298,7 +298,7 @@ REACHING = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("uploads", [False, True])
 def test_settings_that_reach_code_are_for_those_who_may_upload(
     tmp_path, submitted, uploads: bool
@@ -325,7 +325,7 @@ def test_settings_that_reach_code_are_for_those_who_may_upload(
     server.registry.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_each_option_is_known_to_be_harmless_or_not() -> None:
     """A new one is refused until it is written into the one list or the other."""
     import_module("millrace.table")  # has options of its own, whatever tests ran before
@@ -350,7 +350,7 @@ def test_each_option_is_known_to_be_harmless_or_not() -> None:
     }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize(
     ("query", "body", "told"),
     [
@@ -371,7 +371,7 @@ def test_a_misspelt_name_is_told_the_right_one(api, submitted, query, body, told
     assert submitted == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_fields_of_other_releases_of_flink_pass(api, submitted) -> None:
     id = upload(api, "a.py", b"1")
     assert api.post(f"/jars/{id}/run", json={"jobId": None, "scaling": 1}).status_code == 200
@@ -391,7 +391,7 @@ FAULTY = MODULE.replace("port:", "prot:")
 FAULT = "document 2, line 9: 'spec' has no key 'prot'; did you mean 'port'?"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_module_is_a_program(api, submitted) -> None:
     id = upload(api, "shop.yaml", MODULE.encode())
     (file,) = api.get("/jars").json()["files"]
@@ -404,7 +404,7 @@ def test_a_module_is_a_program(api, submitted) -> None:
     assert any("Functions module" in node["description"] for node in plan["nodes"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_archive_has_a_module_and_its_functions(api, submitted) -> None:
     id = upload(api, "cart.zip", archive(**{"module.yaml": MODULE, "functions__py": "x = 1"}))
     body = {"entryClass": "module.yaml", "programArgsList": ["functions.py"], "jobName": "Carts"}
@@ -416,7 +416,7 @@ def test_an_archive_has_a_module_and_its_functions(api, submitted) -> None:
     assert (second.name, second.program) == ("cart", first.program)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_faulty_module_is_refused_with_its_line(api) -> None:
     answer = api.post("/jars/upload", files={"file": ("shop.yaml", FAULTY.encode())})
     assert (answer.status_code, answer.json()["errors"]) == (400, [f"shop.yaml, {FAULT}"])
@@ -425,7 +425,7 @@ def test_a_faulty_module_is_refused_with_its_line(api) -> None:
     assert (answer.status_code, answer.json()["errors"]) == (400, [f"module.yaml, {FAULT}"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_modules_can_be_checked_without_a_run(api) -> None:
     answer = api.post("/statefun/validate", json={"content": MODULE})
     assert answer.json()["components"][1] == {
@@ -437,7 +437,7 @@ def test_modules_can_be_checked_without_a_run(api) -> None:
     assert (answer.status_code, answer.json()["errors"]) == (400, [f"shop.yaml, {FAULT}"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_modules_below_the_directory_of_programs_can_be_run(api, submitted, tmp_path) -> None:
     team = tmp_path / "programs" / "team"
     (team / "shop.yaml").write_text(MODULE)
@@ -448,7 +448,7 @@ def test_modules_below_the_directory_of_programs_can_be_run(api, submitted, tmp_
     assert submitted[0].name == "shop"
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_module_in_a_directory_has_its_name(api, submitted, tmp_path) -> None:
     for name in ("cart", "shop"):
         directory = tmp_path / "programs" / name
@@ -458,7 +458,7 @@ def test_a_module_in_a_directory_has_its_name(api, submitted, tmp_path) -> None:
     assert [submission.name for submission in submitted] == ["cart", "shop"]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_archive_without_programs_and_modules_is_refused(api) -> None:
     content = archive(**{"service.yaml": "kind: Service\n", "sub/module.yaml": "kind: Module\n"})
     answer = api.post("/jars/upload", files={"file": ("shop.zip", content)})
@@ -470,7 +470,7 @@ def test_an_archive_without_programs_and_modules_is_refused(api) -> None:
     assert (answer.status_code, answer.json()["errors"]) == (400, [f"shop.yaml, {FAULT}"])
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_functions_of_a_subdirectory_find_the_modules_beside_them(api) -> None:
     pytest.importorskip("statefun")
     functions = (
@@ -484,7 +484,7 @@ def test_functions_of_a_subdirectory_find_the_modules_beside_them(api) -> None:
     assert answer.status_code == 200, answer.text
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", ["/tmp/other.py", "../other.py", "sub/../../other.py"])
 def test_the_functions_of_a_module_are_in_its_directory(api, name) -> None:
     """A server runs the programs that it has, and no other file."""

@@ -38,7 +38,7 @@ def job_of(page: Page) -> str:
     return page.url.rpartition("/")[2]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_from_upload_to_end(window, server: RunningServer, tmp_path: Path) -> None:
     page = window().page
     page.goto(f"{server.url}/#/submit")

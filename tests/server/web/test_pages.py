@@ -75,7 +75,7 @@ def grave(results: Any) -> list[str]:
 def test_axe_finds_nothing_serious(theme, rules, window, fake) -> None:
     seen = window(color_scheme=theme, reduced_motion="reduce")
     found = {}
-    for path, text in some_of(pages(fake.jobs).items(), 5):
+    for path, text in some_of(pages(fake.jobs).items(), 7):
         complete(seen, fake, path, text)
         if problems := grave(
             Axe().run(seen.page, options={"resultTypes": ["violations"], **rules})
@@ -103,7 +103,7 @@ SQUEEZED = """() => [...document.querySelectorAll("main td, main td *")].filter(
 def test_nothing_reaches_beyond_the_edge_of_a_phone(window, fake) -> None:
     seen = window(viewport=PHONE)
     widths = {}
-    for path, text in some_of(pages(fake.jobs).items(), 5):
+    for path, text in some_of(pages(fake.jobs).items(), 7):
         complete(seen, fake, path, text)
         widths[path] = seen.page.evaluate("document.documentElement.scrollWidth")
         cut = seen.page.evaluate(CUT_OFF)

@@ -33,13 +33,13 @@ DIFFERENCE = """async (pictures) => {
 }"""
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_the_page_shows_each_picture_that_can_be_taken() -> None:
     shown = re.findall(r"pictures/web-ui/([\w-]+)\.webp", PAGE.read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(set(PAGES))
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_pictures_are_there_and_small() -> None:
     sizes = {path.stem: path.stat().st_size for path in PICTURES.iterdir()}
     assert set(sizes) == set(PAGES)
@@ -60,7 +60,7 @@ def difference(browser: Browser, *pictures: bytes) -> float:
         page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("name", ["jobs", "job-dark", "job-phone", "checkpoints"])
 def test_a_picture_shows_the_page_of_today(browser: Browser, name: str) -> None:
     jobs = FakeJobs(lambda: NOW)
@@ -69,7 +69,7 @@ def test_a_picture_shows_the_page_of_today(browser: Browser, name: str) -> None:
     assert difference(browser, shot, committed(name)) < ALIKE, "run make web-pictures"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_pages_differ_more_than_is_tolerated(browser: Browser) -> None:
     assert difference(browser, committed("jobs"), committed("jobs")) == 0
     assert difference(browser, committed("jobs"), committed("checkpoints")) > ALIKE

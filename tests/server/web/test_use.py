@@ -29,7 +29,7 @@ def guarded() -> Iterator[FakeServer]:
         yield server
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_overview_leads_to_a_job_and_its_slowest_operator(window, fake, orders) -> None:
     page = window().page
     page.goto(fake.url)
@@ -45,7 +45,7 @@ def test_overview_leads_to_a_job_and_its_slowest_operator(window, fake, orders) 
     expect(panel).to_contain_text("18.4k/s")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_figures_are_live(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}")
@@ -54,7 +54,7 @@ def test_figures_are_live(window, fake, orders) -> None:
     expect(page.get_by_label("The job at a glance")).to_contain_text("Restarts7")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_job_that_does_not_get_on_says_where_it_is(window, fake, orders) -> None:
     page = window().page
     orders.waits_for = "epoch 3 running for 57 s in 'Parse and check' (subtask 0)"
@@ -64,7 +64,7 @@ def test_a_job_that_does_not_get_on_says_where_it_is(window, fake, orders) -> No
     expect(page.get_by_role("heading", name="Stacks of the workers")).to_be_visible()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_long_name_leaves_room_for_what_stands_beside_it(window, fake, orders) -> None:
     page = window().page
     orders.name = "x" * 300
@@ -74,7 +74,7 @@ def test_a_long_name_leaves_room_for_what_stands_beside_it(window, fake, orders)
     assert jobs.evaluate("it => it.scrollWidth <= it.clientWidth")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_the_header_stays_in_sight_when_the_page_changes(window, fake) -> None:
     page = window(viewport={"width": 1280, "height": 400}).page
     page.goto(fake.url)
@@ -84,7 +84,7 @@ def test_the_header_stays_in_sight_when_the_page_changes(window, fake) -> None:
     assert page.evaluate("scrollY") == 0
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_jobs_are_found_and_sorted(window, fake) -> None:
     page = window().page
     page.goto(fake.url)
@@ -100,7 +100,7 @@ def test_jobs_are_found_and_sorted(window, fake) -> None:
     expect(names).to_have_text(["Click sessions"])
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_cancel_asks_first(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}")
@@ -116,7 +116,7 @@ def test_cancel_asks_first(window, fake, orders) -> None:
     expect(page.get_by_role("group", name="Control the job")).to_have_count(0)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_stop_with_a_savepoint(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}")
@@ -129,7 +129,7 @@ def test_stop_with_a_savepoint(window, fake, orders) -> None:
     assert orders.state == "FINISHED"
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_take_a_savepoint_of_a_chosen_job(window, fake) -> None:
     page = window().page
     page.goto(f"{fake.url}#/savepoints")
@@ -141,7 +141,7 @@ def test_take_a_savepoint_of_a_chosen_job(window, fake) -> None:
     assert job_named(fake, "Click sessions").savepoints == ["s3://checkpoints/savepoint-new"]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_two_savepoints_are_compared_the_older_one_first(window, fake) -> None:
     page = window().page
     page.goto(f"{fake.url}#/savepoints")
@@ -157,7 +157,7 @@ def test_two_savepoints_are_compared_the_older_one_first(window, fake) -> None:
     ]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_branch_from_a_savepoint_with_an_uploaded_program(window, fake) -> None:
     page = window().page
     page.goto(f"{fake.url}#/savepoints")
@@ -185,7 +185,7 @@ def test_branch_from_a_savepoint_with_an_uploaded_program(window, fake) -> None:
     ]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_program_uploaded_while_the_list_is_on_its_way_is_shown(window, fake) -> None:
     page = window().page
     held = []
@@ -200,7 +200,7 @@ def test_a_program_uploaded_while_the_list_is_on_its_way_is_shown(window, fake) 
     expect(page.get_by_role("radio", name="late_orders.py")).to_be_checked()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_failure_shows_the_users_own_line_first(window, fake) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{job_named(fake, 'Fraud alerts').id}")
@@ -212,7 +212,7 @@ def test_a_failure_shows_the_users_own_line_first(window, fake) -> None:
     expect(frames.first).to_contain_text("return LIMITS[payment.country] / payment.amount")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_log_begins_at_its_end_and_goes_back(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}/log")
@@ -225,7 +225,7 @@ def test_log_begins_at_its_end_and_goes_back(window, fake, orders) -> None:
     expect(log.locator("div")).to_have_count(5)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_by_keys_alone(window, fake, orders) -> None:
     page = window(reduced_motion="reduce").page
     page.goto(fake.url)
@@ -251,7 +251,7 @@ def test_by_keys_alone(window, fake, orders) -> None:
     expect(page.get_by_role("button", name="Rescale")).to_be_focused()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_arrow_keys_move_between_the_stages(window, fake, orders) -> None:
     """Tab leads to one of them: a graph may have a hundred."""
     page = window().page
@@ -276,7 +276,7 @@ def test_arrow_keys_move_between_the_stages(window, fake, orders) -> None:
     expect(heading).to_have_text("Sink: late orders (files)")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_jobs_are_found_by_their_status(window, fake) -> None:
     page = window().page
     page.goto(fake.url)
@@ -285,7 +285,7 @@ def test_jobs_are_found_by_their_status(window, fake) -> None:
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_timeline_is_downloaded(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}/timeline")
@@ -307,7 +307,7 @@ def press_until(page, wanted) -> None:
     raise AssertionError("Tab does not get there")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_login_forgets_a_wrong_token(browser, guarded) -> None:
     page = browser.new_page()
     page.goto(f"{guarded.url}#/savepoints")
@@ -323,7 +323,7 @@ def test_login_forgets_a_wrong_token(browser, guarded) -> None:
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_link_with_a_token_keeps_it_out_of_the_address(browser, guarded) -> None:
     page = browser.new_page()
     page.goto(f"{guarded.url}#token={READ}")
@@ -332,7 +332,7 @@ def test_a_link_with_a_token_keeps_it_out_of_the_address(browser, guarded) -> No
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_token_for_reading_is_offered_nothing_that_it_may_not_do(browser, guarded) -> None:
     page = browser.new_page()
     page.goto(f"{guarded.url}#token={READ}")
@@ -363,7 +363,7 @@ def test_a_token_for_reading_is_offered_nothing_that_it_may_not_do(browser, guar
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_nothing_is_offered_before_the_server_has_told_what_a_token_may_do(
     browser, guarded
 ) -> None:
@@ -393,7 +393,7 @@ def test_nothing_is_offered_before_the_server_has_told_what_a_token_may_do(
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_server_that_does_not_tell_what_a_token_may_do_is_asked_again(browser, guarded) -> None:
     """All other requests succeed: the page says why nothing is offered, until the answer comes."""
     page = browser.new_page()
@@ -417,7 +417,7 @@ def test_a_server_that_does_not_tell_what_a_token_may_do_is_asked_again(browser,
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_token_that_is_withdrawn_asks_for_another_and_goes_on_there(browser, guarded) -> None:
     page = browser.new_page()
     page.goto(f"{guarded.url}#token={OPERATE}")
@@ -433,7 +433,7 @@ def test_a_token_that_is_withdrawn_asks_for_another_and_goes_on_there(browser, g
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_job_that_the_server_forgets_is_told_of(browser, fake, orders) -> None:
     page = browser.new_page()
     page.goto(f"{fake.url}#/jobs/{orders.id}")
@@ -448,7 +448,7 @@ def test_a_job_that_the_server_forgets_is_told_of(browser, fake, orders) -> None
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_server_that_goes_away_is_told_of_and_found_again(browser, fake, orders) -> None:
     page = browser.new_page()
     page.goto(f"{fake.url}#/jobs/{orders.id}/configuration")
@@ -462,7 +462,7 @@ def test_a_server_that_goes_away_is_told_of_and_found_again(browser, fake, order
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_hidden_page_asks_nothing(browser, fake) -> None:
     page = browser.new_page()
     page.clock.install()
@@ -482,7 +482,7 @@ def test_a_hidden_page_asks_nothing(browser, fake) -> None:
     page.close()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_any_metric_becomes_a_chart(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}/metrics")
@@ -499,7 +499,7 @@ def test_any_metric_becomes_a_chart(window, fake, orders) -> None:
     expect(chart).to_have_count(0)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_the_life_of_a_job_stands_on_a_line(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}/timeline")
@@ -510,7 +510,7 @@ def test_the_life_of_a_job_stands_on_a_line(window, fake, orders) -> None:
     expect(page.get_by_role("img", name="Runs: 1, Checkpoints: 20, Savepoints: 0")).to_be_visible()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_ended_job_starts_again_from_its_last_checkpoint(window, fake) -> None:
     failed = job_named(fake, "Fraud alerts")
     page = window().page
@@ -521,7 +521,7 @@ def test_an_ended_job_starts_again_from_its_last_checkpoint(window, fake) -> Non
     assert fake.received == [{"start": "checkpoint"}]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_two_runs_are_compared(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}")
@@ -535,7 +535,7 @@ def test_two_runs_are_compared(window, fake, orders) -> None:
     expect(stages.filter(has_text="Score payments")).to_contain_text("2,952,000")
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_a_call_of_a_flame_graph_is_enlarged(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{orders.id}/flame")
@@ -558,7 +558,7 @@ def test_a_call_of_a_flame_graph_is_enlarged(window, fake, orders) -> None:
     expect(page.get_by_text("No subtask of the stage was running in 250 samples")).to_be_visible()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_records_of_an_operator_are_watched_where_the_job_allows_it(window, fake, orders) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{job_named(fake, 'Revenue in SQL').id}")

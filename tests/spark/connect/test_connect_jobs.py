@@ -30,7 +30,7 @@ from millrace.engine.job_details import JobDetails
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.testing import CollectingSink
 
-pytestmark = [pytest.mark.spark, pytest.mark.turns(3, together=True)]
+pytestmark = [pytest.mark.spark, pytest.mark.turns(7, together=True)]
 
 KEYS = 5
 SOURCES = Path(__file__).resolve().parents[3] / "src"

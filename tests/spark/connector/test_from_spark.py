@@ -43,7 +43,7 @@ def make_env(tmp_path: Path) -> Callable[..., StreamExecutionEnvironment]:
     return make
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(
     ("repeatable", "mode"), [(True, "STREAMING"), (True, "BATCH"), (False, "STREAMING")]
 )
@@ -107,7 +107,7 @@ def stopped_after(env: Any, client: Any, epochs: int) -> str:
     return path
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_goes_on_from_any_savepoint(
     spark: Any, make_env: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -134,7 +134,7 @@ def test_goes_on_from_any_savepoint(
     assert not spark.streams.active
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_the_query_fails(spark: Any, make_env: Callable[..., Any]) -> None:
     """The job fails with what Spark says of it."""
     env = make_env()

@@ -54,7 +54,7 @@ def frames(ids: list[Any], edges: list[Any]) -> tuple[Any, Any]:
     return frame_of(vertex_table), frame_of(edge_table)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", [4, 9])
 def test_components(seed: int) -> None:
     """Ids that are numbers, and ids that are texts."""
@@ -66,7 +66,7 @@ def test_components(seed: int) -> None:
     assert components_in(table) == components_of(ids, edges)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_worker_is_killed_and_the_run_goes_on(tmp_path: Path) -> None:
     """The repeated run begins after the newest checkpoint."""
     killed, log = tmp_path / "killed", tmp_path / "log"
@@ -92,7 +92,7 @@ def test_a_worker_is_killed_and_the_run_goes_on(tmp_path: Path) -> None:
     assert not list((tmp_path / "checkpoints").iterdir())
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_worker_that_dies_each_time() -> None:
     class Dying(Components):
         def superstep(self, number: int) -> bool:
@@ -103,7 +103,7 @@ def test_a_worker_that_dies_each_time() -> None:
         run_supersteps_on_spark(*frames([], PATH), Dying, SCHEMA, settings)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_result_is_freed(spark: Any) -> None:
     kept = spark.sparkContext._jsc.getPersistentRDDs
     before = set(kept().keySet())
@@ -113,7 +113,7 @@ def test_a_result_is_freed(spark: Any) -> None:
     assert set(kept().keySet()) == before
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_error_of_a_repeated_computation(spark: Any) -> None:
     """Spark computes lost parts of a result again. The report of an error is no row of it."""
     rows = spark.createDataFrame([(1, None)], "id LONG, _error STRING")
@@ -124,7 +124,7 @@ def test_an_error_of_a_repeated_computation(spark: Any) -> None:
         collected(_without_errors(rows))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_an_error_of_a_program() -> None:
     class Failing(Components):
         def superstep(self, number: int) -> bool:
@@ -137,7 +137,7 @@ def test_an_error_of_a_program() -> None:
         run_supersteps_on_spark(*frames([], PATH), Failing, SCHEMA, settings)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_module_that_workers_lack(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run is not repeated, though a barrier stage fails as if a process was lost."""
     module = ModuleType("only_in_the_driver")
@@ -159,7 +159,7 @@ def test_a_module_that_workers_lack(monkeypatch: pytest.MonkeyPatch) -> None:
         _require_loss(Py4JError(text), 1, settings)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_too_few_slots_are_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millrace.spark.graphs.superstep_job._FIRST_PATIENCE", 0.0)
     settings = SuperstepSettings(parallelism=3)
@@ -167,7 +167,7 @@ def test_too_few_slots_are_an_error_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         run_supersteps_on_spark(*frames([], PATH), Components, SCHEMA, settings)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("value", ["true", "True"])
 def test_dynamic_allocation_is_refused_by_name(value: str) -> None:
     settings = {"spark.dynamicAllocation.enabled": value}
@@ -176,7 +176,7 @@ def test_dynamic_allocation_is_refused_by_name(value: str) -> None:
         _refuse_dynamic_allocation(context)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_ids_that_are_rows_are_refused() -> None:
     table = pa.table({"id": [{"a": 1}]})
     edges = pa.table({"source": [{"a": 1}], "target": [{"a": 1}]})

@@ -73,7 +73,7 @@ def endless(slots: int) -> Iterator[EmbeddedJobClient]:
     client.cancel().result()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize(("executor", "waiting"), [("resident", 0), ("epochs", 1)])
 def test_a_second_job_runs_beside_the_first(
     executor: str, waiting: int, slots: int, endless: EmbeddedJobClient

@@ -150,7 +150,7 @@ def restored(state: SubtaskState, deltas: list[StateDelta]) -> int:
     return len(loaded)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("epochs", [7, 40])
 def test_a_killed_process_leaves_its_database(tmp_path: Path, epochs: int) -> None:
     """The deltas after its version are replayed, the others are not even read; life goes on."""
@@ -171,7 +171,7 @@ def test_a_killed_process_leaves_its_database(tmp_path: Path, epochs: int) -> No
     assert kept(tmp_path) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_process_killed_with_an_open_epoch_beside_accepted_ones(tmp_path: Path) -> None:
     """Its database was flushed in the middle of an epoch, and has nothing of it."""
     process = live(tmp_path, 40, epoch="overlapping_epoch")
@@ -182,7 +182,7 @@ def test_a_process_killed_with_an_open_epoch_beside_accepted_ones(tmp_path: Path
     state.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_one_that_lives_is_left_alone(tmp_path: Path) -> None:
     """However dead the engine thinks it is: its successor reads the checkpoint."""
     process = live(tmp_path, 20, lives=True)
@@ -198,7 +198,7 @@ def test_one_that_lives_is_left_alone(tmp_path: Path) -> None:
     assert kept(tmp_path) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_one_of_another_history(tmp_path: Path) -> None:
     """Is deleted: what it holds is no part of what is restored."""
     assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
@@ -223,7 +223,7 @@ def age(tmp_path: Path, seconds: float) -> None:
             os.utime(file, (changed, changed))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_long_pause(tmp_path: Path) -> None:
     """What was left a day ago is another job's to delete, not that of the first subtask which is
     back."""
@@ -244,7 +244,7 @@ def test_a_long_pause(tmp_path: Path) -> None:
     other.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_job_that_ran_for_long(tmp_path: Path) -> None:
     """Its databases were in use until just now, however old their directories are."""
     state = opened(str(tmp_path))
@@ -273,7 +273,7 @@ def of_another_program(marker: bytes) -> bytes:
     return encode((rows + 1, *rest))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("change", [of_another_program, lambda marker: marker[:-3]])
 def test_one_that_cannot_be_read(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
     """It is deleted, and the checkpoint is read instead; nothing stays locked."""
@@ -289,7 +289,7 @@ def test_one_that_cannot_be_read(tmp_path: Path, change: Callable[[bytes], bytes
     assert kept(tmp_path) == []
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_one_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the reason."""
     assert live(tmp_path, 20).wait(60) == -signal.SIGKILL
@@ -308,7 +308,7 @@ def test_one_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     state.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_without_the_option(tmp_path: Path) -> None:
     """Nothing is taken over."""
     assert live(tmp_path, 7).wait(60) == -signal.SIGKILL
@@ -318,7 +318,7 @@ def test_without_the_option(tmp_path: Path) -> None:
     state.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_type_that_cannot_be_had_any_more(tmp_path: Path) -> None:
     """Is refused, as when the state comes from the checkpoint."""
     assert live(tmp_path, 7).wait(60) == -signal.SIGKILL
@@ -330,7 +330,7 @@ def test_a_type_that_cannot_be_had_any_more(tmp_path: Path) -> None:
     state.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 def test_a_subtask_that_is_closed_leaves_nothing_of_those_before(tmp_path: Path) -> None:
     """They were not gone on with, for the job began afresh; those of others stay."""
     assert live(tmp_path, 7).wait(60) == -signal.SIGKILL

@@ -187,7 +187,7 @@ def succeeds(store: SortedStore, deltas: list[StateDelta], accepted: Model) -> b
     return len(loaded) < len(deltas)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("cache", [0, 3000])
 @pytest.mark.parametrize("seed", range(6))
 def test_a_process_that_dies_with_two_epochs_in_flight(seed: int, cache: int) -> None:

@@ -106,7 +106,7 @@ def history(seed: int, epochs: int = 30) -> tuple[Query, list[StateDelta]]:
     return query, deltas
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", range(8))
 def test_checkpoints_restore_what_there_was(seed: int) -> None:
     query, deltas = history(seed)
@@ -121,7 +121,7 @@ def test_checkpoints_restore_what_there_was(seed: int) -> None:
     assert counted(program) == counted(query)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", range(8))
 def test_two_epochs_in_flight(seed: int) -> None:
     """Whatever becomes of the waiting epoch: the tables hold what they held at that time, and the

@@ -133,7 +133,7 @@ class Model:
             self.mark()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_any_epochs_and_aborts_give_what_lists_have_and_deltas_bring_it_elsewhere(
     seed: int,
@@ -160,7 +160,7 @@ def test_any_epochs_and_aborts_give_what_lists_have_and_deltas_bring_it_elsewher
     assert ordered(restored) == ordered(model.log)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", range(20))
 def test_two_epochs_in_flight(seed: int) -> None:
     """The waiting epoch is accepted amid the changes of the open one, or both are undone."""

@@ -137,7 +137,7 @@ def contents(table: SlotTable) -> dict[str, tuple[int, Any]]:
     return dict(zip(map(plain, rows), values, strict=True))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("seed", range(3))
 def test_any_epochs_and_aborts_give_what_a_dict_has_and_deltas_bring_it_elsewhere(

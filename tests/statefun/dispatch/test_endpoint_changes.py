@@ -56,7 +56,7 @@ def environment(**settings: str) -> Any:
     return StreamExecutionEnvironment.get_execution_environment(config).set_parallelism(2)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_endpoint_is_replaced_under_load(running: Any) -> None:
     """Each server ends as soon as its successor has taken over. What it had not answered goes to
     the successor."""
@@ -78,7 +78,7 @@ def test_an_endpoint_is_replaced_under_load(running: Any) -> None:
     check_counts(sink.values())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("running", ["resident"], indirect=True)
 def test_what_hangs_at_a_replaced_endpoint_goes_to_its_successor(running: Any) -> None:
     counting, sink, hang = Counting(), CollectingSink[str](), Event()
@@ -109,7 +109,7 @@ def test_what_hangs_at_a_replaced_endpoint_goes_to_its_successor(running: Any) -
     assert sink.values() == ["0 0 c0 1"]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_functions_are_added_and_have_endpoints_of_their_own(running: Any) -> None:
     counting, sink = Counting(), CollectingSink[str]()
     with running(), function_server(counting) as one, function_server(counting) as other:
@@ -152,7 +152,7 @@ class Servers:
             server.stop()
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("running", ["resident"], indirect=True)
 @pytest.mark.parametrize(
     "starts",
@@ -189,7 +189,7 @@ def test_endpoints_that_count_after_savepoints(
     check_counts(sink.values())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("running", ["resident"], indirect=True)
 def test_a_list_of_endpoints_that_no_dispatcher_could_take_is_refused(running: Any) -> None:
     counting = Counting()
@@ -205,7 +205,7 @@ def test_a_list_of_endpoints_that_no_dispatcher_could_take_is_refused(running: A
         client.get_job_execution_result().result(PATIENCE)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("running", ["resident"], indirect=True)
 def test_subtasks_of_another_parallelism_have_the_new_endpoints(running: Any) -> None:
     counting, sink = Counting(), CollectingSink[str]()
@@ -224,7 +224,7 @@ def test_subtasks_of_another_parallelism_have_the_new_endpoints(running: Any) ->
     check_counts(sink.values(), in_order=False)
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("running", ["resident"], indirect=True)
 def test_a_function_without_an_endpoint_fails_until_it_is_given_one(running: Any) -> None:
     counting, sink = Counting(), CollectingSink[str]()
@@ -245,7 +245,7 @@ def test_a_function_without_an_endpoint_fails_until_it_is_given_one(running: Any
     check_counts(sink.values())
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 def test_an_update_is_refused_by_name(running: Any) -> None:
     counting = Counting()
     endpoint = HttpEndpoint("test", "*", "http://127.0.0.1:1")

@@ -64,7 +64,7 @@ def test_states_are_kept_per_address_and_messages_keep_their_order(url: str, run
         assert own == [f"{id} m{n} {n + 1} {f'm{n - 1}' if n else None} -" for n in range(20)]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(7)
 @pytest.mark.parametrize("faults", [Faults(), Faults(0.2, 0.3, 0.2, 0.1)], ids=["no", "faults"])
 def test_messages_between_functions_keep_their_order(url: str, faults: Faults) -> None:
     messages = [("relay", f"r{n % 2}", f"g{n % 3} m{n}") for n in range(30)]

@@ -234,7 +234,7 @@ def readings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Table]:
         yield t_env.from_path("readings")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("function", [average, retracting, mean], ids=["plain", "merging", "mean"])
 @pytest.mark.parametrize(
     ("window", "expected"),
@@ -273,7 +273,7 @@ def test_rows_of_windows(readings: Table) -> None:
     ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("function", [average, retracting, mean], ids=["plain", "merging", "mean"])
 def test_over(readings: Table, function: Any) -> None:
     partition = Over.partition_by(col("k")).order_by(col("ts"))
