@@ -24,7 +24,7 @@ from millrace.expressions.registry import (
     resolve_call,
     resolve_cast,
 )
-from millrace.expressions.resolved import Cast, FieldReference
+from millrace.expressions.resolved import Cast, FieldReference, ValueLiteral
 
 
 def field(kind: LogicalType) -> FieldReference:
@@ -116,3 +116,10 @@ def test_every_function_is_documented_and_has_a_kernel() -> None:
         assert (definition.kernel is None) == (definition.kind is not FunctionKind.SCALAR)
         alone = definition.kind is FunctionKind.SCALAR and definition.name not in OF_STREAMS
         assert definition.examples or not alone, definition.name
+
+
+def test_constants_are_typed_as_they_are_evaluated() -> None:
+    """Half of a character, which UTF-8 cannot encode, is evaluated as a question mark."""
+    text = parse_type("STRING NOT NULL")
+    arguments = tuple(ValueLiteral(each, text) for each in ("C", "half \ud800", "value"))
+    assert "half ?" in str(resolve_call(registry.function("OBJECT_OF"), arguments).output_type)

@@ -15,6 +15,7 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.call_options import CallOptions
+from millrace.expressions.functions.utf16 import encodable
 from millrace.expressions.parameters import accepted
 
 __all__ = [
@@ -130,6 +131,8 @@ class FunctionDefinition:
         Raises:
             FunctionResolutionError: no signature takes such arguments.
         """
+        # as they are evaluated: with ? for half of a character
+        literals = tuple(encodable(v) if isinstance(v, str) else v for v in literals)
         each_fits = False
         for signature in self.signatures:
             taken = _taken(signature, types)

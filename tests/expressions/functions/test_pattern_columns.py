@@ -145,6 +145,7 @@ def test_a_pattern_that_python_would_never_end_with(
     [
         ("REGEXP_REPLACE", ("a", "b", "c"), "STRING NOT NULL"),
         ("REGEXP_REPLACE", ("a", "(", "c"), "STRING"),
+        ("REGEXP_REPLACE", ("a", "b|\ud800", "c"), "STRING"),  # which is evaluated as b|?
         ("REGEXP_REPLACE", ("a", None, "c"), "STRING"),
         ("FROM_BASE64", ("YQ==",), "STRING NOT NULL"),
         ("FROM_BASE64", ("?",), "STRING"),
