@@ -9,11 +9,11 @@ plain module look like a package in this respect.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import NoReturn
+from typing import Any
 
 __all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "explain_missing_names"]
 
@@ -93,13 +93,16 @@ def explain_missing_names(module: str) -> None:
     """
     attributes = vars(sys.modules[module])
     attributes.setdefault("__path__", [])
+    find_late: Callable[[str], Any] | None = attributes.get("__getattr__")
 
-    def raise_missing(name: str) -> NoReturn:
+    def find_or_explain(name: str) -> Any:
         sentence = _SENTENCES.get(f"{module}.{name}")
+        if sentence is None and find_late is not None:
+            return find_late(name)
         text = sentence or f"module {module!r} has no attribute {name!r}"
         raise AttributeError(text, name=name)
 
-    attributes["__getattr__"] = raise_missing
+    attributes["__getattr__"] = find_or_explain
 
 
 class MissingModules(MetaPathFinder):

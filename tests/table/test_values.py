@@ -13,9 +13,11 @@ from millrace.common.time.nanosecond_datetime import datetime_of
 from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
+from millrace.common.types.logical.python_values import python_values
 from millrace.table import DataTypes, TableEnvironment
-from millrace.table.values import cells, python_values, row_text
+from millrace.table.values import cells
 from millrace.table_runtime.columns import column_of
+from millrace.table_runtime.row_text import row_text
 
 CASES: list[tuple[str, Any, str, str]] = [
     ("INT", 1, "1", "1"),

@@ -17,7 +17,11 @@ from millrace.formats.charset import decode_text
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import is_bytes
 
-__all__ = ["RawFormatDeserializationSchema", "RawFormatSerializationSchema"]
+__all__ = [
+    "RawFormatDeserializationSchema",
+    "RawFormatSerializationSchema",
+    "RawValueSerializationSchema",
+]
 
 _CODES = {
     "BOOLEAN": ("?", "bool"),
@@ -193,3 +197,10 @@ class RawFormatSerializationSchema(_OfRawField, SerializationSchema[Any]):
                 f"{repr(value)[:300]} is not one value of the raw format's type "
                 f"{self._field.given[0].name}: {error}"
             ) from None
+
+
+class RawValueSerializationSchema(RawFormatSerializationSchema):
+    """Serializer of a single value, which writes NULL as an empty message."""
+
+    def serialize(self, value: Any) -> bytes:
+        return b"" if value[0] is None else super().serialize(value)

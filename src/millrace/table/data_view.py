@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any, Generic, TypeVar
 
+from millrace.table_runtime.process_state import StateListView, StateMapView
+
 __all__ = ["DataView", "ListView", "MapView"]
 
 T = TypeVar("T")
@@ -154,3 +156,7 @@ class MapView(DataView, Generic[K, V]):
         made = copy(self)
         made._dict = dict(self._dict)
         return made
+
+
+ListView.register(StateListView)
+MapView.register(StateMapView)

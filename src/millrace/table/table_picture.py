@@ -6,7 +6,7 @@ from millrace.planner.relational.rel_node import RelNode, TableScan
 from millrace.table.html_table import MOST_ROWS, html_rows, html_table
 from millrace.table.operation_tree_builder import OperationTreeBuilder
 from millrace.table.table_session import TableSession
-from millrace.table.values import python_rows
+from millrace.table_runtime.row_text import python_rows
 
 __all__ = ["TablePicture", "ends"]
 

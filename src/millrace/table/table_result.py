@@ -24,9 +24,10 @@ from millrace.table.materialized_rows import MaterializedRows
 from millrace.table.result_kind import ResultKind
 from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
-from millrace.table.values import cells, python_rows
+from millrace.table.values import cells
 from millrace.table_runtime.collect import collected_batch
 from millrace.table_runtime.columns import ColumnConversion
+from millrace.table_runtime.row_text import python_rows
 
 if TYPE_CHECKING:
     import pyarrow

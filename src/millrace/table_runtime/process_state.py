@@ -19,10 +19,11 @@ from millrace.common.state.descriptors import (
 from millrace.common.state.state_ttl import StateTtlConfig
 from millrace.common.time.amounts import Time
 from millrace.common.typeinfo import Types
+from millrace.common.types.row import Row, named_row
 from millrace.expressions.process_table_functions import EntryShape, StateEntry
 from millrace.runtime.keyed_state import KeyedStates
 
-__all__ = ["ProcessState", "StateListView", "StateMapView", "process_state"]
+__all__ = ["ProcessState", "StateListView", "StateMapView", "process_state", "row_without_values"]
 
 
 class ProcessState(Protocol):
@@ -177,3 +178,8 @@ def _lasting(descriptor: Any, ttl: int) -> Any:
         config = StateTtlConfig.new_builder(Time.milliseconds(ttl)).build()
         descriptor.enable_time_to_live(config)
     return descriptor
+
+
+def row_without_values(names: tuple[str, ...]) -> Row:
+    """The first value of state that is a row."""
+    return named_row(names, [None] * len(names))

@@ -9,8 +9,8 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.parser import parse_type
+from millrace.connectors import random_columns
 from millrace.table import TableEnvironment
-from millrace.table.connectors import random_columns
 
 
 def rows(t_env: TableEnvironment, columns: str, **options: Any) -> list[tuple[Any, ...]]:

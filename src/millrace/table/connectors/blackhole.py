@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from millrace.common.sink import Sink, SinkWriter, WriterContext
-from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.sink import Sink
 from millrace.common.types.row import ALL_ROW_KINDS, RowKind
+from millrace.connectors.black_hole import BlackHoleSink
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_factory import OptionValues, SinkRequest, TableFactory
 
@@ -21,19 +21,7 @@ class BlackHoleFactory(TableFactory):
     identifier = "blackhole"
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
-        return _BlackHole()
+        return BlackHoleSink()
 
     def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         return ALL_ROW_KINDS
-
-
-class _BlackHole(Sink[Any]):
-    takes = BatchForm.COLUMNS
-
-    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
-        return _Writer()
-
-
-class _Writer(SinkWriter[Any]):
-    def write_columns(self, batch: ColumnBatch) -> None:
-        """Drop the batch."""

@@ -5,24 +5,20 @@ Flink docs: "FileSystem SQL Connector", Partition Commit: policy ``success-file`
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Sequence
 from typing import Any
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.config.memory_size import MemorySize
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import BulkWriterFactory, SerializationSchema
-from millrace.common.sink import CommitRequest, Committer, CommitterContext, Sink
+from millrace.common.sink import Sink
 from millrace.common.time.amounts import Duration
 from millrace.connectors.bucket_assigner import BucketAssigner
 from millrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
 from millrace.connectors.file_sink import BulkFormatBuilder, FileSink
-from millrace.connectors.file_writer import FileSinkSettings
+from millrace.connectors.marking_file_sink import MarkingFileSink
 from millrace.connectors.output_file_config import OutputFileConfig
-from millrace.connectors.part_file import PartCommittable
 from millrace.connectors.rolling_policy import RollingPolicy
-from millrace.filesystem.registry import file_system_of
 from millrace.formats.message_lines import MessageLinesEncoder
 from millrace.planner.execution.table_factory import OptionValues
 
@@ -145,34 +141,3 @@ def _built(
     if options.get(COMMIT_POLICY) is None:
         return sink
     return MarkingFileSink(sink.settings, options.get(SUCCESS_FILE))
-
-
-class MarkingFileSink(FileSink):
-    """Sink that writes an empty file to each directory with new rows.
-
-    Args:
-        name: name of the file.
-    """
-
-    def __init__(self, settings: FileSinkSettings, name: str) -> None:
-        super().__init__(settings)
-        self._name = name
-
-    def create_committer(self, context: CommitterContext) -> Committer:
-        return _MarkingCommitter(super().create_committer(context), self._name)
-
-
-class _MarkingCommitter(Committer):
-    def __init__(self, committer: Committer, name: str) -> None:
-        self._committer, self._name = committer, name
-
-    def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
-        self._committer.commit(requests)
-        parts = [each.committable for each in requests]
-        finals = [each.final for each in parts if isinstance(each, PartCommittable)]
-        for directory in sorted(set(map(posixpath.dirname, finals))):
-            mark = f"{directory}/{self._name}"
-            file_system_of(mark).write_if(mark, b"", None)  # None: unless it is there
-
-    def close(self) -> None:
-        self._committer.close()

@@ -14,6 +14,7 @@ from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowField, RowType
 from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.connectors.bucket_assigner import BucketAssigner, PartitionBucketAssigner
+from millrace.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
 from millrace.connectors.path_partitions import PathPartitions
 from millrace.expressions.evaluation import compiled
@@ -29,7 +30,6 @@ from millrace.planner.execution.table_factory import (
 )
 from millrace.table.catalog.errors import CatalogError, name_hint
 from millrace.table.connectors import file_options as keys
-from millrace.table.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
 from millrace.table.formats.bulk_formats import BULK_FORMATS
 from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, format_options
 from millrace.table.formats.row_type_info import row_type_info

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions.lookup_functions import Key, ScanningLookupFunction
-from millrace.common.functions.lookup_functions import Rows as FoundRows
+from millrace.common.functions.lookup_functions import ScanningLookupFunction
 from millrace.common.sink import Sink
 from millrace.common.source import Source
 from millrace.common.types.row import INSERT_ONLY, UPSERTS, RowKind
@@ -19,7 +18,8 @@ from millrace.connectors.jdbc import (
     JdbcSource,
 )
 from millrace.connectors.jdbc.changed_rows import change_rows
-from millrace.connectors.jdbc.lookup import JdbcLookups, LookupSettings
+from millrace.connectors.jdbc.lookup import LookupSettings
+from millrace.connectors.jdbc.table_lookup import JdbcTableLookup
 from millrace.connectors.jdbc.target_table import TargetTable
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.execution.table_factory import (
@@ -113,7 +113,7 @@ class JdbcFactory(TableFactory):
             request.columns.names,
             max_retries=1,  # a connection that was idle for too long; the join has its own
         )
-        return _JdbcTableLookup(settings)
+        return JdbcTableLookup(settings)
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         _require_columns(request.table)
@@ -145,30 +145,6 @@ class JdbcFactory(TableFactory):
     ) -> None:
         target = TargetTable(options.get(TABLE), table.sink_type.names, table.primary_key)
         change_rows(_connection(options), target, rows, deletes=False)
-
-
-class _JdbcTableLookup(ScanningLookupFunction):
-    """Looks many keys up in one query, or reads all rows."""
-
-    def __init__(self, settings: LookupSettings) -> None:
-        self._settings = settings
-        self._lookups: JdbcLookups | None = None
-
-    def lookup(self, keys: Sequence[Key]) -> FoundRows:
-        found = self._connected().rows(list(keys))
-        return {key: [tuple(row) for row in rows] for key, rows in found.items()}
-
-    def scan(self) -> Iterable[tuple[Key, Sequence[Any]]]:
-        return self._connected().all_rows()
-
-    def _connected(self) -> JdbcLookups:
-        if self._lookups is None:
-            self._lookups = JdbcLookups(self._settings)
-        return self._lookups
-
-    def close(self) -> None:
-        if self._lookups is not None:
-            self._lookups.close()
 
 
 def _connection(options: OptionValues) -> JdbcConnectionOptions:

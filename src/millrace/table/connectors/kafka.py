@@ -11,6 +11,13 @@ from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowField, RowType
 from millrace.common.types.row import INSERT_ONLY, RowKind
+from millrace.connectors.kafka.table_records import (
+    READABLE_METADATA,
+    WRITABLE_METADATA,
+    RecordPart,
+    TableRecordDeserializationSchema,
+    TableRecordSerializationSchema,
+)
 from millrace.formats.registry import SubjectName
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.execution.table_factory import (
@@ -20,13 +27,6 @@ from millrace.planner.execution.table_factory import (
     TableFactory,
 )
 from millrace.table.connectors import kafka_options as keys
-from millrace.table.connectors.kafka_records import (
-    READABLE_METADATA,
-    WRITABLE_METADATA,
-    RecordPart,
-    TableRecordDeserializationSchema,
-    TableRecordSerializationSchema,
-)
 from millrace.table.formats.avro_formats import RegistryFormat
 from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, format_options
 

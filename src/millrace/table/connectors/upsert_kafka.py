@@ -11,6 +11,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.row import INSERT_ONLY, UPSERTS, RowKind
+from millrace.connectors.kafka.table_records import READABLE_METADATA
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_factory import (
     OptionValues,
@@ -20,7 +21,6 @@ from millrace.planner.execution.table_factory import (
 )
 from millrace.table.connectors import kafka_options as keys
 from millrace.table.connectors.kafka import TopicFormats
-from millrace.table.connectors.kafka_records import READABLE_METADATA
 from millrace.table.formats.format_choice import MESSAGE_FORMATS, format_options
 
 __all__ = ["UpsertKafkaFactory"]

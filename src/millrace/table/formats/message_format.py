@@ -18,11 +18,11 @@ from millrace.common.serialization import DeserializationSchema, SerializationSc
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import RowType
-from millrace.common.types.row import INSERT_ONLY, Row, RowKind
+from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.formats.changes.change_metadata import ChangeMetadata
 from millrace.formats.csv_row import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from millrace.formats.json_row import JsonRowDeserializationSchema
-from millrace.formats.raw import RawFormatDeserializationSchema, RawFormatSerializationSchema
+from millrace.formats.raw import RawFormatDeserializationSchema, RawValueSerializationSchema
 from millrace.table.formats.json_options import JsonOptions
 from millrace.table.formats.row_type_info import row_type_info
 
@@ -206,14 +206,7 @@ class RawFormat(MessageFormat):
         return RawFormatDeserializationSchema(_one_field(physical), *_raw_encoding(read))
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        return _OneValue(_one_field(columns), *_raw_encoding(read))
-
-
-class _OneValue(RawFormatSerializationSchema):
-    """Serializer of a single value, which writes NULL as an empty message."""
-
-    def serialize(self, value: Row) -> bytes:
-        return b"" if value[0] is None else super().serialize(value)
+        return RawValueSerializationSchema(_one_field(columns), *_raw_encoding(read))
 
 
 def _one_field(columns: RowType) -> RowTypeInfo:

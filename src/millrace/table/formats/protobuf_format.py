@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from typing import Any
 
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
-from millrace.common.time.amounts import Instant
-from millrace.common.types.batch import Batch, RowBatch
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowType
-from millrace.common.types.row import Row, named_row
 from millrace.formats.protobuf import (
     ProtobufRowDeserializationSchema,
     ProtobufRowSerializationSchema,
 )
 from millrace.formats.protobuf.message_type import MessageType
+from millrace.formats.protobuf.table_rows import RowsByName, RowsWithTimes
 from millrace.table.formats.message_format import MessageFormat, Read
 
 __all__ = ["PROTOBUF_FORMATS"]
@@ -47,7 +44,7 @@ class ProtobufFormat(MessageFormat):
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
         written = ProtobufRowSerializationSchema(_message_type(columns, read), read(NULL_TEXT))
-        return _NamedRows(columns.names, written)
+        return RowsByName(columns.names, written)
 
 
 def _message_type(columns: RowType, read: Read) -> MessageType:
@@ -104,27 +101,12 @@ def _imported(name: str) -> Any:
         ) from None
 
 
-class _NamedRows(SerializationSchema[Row]):
-    """Serializer that gives the rows of a table the names of the table's columns."""
-
-    def __init__(self, names: Sequence[str], inner: SerializationSchema[Any]) -> None:
-        self._names, self._inner = tuple(names), inner
-
-    def serialize(self, value: Row) -> bytes:
-        return self.serialize_batch([value])[0]
-
-    def serialize_batch(self, values: Sequence[Row]) -> list[bytes]:
-        named = [dict(zip(self._names, value, strict=True)) for value in values]
-        return list(self._inner.serialize_batch(named))
-
-
 PROTOBUF_FORMATS: dict[str, MessageFormat] = {"protobuf": ProtobufFormat()}
 """Formats by the value of the option ``format``."""
 
 
 TIMESTAMP, DURATION = "google.protobuf.Timestamp", "google.protobuf.Duration"
 _PARTS = ("seconds", "nanos")
-_SECOND, _MICROSECOND = timedelta(seconds=1), timedelta(microseconds=1)
 _COLUMNS: dict[str, tuple[tuple[type[LogicalType], ...], str]] = {
     TIMESTAMP: (
         (logical.LocalZonedTimestampType, logical.TimestampType),
@@ -143,55 +125,3 @@ def columns_for(name: str, kind: LogicalType) -> str | None:
     if isinstance(kind, kinds) or (isinstance(kind, RowType) and kind.names == _PARTS):
         return None
     return f"{texts} or ROW<seconds BIGINT, nanos INT>"
-
-
-class RowsWithTimes(DeserializationSchema[Row]):
-    """Deserializer that converts the times in rows to the types of the columns.
-
-    Args:
-        columns: columns of the table, by the field names of the rows.
-        inner: reads the rows.
-    """
-
-    def __init__(self, columns: RowType, inner: DeserializationSchema[Row]) -> None:
-        self._columns, self._inner = columns, inner
-        self._types = {each.name: each.type for each in columns.fields}
-
-    def deserialize(self, message: bytes) -> Row:
-        """The row.
-
-        Raises:
-            MalformedRecordError: the bytes are not such a message.
-        """
-        return self._converted(self._inner.deserialize(message))
-
-    def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
-        rows = self._inner.deserialize_batch(messages).to_rows().values
-        return RowBatch(list(map(self._converted, rows)))
-
-    def _converted(self, row: Row) -> Row:
-        names = self._columns.names
-        return named_row(names, [_converted(row[name], self._types[name]) for name in names])
-
-
-def _converted(value: Any, kind: LogicalType) -> Any:
-    """A value with its parts, in the type of its column."""
-    if isinstance(value, Instant):
-        if isinstance(kind, RowType):
-            return Row(value.seconds, value.nanos)
-        if isinstance(kind, logical.TimestampType):
-            at = datetime.fromtimestamp(value.seconds, UTC).replace(tzinfo=None)
-            return at + timedelta(microseconds=value.nanos // 1000)
-        return value
-    if isinstance(value, timedelta) and isinstance(kind, RowType):
-        seconds, rest = divmod(abs(value), _SECOND)
-        sign = -1 if value < timedelta() else 1  # both parts have the same
-        return Row(sign * seconds, sign * (rest // _MICROSECOND) * 1000)
-    if isinstance(value, Row) and isinstance(kind, RowType):
-        values = [_converted(value[each.name], each.type) for each in kind.fields]
-        return named_row(kind.names, values)
-    if isinstance(value, list) and isinstance(kind, logical.ArrayType):
-        return [_converted(each, kind.element_type) for each in value]
-    if isinstance(value, dict) and isinstance(kind, logical.MapType):
-        return {key: _converted(each, kind.value_type) for key, each in value.items()}
-    return value

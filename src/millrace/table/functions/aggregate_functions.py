@@ -5,7 +5,6 @@ Flink docs: "Aggregate Functions", "Table Aggregate Functions", "Vectorized Aggr
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,10 +21,15 @@ from millrace.table.functions.annotated_types import annotated_inputs, annotated
 from millrace.table.functions.user_defined_function import (
     Declared,
     FunctionTypeError,
-    UserDefinedFunction,
     UserDefinedFunctionWrapper,
     declared_types,
     row_type_of,
+)
+from millrace.table_runtime.user_defined_functions import (
+    AggregateFunction,
+    ImperativeAggregateFunction,
+    TableAggregateFunction,
+    UserDefinedFunction,
 )
 
 __all__ = [
@@ -36,102 +40,6 @@ __all__ = [
     "udaf",
     "udtaf",
 ]
-
-
-def _refusal(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark of a base class's method that only raises an error."""
-    method.is_refusal = True  # type: ignore[attr-defined]
-    return method
-
-
-class ImperativeAggregateFunction(UserDefinedFunction, ABC):
-    """Base class of `AggregateFunction` and `TableAggregateFunction`.
-
-    An accumulator is what is kept of a group: a list, a dict, a `Row`, a number in one of these, or
-    an object of a class of the program, with `ListView` and `MapView` in it. It is part of
-    checkpoints.
-    """
-
-    @abstractmethod
-    def create_accumulator(self) -> Any:
-        """The accumulator of an empty group."""
-
-    @abstractmethod
-    def accumulate(self, accumulator: Any, *args: Any) -> None:
-        """Add the arguments of a row to the accumulator."""
-
-    @_refusal
-    def retract(self, accumulator: Any, *args: Any) -> None:
-        """Retract a row. It is needed if rows of the input may be updated or deleted."""
-        raise JobDefinitionError(f"{type(self).__name__} has no method retract()")
-
-    @_refusal
-    def merge(self, accumulator: Any, accumulators: Any) -> None:
-        """Merge other accumulators into one. Without it, windows keep their rows until they end."""
-        raise JobDefinitionError(f"{type(self).__name__} has no method merge()")
-
-    @_refusal
-    def get_result_type(self) -> Declared:
-        """Type of the value, used if `udaf` or `udtaf` is given no type."""
-        raise JobDefinitionError(
-            f"{type(self).__name__} has no method get_result_type(), and no result_type was given"
-        )
-
-    def get_accumulator_type(self) -> Declared | None:
-        """Type of the accumulator; Millrace does not need this type."""
-        return None
-
-
-class AggregateFunction(ImperativeAggregateFunction):
-    """A function from the rows of a group to one value.
-
-    Example:
-        >>> class WeightedAverage(AggregateFunction):
-        ...     def create_accumulator(self):
-        ...         return [0, 0]
-        ...
-        ...     def accumulate(self, accumulator, value, weight):
-        ...         accumulator[0] += value * weight
-        ...         accumulator[1] += weight
-        ...
-        ...     def retract(self, accumulator, value, weight):
-        ...         accumulator[0] -= value * weight
-        ...         accumulator[1] -= weight
-        ...
-        ...     def get_value(self, accumulator):
-        ...         return accumulator[0] / accumulator[1] if accumulator[1] else None
-        >>> udaf(WeightedAverage(), result_type="DOUBLE")
-        udaf(WeightedAverage) -> DOUBLE
-    """
-
-    @abstractmethod
-    def get_value(self, accumulator: Any) -> Any:
-        """The value of a group. It must not change the accumulator."""
-
-
-class TableAggregateFunction(ImperativeAggregateFunction):
-    """A function from the rows of a group to any number of rows.
-
-    Example:
-        >>> class Top2(TableAggregateFunction):
-        ...     def create_accumulator(self):
-        ...         return []
-        ...
-        ...     def accumulate(self, accumulator, value):
-        ...         accumulator.append(value)
-        ...         accumulator.sort(reverse=True)
-        ...         del accumulator[2:]
-        ...
-        ...     def emit_value(self, accumulator):
-        ...         yield from accumulator
-        >>> udtaf(Top2(), result_type="ROW<a BIGINT>")
-        udtaf(Top2) -> ROW<`a` BIGINT>
-    """
-
-    @abstractmethod
-    def emit_value(self, accumulator: Any) -> Any:
-        """The rows of a group, yielded or as a list: tuples, `Row`, or values for a single
-        column."""
 
 
 class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):

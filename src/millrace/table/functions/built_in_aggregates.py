@@ -11,7 +11,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import Any
 
-from millrace.table.functions.aggregate_functions import AggregateFunction
+from millrace.table_runtime.user_defined_functions import AggregateFunction
 
 __all__ = [
     "AvgAggFunction",

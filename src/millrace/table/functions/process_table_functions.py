@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, Union
@@ -18,7 +17,7 @@ from millrace.common.config.config_options import read_duration
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.hinted_type import hinted_type, hints_of
 from millrace.common.types.logical.logical_type import LogicalType, RowType
-from millrace.common.types.row import Row, named_row
+from millrace.common.types.row import Row
 from millrace.common.types.type_hints import type_of
 from millrace.common.types.type_information import TypeInformation
 from millrace.expressions.function_definition import FunctionDefinition
@@ -36,16 +35,14 @@ from millrace.table.data_view import ListView, MapView
 from millrace.table.functions.annotated_types import annotated_result
 from millrace.table.functions.user_defined_function import (
     Declared,
-    UserDefinedFunction,
     UserDefinedFunctionWrapper,
     declared_types,
 )
 from millrace.table_runtime.process_contexts import (
     ProcessTableContext,
-    ProcessTimerContext,
-    TimeContext,
 )
-from millrace.table_runtime.process_state import StateListView, StateMapView
+from millrace.table_runtime.process_state import row_without_values
+from millrace.table_runtime.user_defined_functions import ProcessTableFunction, UserDefinedFunction
 
 __all__ = [
     "ArgumentHint",
@@ -54,9 +51,6 @@ __all__ = [
     "UserDefinedProcessTableFunctionWrapper",
     "udptf",
 ]
-
-ListView.register(StateListView)
-MapView.register(StateMapView)
 
 
 @dataclasses.dataclass(frozen=True, init=False)
@@ -106,44 +100,6 @@ class StateHint:
     type: Declared | None = None
     ttl: str | None = None
     name: str | None = None
-
-
-class ProcessTableFunction(UserDefinedFunction, ABC):
-    """A function from tables to a table, with state and timers.
-
-    ``eval`` takes a context, if its first parameter is annotated with `Context` or called ``ctx``;
-    then state, annotated with `StateHint`; then the arguments of the call, tables among them
-    annotated with an `ArgumentTrait`. It yields rows, or gives a list of them. ``on_timer`` takes a
-    context of its own and the same state.
-
-    Example:
-        >>> from collections.abc import Iterator
-        >>> @dataclasses.dataclass
-        ... class Seen:
-        ...     count: int = 0
-        >>> class Greeting(ProcessTableFunction):
-        ...     def eval(
-        ...         self,
-        ...         seen: Annotated[Seen, StateHint],
-        ...         names: Annotated[Row, ArgumentTrait.SET_SEMANTIC_TABLE],
-        ...     ) -> Iterator[str]:
-        ...         seen.count += 1
-        ...         yield f"Hello {names.name}, your {seen.count} time?"
-        >>> udptf(Greeting())
-        udptf(Greeting) -> ROW<`EXPR$0` STRING>
-    """
-
-    Context = ProcessTableContext
-    OnTimerContext = ProcessTimerContext
-    TimeContext = TimeContext
-
-    @abstractmethod
-    def eval(self, *args: Any) -> Any:
-        """The output rows for a row of a table, yielded or as a list."""
-
-    def get_changelog_mode(self) -> ChangelogMode:
-        """Row kinds of the output. Rows that are not inserts are made with `Row.of_kind`."""
-        return ChangelogMode.insert_only()
 
 
 class UserDefinedProcessTableFunctionWrapper(UserDefinedFunctionWrapper):
@@ -390,7 +346,7 @@ def _state(name: str, hint: Any, state: StateHint) -> StateEntry:
             raise JobDefinitionError(
                 'state that is a Row must declare its fields: StateHint(type="ROW<count BIGINT>")'
             )
-        made = partial(_row_without_values, kind.names)
+        made = partial(row_without_values, kind.names)
         return StateEntry(name, EntryShape.VALUE, ttl, made)
     if not isinstance(given, type) or given.__module__ == "builtins":
         raise JobDefinitionError(
@@ -405,10 +361,6 @@ def _state(name: str, hint: Any, state: StateHint) -> StateEntry:
             f"this call fails: {error}; give its fields defaults"
         ) from None
     return StateEntry(name, EntryShape.VALUE, ttl, given, (_state_type(given),))
-
-
-def _row_without_values(names: tuple[str, ...]) -> Row:
-    return named_row(names, [None] * len(names))
 
 
 def _state_type(hint: Any) -> TypeInformation[Any] | None:

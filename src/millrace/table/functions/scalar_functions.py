@@ -5,7 +5,6 @@ Flink docs: "General User-defined Functions", "Vectorized User-defined Functions
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
@@ -17,9 +16,13 @@ from millrace.table.functions.annotated_types import annotated_inputs, annotated
 from millrace.table.functions.user_defined_function import (
     Declared,
     FunctionValueError,
-    UserDefinedFunction,
     UserDefinedFunctionWrapper,
     declared_types,
+)
+from millrace.table_runtime.user_defined_functions import (
+    AsyncScalarFunction,
+    ScalarFunction,
+    UserDefinedFunction,
 )
 
 __all__ = [
@@ -28,41 +31,6 @@ __all__ = [
     "UserDefinedScalarFunctionWrapper",
     "udf",
 ]
-
-
-class ScalarFunction(UserDefinedFunction, ABC):
-    """A function of values, or of columns, with state of its own that is not checkpointed.
-
-    Example:
-        >>> class Multiply(ScalarFunction):
-        ...     def open(self, function_context):
-        ...         self.factor = int(function_context.get_job_parameter("factor", "12"))
-        ...
-        ...     def eval(self, value):
-        ...         return value * self.factor
-        >>> udf(Multiply(), result_type="BIGINT")
-        udf(Multiply) -> BIGINT
-    """
-
-    @abstractmethod
-    def eval(self, *args: Any) -> Any:
-        """The value for the arguments of a row, or of a batch (``func_type="pandas"``)."""
-
-
-class AsyncScalarFunction(UserDefinedFunction, ABC):
-    """An asynchronous function of values, for many rows at a time.
-
-    Example:
-        >>> class Lookup(AsyncScalarFunction):
-        ...     async def eval(self, key):
-        ...         return f"value of {key}"
-        >>> udf(Lookup(), result_type="STRING")
-        udf(Lookup) -> STRING
-    """
-
-    @abstractmethod
-    async def eval(self, *args: Any) -> Any:
-        """The value for the arguments of a row."""
 
 
 class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):

@@ -5,7 +5,6 @@ Flink docs: "Table Functions".
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,34 +15,17 @@ from millrace.table.data_types import declared_type
 from millrace.table.functions.annotated_types import annotated_inputs, annotated_result
 from millrace.table.functions.user_defined_function import (
     Declared,
-    UserDefinedFunction,
     UserDefinedFunctionWrapper,
     declared_types,
     row_type_of,
 )
+from millrace.table_runtime.user_defined_functions import TableFunction, UserDefinedFunction
 
 __all__ = [
     "TableFunction",
     "UserDefinedTableFunctionWrapper",
     "udtf",
 ]
-
-
-class TableFunction(UserDefinedFunction, ABC):
-    """A function from its arguments to any number of rows.
-
-    Example:
-        >>> class Split(TableFunction):
-        ...     def eval(self, line):
-        ...         for word in line.split():
-        ...             yield word, len(word)
-        >>> udtf(Split(), result_types=["STRING", "INT"])
-        udtf(Split) -> ROW<`f0` STRING, `f1` INT>
-    """
-
-    @abstractmethod
-    def eval(self, *args: Any) -> Any:
-        """The rows, yielded or as a list: tuples, `Row`, or values for a single column."""
 
 
 class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):

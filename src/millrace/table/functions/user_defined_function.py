@@ -16,13 +16,13 @@ from sqlglot import exp
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.expressions.arity import taken_arguments
-from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.sql.dialect import nodes
 from millrace.table.calls.call_builder import node_of
 from millrace.table.data_types import declared_type
 from millrace.table.expression import Expression
 from millrace.table.syntax import call_node
+from millrace.table_runtime.user_defined_functions import UserDefinedFunction
 
 __all__ = [
     "Declared",
@@ -43,20 +43,6 @@ class FunctionTypeError(JobDefinitionError, TypeError):
 
 class FunctionValueError(JobDefinitionError, ValueError):
     """Settings of a function contradict each other; PyFlink raises a ValueError."""
-
-
-class UserDefinedFunction:
-    """A function that is opened in each process that calls it, before the first call."""
-
-    def open(self, function_context: FunctionContext) -> None:
-        """Acquire the resources that calls need."""
-
-    def close(self) -> None:
-        """Release the resources. A killed process does not call it."""
-
-    def is_deterministic(self) -> bool:
-        """Whether the same arguments always give the same value."""
-        return True
 
 
 class UserDefinedFunctionWrapper(ABC):

@@ -9,9 +9,9 @@ import pytest
 
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
+from millrace.connectors.kafka import table_records
+from millrace.connectors.kafka.table_records import RecordPart, TableRecordDeserializationSchema
 from millrace.formats.changes.change_metadata import DEBEZIUM_METADATA
-from millrace.table.connectors import kafka_records
-from millrace.table.connectors.kafka_records import RecordPart, TableRecordDeserializationSchema
 from millrace.table.formats.change_formats import CHANGE_FORMATS
 
 
@@ -27,13 +27,13 @@ def test_a_message_is_decoded_once_for_all_its_rows_and_metadata(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     decoded: list[bytes] = []
-    decode = kafka_records.decoded_change
+    decode = table_records.decoded_change
 
     def counted(message: bytes) -> Any:
         decoded.append(message)
         return decode(message)
 
-    monkeypatch.setattr(kafka_records, "decoded_change", counted)
+    monkeypatch.setattr(table_records, "decoded_change", counted)
     keys = ("source.db", "source.table")
     texts = {key: parse_type("STRING") for key in keys}
     physical = RowType.of(("id", parse_type("INT")))
