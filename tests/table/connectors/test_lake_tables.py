@@ -211,7 +211,7 @@ def test_a_row_that_was_changed_after_the_query_is_not_overwritten(
     monkeypatch.setattr(TableResult, "collect", collect)
     between += ["UPDATE t SET n = 7 WHERE id = 1"]
     with pytest.raises(
-        JobExecutionError, match="another program has changed .* so run it again"
+        JobExecutionError, match="another program has changed .* run the statement again"
     ):
         batch_env.execute_sql(statement)
     assert rows(batch_env, "SELECT * FROM t") == [(1, 7), (2, 2), (3, 3)]

@@ -99,7 +99,8 @@ def _require_unchanged(table: Table, wanted: Any, read: int, name: str) -> None:
     if table.snapshot_by_id(read) is None or found(read) != found(None):
         raise JobExecutionError(
             f"another program has changed rows of table {name} that this statement changes, "
-            "after the statement had looked for them; nothing was changed, so run it again"
+            "after the statement had looked for them; nothing was changed, so run the statement "
+            "again"
         )
 
 
