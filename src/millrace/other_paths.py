@@ -172,7 +172,8 @@ def late_names(module: str) -> Callable[[str], Any]:
         if name in names:
             place[name] = found = getattr(import_module(names[name]), name)
             return found
-        if not name.startswith("_") and "__path__" in place and find_spec(f"{module}.{name}"):
+        is_module = name.isidentifier() and not name.startswith("_")
+        if is_module and "__path__" in place and find_spec(f"{module}.{name}"):
             return import_module(f"{module}.{name}")
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
 

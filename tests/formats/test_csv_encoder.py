@@ -230,3 +230,18 @@ def test_times_are_written_as_flink_does() -> None:
     zone = timezone(timedelta(hours=1))
     found = encoder.encode((at, at.replace(tzinfo=zone), time(10)))
     assert found == b"1970-01-01 00:00:01.5,1969-12-31 23:00:01.5Z,10:00:00\n"
+
+
+def test_numbers_of_numpy_are_written_as_those_of_python() -> None:
+    builder = CsvSchema.builder().add_number_column("n", Types.INT())
+    encoder = CsvEncoder(builder.add_number_column("x", Types.DOUBLE()).build())
+    assert encoder.encode((np.int64(7), np.float64("nan"))) == b"7,NaN\n"
+    assert encoder.encode((None, np.float32("-inf"))) == b",-Infinity\n"
+    with pytest.raises(SerializationError, match="does not fit into"):
+        encoder.encode((np.int64(1 << 40), 0.0))
+
+
+def test_an_array_may_come_one_by_one() -> None:
+    builder = CsvSchema.builder().add_number_column("n")
+    encoder = CsvEncoder(builder.add_array_column("a", ";", Types.INT()).build())
+    assert encoder.encode((1, iter([1, 2]))) == b"1,1;2\n"

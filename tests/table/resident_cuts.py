@@ -55,7 +55,6 @@ class _CutExecutor(ResidentExecutor):
     def run_epoch(self, plan: EpochPlan, hooks: EpochHooks | None = None) -> list[Ack]:
         is_first = not plan.attempt
         if is_first and plan.epoch in self._cut.lost_ahead:
-            self._is_wired, self._ahead, self._open = False, None, None
             raise ExecutorError("lost by the test")
         acks = super().run_epoch(self._limited(plan), hooks)
         if is_first and plan.epoch in self._cut.lost:

@@ -129,7 +129,7 @@ class CommandLineLauncher(JobLauncher):
         present = complete_checkpoints(former)
         if not present:
             return
-        checkpoint = (
+        reason = (
             f"{former} has checkpoints of a job of this name that ran alone, or at a job server "
             "before its jobs had directories of their own"
         )
@@ -139,10 +139,10 @@ class CommandLineLauncher(JobLauncher):
         )
         if os.environ.get(RAN_BEFORE):
             raise CheckpointError(
-                f"{checkpoint}. This job has run before, but not in {job_dir}, so it would begin "
+                f"{reason}. This job has run before, but not in {job_dir}, so it would begin "
                 f"anew: {advice}; to begin anew, cancel this job and submit it again"
             )
-        self.terminal.say(f"the job starts afresh, though {checkpoint}; {advice}")
+        self.terminal.say(f"the job starts afresh, though {reason}; {advice}")
 
     def _run_job(self, client: EmbeddedJobClient) -> JobExecutionResult:
         # in a thread of its own, so that a signal never interrupts the engine

@@ -42,9 +42,10 @@ class EpochHooks(Protocol):
         new splits or events, which reach the subtasks with the next epoch.
         """
 
-    def closing(self, at: int, /) -> bool:
+    def closing(self, at: int, may_run_ahead: bool, /) -> bool:
         """Record that the epoch begins to end: its barrier is sent at this time, in ms since the
-        epoch of Unix. Returns whether subtasks may begin the next epoch before its plan arrives."""
+        epoch of Unix. Returns whether subtasks may begin the next epoch before its plan arrives:
+        not if the executor says that they may not."""
 
 
 class Executor(Protocol):

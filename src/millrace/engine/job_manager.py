@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import get_ident
 from typing import Any
 
@@ -75,7 +76,7 @@ class _OpenEpochHooks:
     """The job's part in an epoch that is kept open."""
 
     deployment: Deployment
-    closing: Callable[[int], bool]
+    closing: Callable[[int, bool], bool]
 
     @property
     def look_at(self) -> int | None:
@@ -366,7 +367,7 @@ class JobManager:
             plan = replace(plan, ends_at=self._ends_at(self._clock.now()))
         if self._executor.keeps_epochs_open:
             self._cut_at = self._clock.now()
-            hooks = _OpenEpochHooks(self._deployment, lambda at: self._note_barrier(plan, at))
+            hooks = _OpenEpochHooks(self._deployment, partial(self._note_barrier, plan))
             acks = self._runner.run(plan, self._deployment, hooks)
         else:
             self._note_running(plan)
@@ -399,12 +400,13 @@ class JobManager:
         """Record that an attempt runs, and must end before long."""
         self._history.running = EpochAttempt(plan.epoch, plan.attempt, self._clock.now())
 
-    def _note_barrier(self, plan: EpochPlan, at: int) -> bool:
+    def _note_barrier(self, plan: EpochPlan, at: int, may_run_ahead: bool) -> bool:
         """Record that the barrier of an epoch is sent. Returns whether subtasks may begin the next
-        epoch before its plan arrives."""
+        epoch before its plan arrives. Not if a request is to be taken before that plan."""
         self._cut_at = at
         self._note_running(plan)
-        self._runs_ahead = self._may_overlap and self._deployment.may_run_ahead
+        may_run_ahead = may_run_ahead and self._may_overlap and self._deployment.may_run_ahead
+        self._runs_ahead = may_run_ahead and not self._requests.is_asked()
         return self._runs_ahead
 
     def _check_ending(self) -> None:

@@ -146,19 +146,22 @@ class FunctionDefinition:
                     continue
                 context = CallContext(self.name, adjusted, literals, options)
             return context.types, self.result(context)
+        together = each_fits and self.parameters is None
         raise FunctionResolutionError(
-            self._refusal_together(types) if each_fits else self.refusal(types)
+            self._refusal_together(types) if together else self.refusal(types)
         )
 
     def _refusal_together(self, types: tuple[LogicalType, ...]) -> str:
-        """Error text for arguments that a signature takes one by one, but not beside each other;
-        a signature such as ``COALESCE(<any>, <any>, ...)`` would contradict the error."""
+        """Error text for arguments that a signature with ``<any>`` takes one by one, but not beside
+        each other: the signature, ``COALESCE(<any>, <any>, ...)``, would contradict the error."""
+        if not any(part.startswith("<ANY>") for signature in self.signatures for part in signature):
+            return self.refusal(types)
         kinds = {kind.with_nullable(True) for kind in types}
-        reason = (
-            "because values of this type cannot be compared"
-            if len(kinds) == 1
-            else "because these types do not go together: CAST some of them"
-        )
+        reason = "because these arguments do not go together"
+        if len(kinds) > 1:
+            reason = "because these types do not go together: CAST some of them"
+        elif self.name in ("GREATEST", "LEAST"):
+            reason = "because values of this type cannot be compared"
         return f"{self.name} does not take ({', '.join(map(str, types))}), {reason}"
 
     def refusal(self, types: tuple[LogicalType, ...]) -> str:

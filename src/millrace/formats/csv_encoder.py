@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from decimal import Decimal
 from math import isfinite
-from numbers import Number
+from numbers import Integral, Number, Real
 from shutil import copyfileobj
 from types import NoneType
 from typing import Any, BinaryIO
@@ -129,10 +129,10 @@ class CsvEncoder(Encoder[Any]):
         if column.kind is CsvColumnKind.ARRAY:
             values = [_joined(column, items) for items in values]
         kinds = set(map(type, values))
-        if int in kinds:
-            require_range(column, [v for v in values if type(v) is int])
-        if float in kinds:
-            values = [java_text(v) if type(v) is float and not isfinite(v) else v for v in values]
+        if any(issubclass(kind, Integral) for kind in kinds):
+            require_range(column, [v for v in values if _is_whole(v)])
+        if any(issubclass(kind, Real) and not issubclass(kind, Integral) for kind in kinds):
+            values = [java_text(float(v)) if _is_infinite(v) else v for v in values]
         if not kinds <= _KINDS.get(column.kind, kinds):
             for item in values:
                 _require_kind(column, item)
@@ -197,12 +197,22 @@ def _joined(column: CsvColumn, items: Any) -> Any:
         return None
     if isinstance(items, str):
         raise TypeError(f"{items!r} is a text, not a list")
-    require_range(column, [item for item in items if type(item) is int])
+    items = list(items)
+    require_range(column, [item for item in items if _is_whole(item)])
     texts = list(map(_element_text, items))
     for text in texts if separator else ():
         if separator in text:
             raise ValueError(f"{text!r} in a list contains the separator of lists {separator!r}")
     return separator.join(texts)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_infinite(value: Any) -> bool:
+    """Whether a number, also one of NumPy, is infinite or NaN."""
+    return isinstance(value, Real) and not isinstance(value, Integral) and not isfinite(value)
 
 
 def _element_text(item: Any) -> str:

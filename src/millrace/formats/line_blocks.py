@@ -50,8 +50,8 @@ class LineBlocks:
         """Bytes read after the block: the beginning of a line."""
 
     def take(self, max_lines: int, max_bytes: int) -> LineBlock:
-        """The lines that begin within the next ``max_bytes`` bytes; no lines at the end of the
-        stream.
+        """At most ``max_lines`` lines that begin within the next ``max_bytes`` bytes; no lines at
+        the end of the stream.
 
         Raises:
             OSError, EOFError: the stream raised the error; earlier lines were returned before.

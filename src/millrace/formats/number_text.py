@@ -1,7 +1,8 @@
 """Readers of numbers as text, which take the notations of Java and no others.
 
-Python's ``int``, ``float`` and ``Decimal`` also take underscores (``1_000``), blanks, the digits of
-all scripts, ``nan`` and ``inf``: the same file would give other rows here than in Flink.
+Python's ``int``, ``float`` and ``Decimal`` also take underscores (``1_000``), blanks, ``nan`` and
+``inf``: the same file would give other rows here than in Flink. Whole numbers have the digits 0 to
+9 only; Java would take those of other scripts, too.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class SinkConstraints:
     keys: frozenset[str] = frozenset()
 
     def enforced(self, batch: ColumnBatch) -> ColumnBatch:
-        """The batch without rows that violate the table's types, or an error if the settings say
-        so.
+        """The batch as the table's types allow it. By the settings, rows with a forbidden NULL are
+        left out or an error, and texts that are too long are cut or an error.
 
         Raises:
             JobExecutionError: it has others, and they are not to be left out or cut.

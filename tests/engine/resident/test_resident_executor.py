@@ -22,7 +22,7 @@ from millrace.datastream.execution_target import resident_settings
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_manager import JobManager
-from millrace.engine.job_requests import RescaleRequest
+from millrace.engine.job_requests import CheckpointRequest, MessageRequest, RescaleRequest
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.testing import CollectingSink, LocalExecutor
@@ -239,6 +239,25 @@ def test_a_request_that_comes_while_the_next_epoch_is_planned(
     answers[0].result(timeout=30)
     assert begun == [None]  # no epoch of the former graph is open
     epochs.wait(2)
+    client.cancel().result()
+
+
+def test_a_request_behind_one_that_is_refused_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both come in one epoch, and the refused one needs no epoch of its own."""
+    env, epochs = environment(), Epochs()
+    env.launcher.listeners.append(epochs)
+    note, checkpoint = JobManager._note_barrier, CheckpointRequest()
+
+    def asking(manager: JobManager, *arguments: Any) -> bool:
+        if manager._epoch == 1:
+            manager.bus.submit(MessageRequest("nobody", b""))
+            manager.bus.submit(checkpoint)
+        return note(manager, *arguments)
+
+    monkeypatch.setattr(JobManager, "_note_barrier", asking)
+    endless(env).sink_to(CollectingSink())
+    client = env.execute_async("asked twice")
+    checkpoint.done.result(timeout=30)
     client.cancel().result()
 
 

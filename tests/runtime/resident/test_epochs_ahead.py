@@ -102,12 +102,15 @@ class Summing:
             self.subtask.turn(1e9)
 
     def barrier(self) -> Ack:
+        self.put_barrier()
+        return self.acks.pop()
+
+    def put_barrier(self) -> None:
         end = end_of(0, *CHANNEL, self._attempt, MIN_WATERMARK, False, [self._count])
         self.subtask.gate.put_barrier(CHANNEL, end, self._count, False)
         self._count = 0
         while self.subtask.due_at(0, 1e9) == 0:
             self.subtask.turn(1e9)
-        return self.acks.pop()
 
 
 @pytest.fixture(params=["hashmap", "rocksdb"])
@@ -150,6 +153,20 @@ def test_an_epoch_goes_on_when_its_plan_arrives(leave_first: bool, summing: Summ
     summing.begin(2, LiveStart(second.state.version))
     summing.send([1])
     assert summing.sent == [1, 3, 6, 10, 15, 16]
+
+
+def test_a_barrier_that_overtakes_the_plan_waits_for_it(summing: Summing) -> None:
+    """Producers in other workers may have had the plan, and the barrier after it, before."""
+    version = version_after_the_first_epoch(summing)
+    summing.subtask.allow_ahead(0)
+    summing.send(AHEAD)
+    summing.put_barrier()
+    assert not summing.acks
+    summing.begin(1, LiveStart(version))
+    summing.send([])
+    ack = summing.acks.pop()
+    assert ack.failure is None
+    assert ack.traffic.records_in == len(AHEAD)
 
 
 def test_leave_holds_for_one_epoch(summing: Summing) -> None:

@@ -137,7 +137,8 @@ class SourceReader(ABC, Generic[T]):
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Handle the completion of a checkpoint. If the source has `Source.acknowledges_records`,
         the checkpoint contains the reader's current positions. Otherwise a reader on resident tasks
-        may have read another epoch since the checkpoint.
+        may have read another epoch since the checkpoint, and a part of one more, which may be
+        undone.
 
         For information that systems outside keep, such as the committed offsets of Kafka: a reader
         is not called for every checkpoint.

@@ -563,9 +563,9 @@ class ResidentExecutor:
             due = self._barriers.due(opened, self._width, self._end_wanted)
             if not opened.is_closing and due is not None and due <= now:
                 opened.is_closing = True
-                goes_on = hooks is not None and hooks.closing(now)
+                may_run_ahead = not (opened.has_splits or self._wants_other_places())
+                goes_on = hooks is not None and hooks.closing(now, may_run_ahead)
                 closed_at, self._barrier_at = time.monotonic(), now
-                goes_on = goes_on and not (opened.has_splits or self._wants_other_places())
                 self._ahead = (plan.epoch + 1, 0) if goes_on else None
                 self._send_all(FrameKind.BARRIER, str(plan.epoch).encode() if goes_on else b"")
             times = () if opened.is_closing else (due, look_at)

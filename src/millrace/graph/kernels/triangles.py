@@ -162,7 +162,7 @@ def _known_rows(oriented: _Oriented, lengths: Array, ranks: Array, bits: Array) 
 
 
 class _Tasks:
-    """Completes pairs of edges (u, v) and (u, w) or (v, w) to triangles, in all tasks."""
+    """Completes pairs of edges (u, v) and (u, w) or (v, w) to triangles."""
 
     def __init__(self, oriented: _Oriented, on_triangles: OnTriangles) -> None:
         self._oriented = oriented

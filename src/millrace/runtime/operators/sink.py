@@ -85,7 +85,10 @@ class SinkOperator(Operator):
         self._uncommitted = self._commit(commits) if commits else None
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        self._completed = checkpoint_id
+        if self._writing is None:
+            self._completed = checkpoint_id
+        else:  # the epoch has begun ahead of its plan
+            self._writing.notify_checkpoint_complete(checkpoint_id)
 
     def _commit(self, commits: Sequence[CommitPlan]) -> Uncommitted | None:
         """Commit the committables of the plan, those of each checkpoint when all older ones are

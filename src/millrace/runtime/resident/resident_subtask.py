@@ -235,6 +235,7 @@ class ResidentSubtask:
             self._reading.plan = read
             self.subtask.revise_reading(read)
             self._reading.poll_again(self._clock())
+        self._note_output()
 
     def end_reading(self) -> None:
         """Let a source end the open epoch after its current batch."""
@@ -329,6 +330,8 @@ class ResidentSubtask:
             is_ending = reading.is_end_wanted and not self._is_held
             return is_ending or (has_input and not is_full)
         if self.gate.is_aligned and self._intake.is_empty:
+            if self._ahead.is_open:  # its barrier has come before its plan, from another worker
+                return False
             return not self._is_held or (is_fed and self._barrier_waits_for_feedback)
         return not is_full and (is_fed or self.gate.has_ready or not self._intake.is_empty)
 
@@ -445,7 +448,8 @@ class ResidentSubtask:
                 self._give_credit()
         if worked:
             self._wakeup = self.subtask.next_wakeup()
-        if self.gate.is_aligned and intake.is_empty and not self.outbox.is_blocked:
+        is_aligned = self.gate.is_aligned and intake.is_empty and not self._ahead.is_open
+        if is_aligned and not self.outbox.is_blocked:
             self._align()
 
     def _observe(self, records: int, started: float, used: float) -> None:

@@ -81,5 +81,6 @@ __all__ = [
 ]
 
 # modules that workers import, and those of expressions, need nothing of catalogs but their names
-__getattr__ = late_names(__name__)
-__dir__ = late_directory(__name__)
+if not TYPE_CHECKING:  # a type checker knows the names by their imports, and no others
+    __getattr__ = late_names(__name__)
+    __dir__ = late_directory(__name__)

@@ -61,5 +61,6 @@ __all__ = [
 ]
 
 # workers import this package for the base classes of functions: they need nothing else of it
-__getattr__ = late_names(__name__)
-__dir__ = late_directory(__name__)
+if not TYPE_CHECKING:  # a type checker knows the names by their imports, and no others
+    __getattr__ = late_names(__name__)
+    __dir__ = late_directory(__name__)
