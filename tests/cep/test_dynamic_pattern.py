@@ -52,8 +52,7 @@ def test_rules_change_while_the_job_runs_and_hold_no_event_back() -> None:
         rules.push(Rule("r", 1, then("a", "b")))
         job.process()
         push("ab", 3)
-        told_of = f"rejected: {rejected.values()}, {job.client.progress()}"
-        assert matches.values() == ["r1 ab"], told_of
+        assert matches.values() == ["r1 ab"]
         rules.push(rule_to_json(Rule("r", 2, then("a", "c"))), "nonsense")
         push("abc", 5)
         assert matches.values() == ["r1 ab", "r2 ac"]

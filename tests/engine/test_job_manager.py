@@ -457,7 +457,7 @@ class KeptOpen(Double):
         assert hooks is not None
         number = len(self.plans)
         self.clock.set(100 * (number + 1))
-        hooks.closing(self.clock.now())
+        hooks.closing(self.clock.now(), True)
         self.clock.advance(self.rounds[number])
         return super().run_epoch(plan)
 

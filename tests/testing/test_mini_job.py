@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from millrace.datastream import KeyedProcessFunction, MapFunction, OutputTag
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.datastream.window import TumblingEventTimeWindows
+from millrace.engine.pacing import Pacer
+from millrace.runtime.epoch import Ack
+from millrace.runtime.program import Program
 from millrace.testing import Faults, ManualClock, MiniJob
 
 LATE = OutputTag("late")
@@ -236,3 +240,22 @@ def test_nothing_is_left_behind() -> None:
 def test_a_job_that_has_not_begun_has_no_client() -> None:
     with MiniJob() as job, pytest.raises(JobDefinitionError, match="process"):
         _ = job.client
+
+
+def test_an_epoch_after_a_slow_one_reads_all_that_was_pushed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The engine reads less after an epoch that took too long, as all may on a busy machine."""
+    accept = Pacer.accept
+
+    def slow(pacer: Pacer, acks: Sequence[Ack], program: Program, epoch_ms: float) -> None:
+        accept(pacer, acks, program, 60_000.0)
+
+    monkeypatch.setattr(Pacer, "accept", slow)
+    with MiniJob() as job:
+        source = job.source()
+        numbers = job.collect(source.stream)
+        for rounds in range(1, 5):
+            source.push(*range(100))
+            job.process()
+            assert len(numbers.values()) == 100 * rounds

@@ -18,7 +18,16 @@ from millrace.testing.searched_files import SearchedFiles, UnpackedArchives
 
 EPOCH_LIMIT = 10_000
 _ONE_EPOCH = 20_000
-"""Number of records of a split that the first epoch reads."""
+"""Number of records of a split that an epoch reads."""
+_DEFAULTS = Configuration(
+    {
+        options.EPOCH_INITIAL_RECORDS.key: _ONE_EPOCH,
+        # on a busy machine, an epoch may take longer: the next one must not read less for that
+        options.EPOCH_TARGET_DURATION.key: "1 d",
+    }
+)
+"""Settings with which the records that a test gives a source are one epoch. Those of the program
+have precedence."""
 
 
 @dataclass
@@ -104,8 +113,7 @@ def run_local(
 
     launcher = JobLauncher(
         settings=_settings(epoch_records, buffer_records, checkpoint_dir),
-        # what a test gives a source is one epoch, unless it says otherwise
-        defaults=Configuration({options.EPOCH_INITIAL_RECORDS.key: _ONE_EPOCH}),
+        defaults=_DEFAULTS,
         resume=resume,
         listeners=[cluster.observe],
         clock=cluster.clock,
