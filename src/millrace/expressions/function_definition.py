@@ -146,7 +146,8 @@ class FunctionDefinition:
                     continue
                 context = CallContext(self.name, adjusted, literals, options)
             return context.types, self.result(context)
-        together = each_fits and self.parameters is None
+        takes_any = any(part.startswith("<ANY>") for parts in self.signatures for part in parts)
+        together = each_fits and takes_any and self.parameters is None
         raise FunctionResolutionError(
             self._refusal_together(types) if together else self.refusal(types)
         )
@@ -154,8 +155,6 @@ class FunctionDefinition:
     def _refusal_together(self, types: tuple[LogicalType, ...]) -> str:
         """Error text for arguments that a signature with ``<any>`` takes one by one, but not beside
         each other: the signature, ``COALESCE(<any>, <any>, ...)``, would contradict the error."""
-        if not any(part.startswith("<ANY>") for signature in self.signatures for part in signature):
-            return self.refusal(types)
         kinds = {kind.with_nullable(True) for kind in types}
         reason = "because these arguments do not go together"
         if len(kinds) > 1:

@@ -176,13 +176,14 @@ class EpochSubtask:
         subtask.begin_epoch(context, attempt, epoch.restarts)
         return origin
 
-    def begin_ahead(self, epoch: EpochPlan, attempt: int) -> None:
+    def begin_ahead(self, epoch: EpochPlan, attempt: int) -> StateOrigin:
         """Begin an epoch before its plan arrives, by a plan of the subtask's own, while the last
         epoch waits for its acceptance. For jobs without loops."""
         self.last_epoch = epoch.epoch
         plan = epoch.subtasks[self.subtask.stage.id, self.subtask.index]
         context = self._context(epoch, plan, attempt, None)
         self.subtask.begin_ahead(context, attempt, epoch.restarts)
+        return "current"
 
     def confirm(self, epoch: EpochPlan) -> None:
         """Take the driver's plan of the epoch that has begun ahead: the last one is accepted.

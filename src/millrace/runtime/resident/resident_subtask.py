@@ -215,12 +215,7 @@ class ResidentSubtask:
         if plan.epoch != ahead.allowed_after + 1:
             return
         ahead.is_open, ahead.plan = True, None
-
-        def begin() -> StateOrigin:
-            self.held.begin_ahead(plan, self._attempt)
-            return "current"
-
-        self._start(plan, self._storage, begin)
+        self._start(plan, self._storage, lambda: self.held.begin_ahead(plan, self._attempt))
 
     def _confirm(self, plan: EpochPlan) -> None:
         """Take the driver's plan of the open epoch."""
