@@ -18,7 +18,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import MillraceError
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.table import EnvironmentSettings, TableEnvironment
@@ -79,8 +79,8 @@ def filled(page: Path) -> str:
     """The page as it should be."""
     program = Program(page.name)
     with tempfile.TemporaryDirectory() as directory, chdir(directory), run_local():
-        # the reader's programs have no such default, which would decide their executor
-        JobLauncher.current().defaults.remove_config(options.EPOCH_INITIAL_RECORDS.key)
+        # the reader's programs have no defaults of run_local, which would decide their executor
+        JobLauncher.current().defaults = Configuration()
         if page.parent.name == "queries" and page.stem != "index":
             BLOCK.sub(program.run, page.with_name("index.md").read_text(encoding="utf-8"))
         return BLOCK.sub(program.run, page.read_text(encoding="utf-8"))

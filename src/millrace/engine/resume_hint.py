@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from millrace.common.errors import MillraceError
 from millrace.engine.embedded_job_client import EmbeddedJobClient
-from millrace.state.checkpoint.directory import is_complete
+from millrace.state.checkpoint.directory import complete_checkpoints
 
 __all__ = ["resume_hint"]
 
@@ -15,6 +15,9 @@ def resume_hint(client: EmbeddedJobClient, advice: str) -> str | None:
     """Sentence that names the job's newest checkpoint and the way to continue from it. A resumed
     job without a checkpoint of its own names the one from which it continued. None if there is no
     checkpoint: the job kept none, or deleted it at its end.
+
+    A job that was interrupted may have completed a checkpoint that it has not counted: the job
+    would continue from that one, so the sentence names it.
 
     Args:
         advice: what to do so that the job continues.
@@ -27,6 +30,7 @@ def resume_hint(client: EmbeddedJobClient, advice: str) -> str | None:
         return None
     # the place is gone, or cannot be read at present: nobody can continue from it
     with suppress(MillraceError, OSError):
-        if is_complete(client.get_job_directory(), newest):
-            return f"to continue from checkpoint {newest}: {advice}"
+        complete = complete_checkpoints(client.get_job_directory())
+        if complete and complete[-1] >= newest:
+            return f"to continue from checkpoint {complete[-1]}: {advice}"
     return None
