@@ -81,8 +81,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """The one Spark session of a test run: two cores, four attempts per task as on a cluster."""
-    from millrace.spark.session import create_session
+    from pyspark.sql import SparkSession
 
+    from millrace.spark.session import active_context, create_session
+
+    # an application that a job of another test has left has as many slots as that job needed
+    left = active_context()
+    if left is not None:
+        SparkSession(left).stop()
     # pytest's own search path does not reach the Python workers
     paths = [str(SOURCES), *APPLICATIONS, os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
-from threading import Semaphore
+from pathlib import Path
+from threading import Semaphore, Thread
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 
 from millrace.common import Configuration, Types, WatermarkStrategy
 from millrace.common.errors import JobExecutionError
@@ -16,7 +19,8 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_details import JobDetails
 from millrace.spark.connector import SparkCheckpoint, SparkSink
-from millrace.spark.resident.free_slots import all_slots
+from millrace.spark.resident import spark_starter
+from millrace.spark.resident.free_slots import all_slots, busy_slots, require_free_slots
 from millrace.spark.session import create_context
 from millrace.testing import CollectingSink
 
@@ -91,6 +95,35 @@ def test_a_second_job_with_too_few_slots_is_refused_at_once(
     with pytest.raises(JobExecutionError, match=told):
         counts(environment("resident", slots))
     assert counts(environment("resident", slots - 1)) == COUNTS
+
+
+def wait_for(file: str) -> None:
+    while not Path(file).exists():
+        time.sleep(0.01)
+
+
+def test_a_job_waits_for_slots_of_tasks_that_end(
+    slots: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as those of a job that was cancelled a moment before."""
+    context, file = SparkContext.getOrCreate(), tmp_path / "over"
+    tasks = context.parallelize(range(slots), slots)
+    others = Thread(target=lambda: tasks.foreach(lambda _: wait_for(str(file))))
+    others.start()
+    while busy_slots(context) < slots:
+        time.sleep(0.01)
+    waits: list[float] = []
+
+    def end_tasks(context: SparkContext, tasks: int, patience: float) -> None:
+        assert patience > 0
+        waits.append(patience)
+        file.touch()
+        require_free_slots(context, tasks, patience=60)
+
+    monkeypatch.setattr(spark_starter, "require_free_slots", end_tasks)
+    assert counts(environment("resident", slots)) == COUNTS
+    assert len(waits) == 1
+    others.join()
 
 
 written: list[tuple[int, ...]] = []

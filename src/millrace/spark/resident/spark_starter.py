@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 
 SLOT_PATIENCE = 10.0
 """Seconds in which the slots of former tasks must become free."""
+FIRST_SLOT_PATIENCE = 2.0
+"""Seconds in which slots must become free for the first tasks of a job. The other jobs leave enough
+slots (see `chosen_holder`), so whatever holds one is short, such as tasks of a cancelled job."""
 LAST_WORDS = 1.0
 """Seconds to wait for the reason of a lost task."""
 MOST_TASKS = 10_000
@@ -105,8 +108,8 @@ class SparkStarter:
             self._cores.wait_until_known()
         try:
             # tasks of a generation before may still be ending
-            patience = SLOT_PATIENCE if may_wait and generation > 1 else 0.0
-            require_free_slots(self._context, tasks, patience)
+            patience = SLOT_PATIENCE if generation > 1 else FIRST_SLOT_PATIENCE
+            require_free_slots(self._context, tasks, patience if may_wait else 0.0)
             task = ResidentTask(
                 address,
                 token,
