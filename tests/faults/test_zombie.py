@@ -93,7 +93,7 @@ def test_what_zombies_write_stays_invisible(
     wake_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They write segments and chunks, as their names tell, and nothing ever refers to them."""
-    # in one of 125 runs all readers would pause in the epoch of the zombies, which then write nothing
+    # in one of 125 runs, all readers would pause in the zombies' epoch, which then write nothing
     monkeypatch.setattr(pipeline, "PAUSE", 0)
     cluster = HauntedCluster(wake_at, tmp_path)
     run_driver(tmp_path, COUNT, cluster=cluster, inline_limit=0)
