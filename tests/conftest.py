@@ -23,6 +23,7 @@ import imported_once
 import job_threads
 import logging_state
 import same_draws  # noqa: F401
+import spark_started
 import turns
 import unflushed_files  # noqa: F401
 import watchdog
@@ -67,6 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(imported_once)
     config.pluginmanager.register(logging_state)
     config.pluginmanager.register(job_threads)
+    config.pluginmanager.register(spark_started)
     config.pluginmanager.register(turns)
     config.pluginmanager.register(drawn)
 

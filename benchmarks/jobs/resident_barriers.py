@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from contextlib import suppress
 from typing import Any
 
 from discarding_sink import DiscardingSink
@@ -20,6 +21,7 @@ from silent_source import SilentSource
 from timed_barriers import time_barriers
 
 from millrace.common import Configuration, Types, WatermarkStrategy
+from millrace.common.errors import JobCancelledError
 from millrace.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.job_details import JobDetails
@@ -87,6 +89,8 @@ def main() -> None:
     client = env.build_client("barriers")
     ends.stop = client.stop
     client.run()
+    with suppress(JobCancelledError):  # that is how the stop ends it
+        client.result()
     counted = slice(WARM_UP, WARM_UP + args.barriers)
     report = {
         "parallelism": args.parallelism,

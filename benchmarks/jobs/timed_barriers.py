@@ -30,10 +30,9 @@ class _NotedHooks:
     def look(self, now: int) -> bool:
         return self._hooks is not None and self._hooks.look(now)
 
-    def closing(self, at: int) -> None:
+    def closing(self, at: int, may_run_ahead: bool, /) -> bool:
         self.closed_at = time.perf_counter()
-        if self._hooks is not None:
-            self._hooks.closing(at)
+        return self._hooks is not None and self._hooks.closing(at, may_run_ahead)
 
 
 class TimedBarriers:

@@ -141,8 +141,9 @@ class Operator:
         methods for reading."""
         raise NotImplementedError
 
-    def revise_reading(self, plan: ReadPlan) -> None:
-        """Take the splits and events of an epoch that has begun ahead of its plan."""
+    def revise_reading(self, plan: ReadPlan) -> bool:
+        """Take the splits and events of an epoch that has begun ahead of its plan. Returns whether
+        there may be more to read for them."""
         raise NotImplementedError
 
     def read_available(self, plan: ReadPlan) -> Iterator[None]:

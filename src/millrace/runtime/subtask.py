@@ -262,9 +262,10 @@ class Subtask:
         if not self.ended:
             self.chain.head.begin_reading(plan)
 
-    def revise_reading(self, plan: ReadPlan) -> None:
-        """Take the driver's plan of an epoch that has begun ahead, in a source stage."""
-        self.chain.head.revise_reading(plan)
+    def revise_reading(self, plan: ReadPlan) -> bool:
+        """Take the driver's plan of an epoch that has begun ahead, in a source stage. Returns
+        whether there is more to read than by the subtask's own plan."""
+        return self.chain.head.revise_reading(plan)
 
     def read_available(self, plan: ReadPlan) -> Iterator[None]:
         """Read the available records. Pauses after each batch."""

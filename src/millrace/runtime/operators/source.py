@@ -159,9 +159,13 @@ class SourceOperator(Operator):
             active.read, active.drained = 0, False
         self._revise(plans, events, max_watermark)
 
-    def revise_reading(self, plan: ReadPlan) -> None:
+    def revise_reading(self, plan: ReadPlan) -> bool:
         """Take further splits, events, and the limit of watermark alignment."""
+        before = self._active.keys() | set(), self._max_watermark, self._records_per_split
+        is_told = self._completed_checkpoint is not None
         self._revise(plan.splits, plan.events, plan.max_watermark)
+        after = self._active.keys(), self._max_watermark, self._records_per_split
+        return before != after or is_told or bool(plan.events)
 
     def _revise(
         self, plans: Sequence[SplitPlan], events: Sequence[SourceEvent], max_watermark: int | None

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 from millrace.runtime.epoch import Ack, EpochPlan, LiveStart, SubtaskPlan
 
-__all__ = ["EpochAhead", "plan_after"]
+__all__ = ["Answered", "EpochAhead", "plan_after"]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Epoch that a subtask has acknowledged."""
+
+    plan: EpochPlan
+    ack: Ack
 
 
 @dataclass
@@ -16,10 +24,8 @@ class EpochAhead:
 
     is_open: bool = False
     """Whether the open epoch has begun before its plan."""
-    plan: EpochPlan | None = None
-    """Plan of the subtask's own for the next epoch. None if it must wait for the driver's."""
-    allowed_after: int = -1
-    """Epoch after which the next one may begin before its plan."""
+    answered: Answered | None = None
+    """The last epoch, while the next one may begin. None if it must wait for the driver's plan."""
     failure: Ack | None = None
     """Failure of the open epoch, while its plan has not arrived."""
 

@@ -16,7 +16,7 @@ from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_origin import LogOrigin
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.resident.credits import CreditWindow, Pace, Preemptions
-from millrace.runtime.resident.epoch_ahead import EpochAhead, plan_after
+from millrace.runtime.resident.epoch_ahead import Answered, EpochAhead, plan_after
 from millrace.runtime.resident.feedback import Feedback
 from millrace.runtime.resident.frames import MOST_PAYLOAD
 from millrace.runtime.resident.gate import InputGate
@@ -148,7 +148,7 @@ class ResidentSubtask:
             self._ahead.is_open, self._storage = False, storage
             self._guarded(lambda: self._confirm(plan))
         else:
-            self._ahead.plan = None
+            self._ahead.answered = None
             self._start(plan, storage, lambda: self.held.begin(plan, self._attempt, storage.load))
 
     def _start(self, plan: EpochPlan, storage: Storage, begin: Callable[[], StateOrigin]) -> None:
@@ -202,20 +202,22 @@ class ResidentSubtask:
 
     # -- an epoch that begins ahead of its plan ------------------------------------------------
 
-    def allow_ahead(self, epoch: int) -> None:
-        """Allow the subtask to begin the epoch after ``epoch`` when its barrier has passed."""
-        self._ahead.allowed_after = epoch
-        self._begin_ahead()
+    def has_answered(self, epoch: int) -> bool:
+        """Whether the subtask has acknowledged this epoch, and may begin the next one before its
+        plan."""
+        answered = self._ahead.answered
+        is_of_epoch = answered is not None and answered.plan.epoch == epoch
+        return is_of_epoch and self.phase is Phase.WAITING
 
-    def _begin_ahead(self) -> None:
-        ahead = self._ahead
-        plan = ahead.plan
-        if plan is None or self.phase is not Phase.WAITING:
-            return
-        if plan.epoch != ahead.allowed_after + 1:
-            return
-        ahead.is_open, ahead.plan = True, None
-        self._start(plan, self._storage, lambda: self.held.begin_ahead(plan, self._attempt))
+    def begin_ahead(self) -> None:
+        """Begin the next epoch before its plan arrives, after `has_answered`. Does nothing if the
+        driver has to answer the acknowledgement before."""
+        answered, self._ahead.answered = self._ahead.answered, None
+        assert answered is not None
+        plan = plan_after(answered.plan, self.place, answered.ack, self._clock())
+        if plan is not None:
+            self._ahead.is_open = True
+            self._start(plan, self._storage, lambda: self.held.begin_ahead(plan, self._attempt))
 
     def _confirm(self, plan: EpochPlan) -> None:
         """Take the driver's plan of the open epoch."""
@@ -228,8 +230,8 @@ class ResidentSubtask:
         if self._reading is not None:
             read = self._read_plan()
             self._reading.plan = read
-            self.subtask.revise_reading(read)
-            self._reading.poll_again(self._clock())
+            if self.subtask.revise_reading(read):
+                self._reading.poll_again(self._clock())
         self._note_output()
 
     def end_reading(self) -> None:
@@ -675,9 +677,8 @@ class ResidentSubtask:
         ack.time.seconds, ack.time.handing_seconds = busy + back_pressured, back_pressured
         self.phase = Phase.WAITING
         if not self._held_end:
-            self._ahead.plan = plan_after(self._plan, self.place, ack, self._clock())
+            self._ahead.answered = Answered(self._plan, ack)
         self._send(ack)
-        self._begin_ahead()
 
     def _send(self, ack: Ack) -> None:
         payload = self.held.encoded(ack)

@@ -162,6 +162,10 @@ class ResidentWorker:
         """Bytes of these acknowledgements."""
         self._first = 0
         """Subtask with which the next step begins."""
+        self._allowed_after: int | None = None
+        """Epoch after which subtasks may begin the next one before its plan."""
+        self._answered: list[ResidentSubtask] = []
+        """Subtasks that have acknowledged this epoch, and have not begun the next one."""
         self._turn_since: float | None = None
         """Beginning of the running turn of a subtask (`time.perf_counter`)."""
         self._patience = Patience()
@@ -262,6 +266,8 @@ class ResidentWorker:
             self._tidy()
         for connection in (self._control, *self._peers.values()):
             self._push(connection)
+        if self._allowed_after is not None:
+            self._begin_ahead(has_worked)
 
     def _wait(self) -> float:
         """Seconds that the loop waits for its sockets. A worker that has to wait sends its output
@@ -274,6 +280,8 @@ class ResidentWorker:
 
     def _until_due(self) -> float:
         """Seconds until a subtask needs a turn."""
+        if self._answered:
+            return 0.0
         now, clock = self._clock(), time.perf_counter()
         wait = IDLE
         if self._connect_until is not None:
@@ -396,8 +404,7 @@ class ResidentWorker:
         elif kind is FrameKind.BARRIER:
             for subtask in self._subtasks:
                 subtask.end_reading()
-            if body:
-                self._allow_ahead(int(body))
+            self._allow_ahead(int(body) if body else None)
         elif kind is FrameKind.HALT:
             self._halt(int(body))
         elif kind is FrameKind.PREPARE:
@@ -571,6 +578,7 @@ class ResidentWorker:
 
     def _drop_subtasks(self) -> None:
         self._subtasks = []
+        self._allow_ahead(None)
         self._targets, self._producers = {}, {}
         self._statuses = {}
         self._plan = None
@@ -594,6 +602,7 @@ class ResidentWorker:
 
     def _begin_epoch(self, plan: EpochPlan) -> None:
         self._plan, self._told = plan, set()
+        self._allow_ahead(None)
         storage = self._storage(plan)
         self._record_turns(plan.job_dir)
         for subtask in self._subtasks:
@@ -602,12 +611,26 @@ class ResidentWorker:
         self._leave()
         self._connect_loops()
 
-    def _allow_ahead(self, epoch: int) -> None:
-        """Let the subtasks begin the epoch after ``epoch`` before its plan arrives."""
-        for subtask in self._subtasks:
-            self._enter(subtask, time.perf_counter())
-            subtask.allow_ahead(epoch)
-        self._leave()
+    def _allow_ahead(self, epoch: int | None) -> None:
+        """Allow subtasks to begin the epoch after ``epoch`` before its plan; None: none may."""
+        self._allowed_after, self._answered = epoch, []
+
+    def _begin_ahead(self, has_worked: bool) -> None:
+        """Let subtasks that have acknowledged their epoch begin the next one before its plan.
+
+        If the worker is busy, one waits for a step: until barriers that are on their way have been
+        taken, and acknowledgements been sent.
+        """
+        epoch, earlier = self._allowed_after, self._answered
+        assert epoch is not None
+        answered = [subtask for subtask in self._subtasks if subtask.has_answered(epoch)]
+        self._answered = [subtask for subtask in answered if has_worked and subtask not in earlier]
+        for subtask in answered:
+            if subtask not in self._answered:
+                self._enter(subtask, time.perf_counter())
+                subtask.begin_ahead()
+        if self._turn_since is not None:
+            self._leave()
 
     def _record_turns(self, job_dir: str | None) -> None:
         path = turn_path(job_dir, self._held.name) if job_dir and is_local(job_dir) else None

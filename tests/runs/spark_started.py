@@ -1,0 +1,29 @@
+"""Tells which test has started Spark without the marker ``spark``.
+
+Such a test starts a JVM by mistake, or its file is not divided as those with JVMs are
+(tests/runs/by_file.py).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+
+def has_application() -> bool:
+    """Whether this process has a Spark application."""
+    core: Any = sys.modules.get("pyspark.core.context")
+    return core is not None and core.SparkContext._active_spark_context is not None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    before = has_application()
+    result = yield
+    if has_application() and not before and item.get_closest_marker("spark") is None:
+        warnings.warn(f"{item.nodeid} starts Spark without the marker 'spark'", stacklevel=2)
+    return result
