@@ -203,7 +203,9 @@ def _compiles_to(node: ast.Lambda, code: CodeType) -> bool:
     except (SyntaxError, ValueError):
         return False
     wrapper_code = next(_nested_codes(compiled))
-    return any(_comparable(found) == _comparable(code) for found in _nested_codes(wrapper_code))
+    return any(
+        _comparable(candidate) == _comparable(code) for candidate in _nested_codes(wrapper_code)
+    )
 
 
 def _nested_codes(code: CodeType) -> Iterator[CodeType]:

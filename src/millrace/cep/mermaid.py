@@ -72,5 +72,5 @@ def _edge(edge: GraphEdge) -> str:
 def _quoted(*lines: str) -> str:
     """A quoted Mermaid label of these lines, with special characters escaped."""
     legal = (CONTROL.sub("\ufffd", line) for line in lines)
-    escaped = (SPECIAL.sub(lambda found: f"#{ord(found[0])};", line) for line in legal)
+    escaped = (SPECIAL.sub(lambda match: f"#{ord(match[0])};", line) for line in legal)
     return '"' + "<br/>".join(escaped) + '"'

@@ -244,8 +244,8 @@ class PatternStream(Generic[T]):
         keyed_stream = stream if isinstance(stream, KeyedStream) else stream.key_by(_one)
         factory = search.operator(function, keyed_stream._key_batch, keyed)
         inputs = search.inputs(keyed_stream)
-        found = keyed_stream._then(search.name(), factory, function, inputs, output_type)
-        return found if keyed else found.force_non_parallel()
+        matches = keyed_stream._then(search.name(), factory, function, inputs, output_type)
+        return matches if keyed else matches.force_non_parallel()
 
 
 def _one(value: Any) -> int:

@@ -51,8 +51,8 @@ class Interrupts:
 
     def final_savepoints(self) -> list[str]:
         """The savepoints with which jobs were asked to end."""
-        found = [client.final_savepoint for client in self._clients]
-        return [path for path in found if path is not None]
+        paths = [client.final_savepoint for client in self._clients]
+        return [path for path in paths if path is not None]
 
     @contextmanager
     def installed(self) -> Iterator[None]:

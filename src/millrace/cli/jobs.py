@@ -184,13 +184,13 @@ def find_job(base: Path, word: str) -> Job:
     if directory is not None and _is_of_a_job(directory):
         return read_job(directory)
     jobs = list(jobs_in(base))
-    found = [job for job in jobs if job.matches(word)]
-    if not found and len(word) >= SHORTEST:
-        found = [job for job in jobs if job.id.startswith(word)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise JobControlError(_ambiguous(word, found))
+    matching = [job for job in jobs if job.matches(word)]
+    if not matching and len(word) >= SHORTEST:
+        matching = [job for job in jobs if job.id.startswith(word)]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise JobControlError(_ambiguous(word, matching))
     raise JobControlError(_not_found(base, word, jobs))
 
 

@@ -63,12 +63,12 @@ def _distinct(nodes: Sequence[LineageNode]) -> list[LineageNode]:
     """Nodes in which copies, which have the same id, are nodes of their own; children belong to
     the first copy."""
     counted: Counter[str] = Counter()
-    found = []
+    distinct = []
     for node in nodes:
         copies = counted[node.id]
         counted[node.id] += 1
-        found.append(replace(node, id=f"{node.id}\0{copies}") if copies else node)
-    return found
+        distinct.append(replace(node, id=f"{node.id}\0{copies}") if copies else node)
+    return distinct
 
 
 def _without_rings(nodes: Sequence[LineageNode]) -> list[LineageNode]:

@@ -141,12 +141,12 @@ def mark_in_use(path: Path) -> None:
 def delete_old_logs(directory: Path, kept: int = KEPT_LOGS) -> None:
     """Delete all but the newest logs, except those in use. Other files stay, as do files that
     cannot be deleted."""
-    found: list[tuple[float, Path]] = []
+    logs: list[tuple[float, Path]] = []
     for path in directory.iterdir():
         if _NAME.fullmatch(path.name):
             with contextlib.suppress(OSError):
-                found.append((path.stat().st_mtime, path))
-    for _, path in sorted(found, reverse=True)[kept:]:
+                logs.append((path.stat().st_mtime, path))
+    for _, path in sorted(logs, reverse=True)[kept:]:
         with contextlib.suppress(OSError):
             _delete_unused(path)
 

@@ -24,11 +24,11 @@ def savepoints_below(directory: Path) -> list[Snapshot]:
     from millrace.state.checkpoint.savepoints import DamagedSavepoint, find_savepoints
 
     savepoints = []
-    for found in find_savepoints(directory):
-        if isinstance(found, DamagedSavepoint):
-            print(f"millrace: {printable(found.reason)}", file=sys.stderr)
+    for savepoint in find_savepoints(directory):
+        if isinstance(savepoint, DamagedSavepoint):
+            print(f"millrace: {printable(savepoint.reason)}", file=sys.stderr)
         else:
-            savepoints.append(found)
+            savepoints.append(savepoint)
     return savepoints
 
 
@@ -46,7 +46,7 @@ def resolved(word: str) -> str:
     if not _ID.fullmatch(word) or os.path.exists(word):
         return registry.resolved(word)
     below = savepoints_below(default_savepoint_dir())
-    found = [s.path for s in below if digits(s.manifest.snapshot_id).startswith(word)]
-    if len(found) > 1:
-        raise CheckpointError(f"{word} could be {' or '.join(map(str, found))}")
-    return found[0] if found else registry.resolved(word)
+    paths = [s.path for s in below if digits(s.manifest.snapshot_id).startswith(word)]
+    if len(paths) > 1:
+        raise CheckpointError(f"{word} could be {' or '.join(map(str, paths))}")
+    return paths[0] if paths else registry.resolved(word)

@@ -137,20 +137,20 @@ class ServedJob:
         return {"checkpoint": self._await("messages", trigger, timeout)["checkpointId"]}
 
     def _read_status(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
-        found = self.client.get(f"/jobs/{self.id}")
+        job = self.client.get(f"/jobs/{self.id}")
         latest = self.client.get(f"/jobs/{self.id}/checkpoints").get("latest") or {}
         names = ("epoch", "records", "records-per-second", "watermark", "waits-for")
-        answer = {name.replace("-", "_"): found[name] for name in names}
+        answer = {name.replace("-", "_"): job[name] for name in names}
         checkpoint = (latest.get("completed") or {}).get("id")
-        return {**answer, "status": found["state"], "checkpoint": checkpoint}
+        return {**answer, "status": job["state"], "checkpoint": checkpoint}
 
     def _read_stacks(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
-        found = self.client.get(f"/jobs/{self.id}/stacks")
+        answer = self.client.get(f"/jobs/{self.id}/stacks")
         return {
             "status": self._now().name,
-            "waits_for": found.get("waits-for", ""),
-            "stacks": found["subtasks"],
-            "driver": found["driver"] or "",
+            "waits_for": answer.get("waits-for", ""),
+            "stacks": answer["subtasks"],
+            "driver": answer["driver"] or "",
         }
 
     def _await(self, kind: str, trigger: dict[str, Any], timeout: float) -> dict[str, Any]:

@@ -35,10 +35,10 @@ def decode_json(data: bytes | bytearray | memoryview | str | msgspec.Raw, kind: 
 
 def learn(kind: Any) -> msgspec.json.Decoder[Any]:
     """Register a type with msgspec, once; afterwards threads can convert to it safely."""
-    found = _decoders.get(kind)
-    if found is None:
+    decoder = _decoders.get(kind)
+    if decoder is None:
         with _learning:
-            found = _decoders.get(kind)
-            if found is None:
-                found = _decoders[kind] = msgspec.json.Decoder(kind)
-    return found
+            decoder = _decoders.get(kind)
+            if decoder is None:
+                decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    return decoder

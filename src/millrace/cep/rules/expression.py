@@ -36,13 +36,13 @@ class RuleExpression(InspectableCondition):
         return Condition(call, self.tree.iterative, source=self, text=str(self.tree))
 
     def equalities(self) -> list[Equality]:
-        found: dict[FieldPath, frozenset[Any]] = {}
+        values_at: dict[FieldPath, frozenset[Any]] = {}
         for part in _conjuncts(self.tree):
             known = _equality(part)
             if known is not None:
                 path, values = known
-                found[path] = found[path] & values if path in found else values
-        return [Equality(path, values) for path, values in found.items()]
+                values_at[path] = values_at[path] & values if path in values_at else values
+        return [Equality(path, values) for path, values in values_at.items()]
 
     def without_context(self) -> Callable[[Any], Any] | None:
         simple = tuple(part for part in _conjuncts(self.tree) if not part.iterative)

@@ -102,7 +102,7 @@ def _chosen(number: int) -> Callable[[list[Any], FieldPath], Any]:
 
 def _gathered(function: Callable[[list[Any]], Any]) -> Callable[[list[Any], FieldPath], Any]:
     def gather(events: list[Any], path: FieldPath) -> Any:
-        values = [found for e in events if (found := read_path(e, path)) is not None]
+        values = [value for e in events if (value := read_path(e, path)) is not None]
         try:
             return function(values) if values else None
         except Exception:  # not numbers, or not of one kind

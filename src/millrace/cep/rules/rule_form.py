@@ -154,12 +154,12 @@ def _parsed(text: str) -> Any:
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)
         twice = next(name for name, count in counts.items() if count > 1)
         raise RuleError(f"the rule: an object has {twice!r} twice; keep one of them")
-    return found
+    return members
 
 
 def _no_number(word: str) -> NoReturn:

@@ -40,10 +40,10 @@ def found_below(args: argparse.Namespace) -> list[Snapshot]:
     directory = args.directory or default_savepoint_dir()
     if args.directory is not None and not directory.is_dir():
         raise CheckpointError(f"there is no directory {directory}")
-    found = savepoints_below(directory)
-    if not found:
+    savepoints = savepoints_below(directory)
+    if not savepoints:
         print(f"millrace: there are no savepoints below {directory}", file=sys.stderr)
-    return found
+    return savepoints
 
 
 def add_allow_pickle(parser: argparse.ArgumentParser) -> None:

@@ -88,8 +88,8 @@ def running_jobs(args: argparse.Namespace, client: ServerClient | None) -> list[
     if client is not None:
         jobs = [job for job in served_jobs(client) if job.is_running]
     else:
-        found = jobs_in(checkpoint_dir(args))
-        jobs = [DirectoryJob(job) for job in found if job.run is not None]
+        in_directory = jobs_in(checkpoint_dir(args))
+        jobs = [DirectoryJob(job) for job in in_directory if job.run is not None]
     wanted = [job for job in jobs if args.name in (None, job.name, job.id)]
     if args.name is not None and not wanted:
         raise JobControlError(f"there is no running job {args.name!r}; see 'millrace list'")

@@ -15,21 +15,21 @@ Resolve = Callable[[str], Sequence[str]]
 def addresses_of(name: str) -> Sequence[str]:
     """The addresses of a host name; empty if the name cannot be resolved."""
     try:
-        found = socket.getaddrinfo(name, None, proto=socket.IPPROTO_TCP)
+        entries = socket.getaddrinfo(name, None, proto=socket.IPPROTO_TCP)
     except OSError:
         return ()
-    return list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
+    return list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in entries))
 
 
 def check_loopback(resolve: Resolve = addresses_of) -> Diagnosis:
     """Check that ``localhost`` is this machine."""
-    found = resolve("localhost")
+    addresses = resolve("localhost")
     fix = "Put the line '127.0.0.1 localhost' into /etc/hosts."
-    if not found:
+    if not addresses:
         return failure(LOOPBACK, "localhost has no address", fix)
-    if not all(ipaddress.ip_address(address).is_loopback for address in found):
-        return failure(LOOPBACK, f"localhost is {', '.join(found)}", fix)
-    return ok(LOOPBACK, f"localhost is {', '.join(found)}")
+    if not all(ipaddress.ip_address(address).is_loopback for address in addresses):
+        return failure(LOOPBACK, f"localhost is {', '.join(addresses)}", fix)
+    return ok(LOOPBACK, f"localhost is {', '.join(addresses)}")
 
 
 def check_host_name(

@@ -25,8 +25,8 @@ def begin_trial(directory: str) -> StorageTrial | Diagnosis:
     except UnsupportedFileSystemSchemeError as error:
         return failure(CHECK, str(error), "Name a directory in a supported file system.")
     except Exception as error:  # libraries of object stores have errors of their own
-        found = f"{directory} cannot be written: {_line(error)}"
-        return failure(CHECK, found, _fix(directory))
+        problem = f"{directory} cannot be written: {_line(error)}"
+        return failure(CHECK, problem, _fix(directory))
 
 
 def check_trial(directory: str, trial: StorageTrial, reports: Sequence[WorkerReport]) -> Diagnosis:

@@ -28,8 +28,10 @@ def check_clocks(skews: Mapping[str, tuple[float, float]]) -> Diagnosis:
         width = max(max(abs(low), abs(high)) for low, high in skews.values())
         return ok(CHECK, f"within {width:.2f} s of the driver's")
     word = "ahead of" if skew > 0 else "behind"
-    found = f"{host} is {abs(skew):.1f} s or more {word} the driver"
-    return failure(CHECK, found, _FIX) if abs(skew) > TOO_MUCH else warning(CHECK, found, _FIX)
+    deviation = f"{host} is {abs(skew):.1f} s or more {word} the driver"
+    return (
+        failure(CHECK, deviation, _FIX) if abs(skew) > TOO_MUCH else warning(CHECK, deviation, _FIX)
+    )
 
 
 def _certain(low: float, high: float) -> float:

@@ -19,11 +19,11 @@ DISK, MEMORY = "disk", "memory"
 def check_disk(free: Mapping[str, int]) -> Diagnosis:
     """Judge the free bytes of each directory."""
     where, least = min(free.items(), key=lambda pair: pair[1])
-    found = f"{size_text(least)} free in {where}"
+    space_text = f"{size_text(least)} free in {where}"
     fix = f"Free space in {where}, or set spark.local.dir and TMPDIR to a larger disk."
     if least < GIBIBYTE // 2:
-        return failure(DISK, found, fix)
-    return ok(DISK, found) if least >= 5 * GIBIBYTE else warning(DISK, found, fix)
+        return failure(DISK, space_text, fix)
+    return ok(DISK, space_text) if least >= 5 * GIBIBYTE else warning(DISK, space_text, fix)
 
 
 def check_memory(available: Mapping[str, int | None], driver_heap: int) -> Diagnosis:
@@ -43,9 +43,9 @@ def check_memory(available: Mapping[str, int | None], driver_heap: int) -> Diagn
             "Lower spark.driver.memory, or end other programs on this machine.",
         )
     where, least = min(known.items(), key=lambda pair: pair[1])
-    found = f"{size_text(least)} available ({where})"
+    memory_text = f"{size_text(least)} available ({where})"
     fix = f"Give {where} at least 1 GiB for each Python worker (see Sizing)."
-    return ok(MEMORY, found) if least >= GIBIBYTE else warning(MEMORY, found, fix)
+    return ok(MEMORY, memory_text) if least >= GIBIBYTE else warning(MEMORY, memory_text, fix)
 
 
 JAVA = "Java"
@@ -55,8 +55,8 @@ def check_java(java: Java) -> Diagnosis:
     """Judge the driver's Java; executors use the cluster's."""
     problem = java.problem()
     if problem is not None:
-        found = f"Java {java.version} ({java.path})" if java.path else "none"
-        return failure(JAVA, found, f"{problem}.")
+        java_text = f"Java {java.version} ({java.path})" if java.path else "none"
+        return failure(JAVA, java_text, f"{problem}.")
     if java.version is None:
         fix = "Run 'java -version' and check that the version is 17 or newer."
         return warning(JAVA, f"{java.path} does not show its version", fix)
@@ -103,11 +103,13 @@ def check_open_files(limits: Mapping[str, int | None]) -> Diagnosis:
     where, least = min(known.items(), key=lambda pair: pair[1] if pair[1] >= 0 else endless)
     if least < 0:
         return ok(OPEN_FILES, "no limit")
-    found = f"{least:,} ({where})"
+    limit_text = f"{least:,} ({where})"
     if least < LEAST_FILES:
-        return failure(OPEN_FILES, found, _RAISE_LIMIT)
+        return failure(OPEN_FILES, limit_text, _RAISE_LIMIT)
     return (
-        ok(OPEN_FILES, found) if least >= ENOUGH_FILES else warning(OPEN_FILES, found, _RAISE_LIMIT)
+        ok(OPEN_FILES, limit_text)
+        if least >= ENOUGH_FILES
+        else warning(OPEN_FILES, limit_text, _RAISE_LIMIT)
     )
 
 

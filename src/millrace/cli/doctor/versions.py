@@ -42,8 +42,8 @@ def check_worker_python(version: str, reports: Sequence[WorkerReport]) -> Diagno
     check = "workers' Python"
     other = [report for report in reports if _minor(report.python) != _minor(version)]
     if other:
-        found = f"{other[0].python} on {other[0].host}, {version} in the driver"
-        return failure(check, found, _INTERPRETER)
+        versions = f"{other[0].python} on {other[0].host}, {version} in the driver"
+        return failure(check, versions, _INTERPRETER)
     kinds = sorted({f"{report.python} ({report.executable})" for report in reports})
     hosts = plural(len({report.host for report in reports}), "host")
     return ok(check, f"{', '.join(kinds)}; {plural(len(reports), 'worker')} on {hosts}")
@@ -63,12 +63,12 @@ def check_packages(
         if not other:
             yield ok(check, version)
             continue
-        found = f"{', '.join(sorted(other))}; {version} in the driver"
+        versions = f"{', '.join(sorted(other))}; {version} in the driver"
         broken = any("Error" in text for text in other)
         if broken or package in _SAME:
-            yield failure(check, found, _cure(package, version))
+            yield failure(check, versions, _cure(package, version))
         else:
-            yield warning(check, found, _cure(package, version))
+            yield warning(check, versions, _cure(package, version))
 
 
 def _cure(package: str, version: str) -> str:
@@ -79,8 +79,8 @@ def _cure(package: str, version: str) -> str:
 
 def _release(version: str) -> str:
     """Release without a vendor's suffix: 4.3.0-vendor-1 is pyspark 4.3.0+vendor.1."""
-    found = re.match(r"\d+(\.\d+)*", version)
-    return version if found is None else found[0]
+    match = re.match(r"\d+(\.\d+)*", version)
+    return version if match is None else match[0]
 
 
 def _minor(version: str) -> tuple[int, ...]:

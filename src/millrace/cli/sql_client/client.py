@@ -186,11 +186,11 @@ class SqlClient:
             self.ended = True
         return True
 
-    def _set(self, found: re.Match[str], done: str) -> bool:
+    def _set(self, match: re.Match[str], done: str) -> bool:
         value = None
-        if found["word"].upper() == "SET":
-            value = (found["value"] or "").strip().strip("'").lower()
-        set_option = self._set_mode if found["key"].lower() == RESULT_MODE else self._set_max_rows
+        if match["word"].upper() == "SET":
+            value = (match["value"] or "").strip().strip("'").lower()
+        set_option = self._set_mode if match["key"].lower() == RESULT_MODE else self._set_max_rows
         if not set_option(value):
             return False
         print(f"OK{done}")

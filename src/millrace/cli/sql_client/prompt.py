@@ -109,10 +109,10 @@ class SqlCompleter(Completer):
 
     def _columns(self, text: str, tables: list[str]) -> list[str]:
         words = set(re.findall(r"\w+", text))
-        found: set[str] = set()
+        columns: set[str] = set()
         for table in words & set(tables):
             try:
-                found.update(self._t_env.from_path(table).get_schema().get_field_names())
+                columns.update(self._t_env.from_path(table).get_schema().get_field_names())
             except MillraceError:
                 continue  # a view whose table is gone has no columns to offer
-        return sorted(found)
+        return sorted(columns)

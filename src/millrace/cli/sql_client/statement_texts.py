@@ -42,8 +42,8 @@ def divided(text: str) -> tuple[list[str], str]:
         elif piece["end"] and not (in_set and words[-1:] != ["END"]):
             statements.append(text[begin : piece.start()])
             begin, words, in_set = piece.end(), [], False
-    found = (_without_leading_comments(statement) for statement in statements)
-    return [statement for statement in found if statement], _without_leading_comments(text[begin:])
+    bare = (_without_leading_comments(statement) for statement in statements)
+    return [statement for statement in bare if statement], _without_leading_comments(text[begin:])
 
 
 def heading(statement: str) -> str:

@@ -233,7 +233,7 @@ def _split(text: str, separator: str) -> list[str]:
     is doubled, as in Flink."""
     quoted = "|".join(rf"{quote}(?:[^{quote}]|{quote}{quote})*{quote}" for quote in "'\"")
     part = re.compile(rf"\s*({quoted}|[^{separator}]*?)\s*(?:{separator}|$)")
-    return [_unquoted(found[1]) for found in part.finditer(text)]
+    return [_unquoted(match[1]) for match in part.finditer(text)]
 
 
 def _unquoted(part: str) -> str:

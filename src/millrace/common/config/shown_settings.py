@@ -170,9 +170,10 @@ def _has_part_of_secret(key: str) -> bool:
         return True
     windows = [*segments, *map(".".join, pairwise(segments))]
     return any(
-        likeness_of(secret, each) > _LIKENESS for secret in SECRET for each in windows
+        likeness_of(secret, window) > _LIKENESS for secret in SECRET for window in windows
     ) or any(
-        word.endswith("auth") or any(likeness_of(each, word) > _LIKENESS for each in _AUTHORIZING)
+        word.endswith("auth")
+        or any(likeness_of(prefix, word) > _LIKENESS for prefix in _AUTHORIZING)
         for word in _WORD.findall(key)
     )
 

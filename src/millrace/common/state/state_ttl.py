@@ -270,10 +270,10 @@ class StateTtlConfigBuilder:
 
 
 def _positive(ttl: Amount) -> int:
-    found = millis(ttl)
-    if found <= 0:
-        raise StateError(f"a time to live must be above 0 ms, got {found}")
-    return found
+    milliseconds = millis(ttl)
+    if milliseconds <= 0:
+        raise StateError(f"a time to live must be above 0 ms, got {milliseconds}")
+    return milliseconds
 
 
 def _duration(amount: Amount) -> Duration:

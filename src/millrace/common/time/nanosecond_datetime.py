@@ -86,8 +86,8 @@ def datetime_of_text(text: str) -> datetime:
     made = datetime.fromisoformat(text)
     if len(text) <= _MICROSECONDS:
         return made
-    found = _LONG_FRACTION.search(text)
-    rest = 0 if found is None else int(found[1].ljust(3, "0"))
+    match = _LONG_FRACTION.search(text)
+    rest = 0 if match is None else int(match[1].ljust(3, "0"))
     return _with_nanosecond(made, rest) if rest else made
 
 

@@ -216,8 +216,8 @@ def _elements_out(element: TypeInformation[Any], raw: RawCodec, kind: Convert) -
     convert = _out(element, raw)
     if convert is None:
         return kind
-    each = _unless_none(convert)
-    return lambda values: [each(value) for value in values]
+    convert_element = _unless_none(convert)
+    return lambda values: [convert_element(value) for value in values]
 
 
 @_out.register
@@ -225,8 +225,8 @@ def _map_out(type_info: MapTypeInfo, raw: RawCodec) -> Convert:
     key, value = _out(type_info.key_type, raw), _out(type_info.value_type, raw)
     if key is None and value is None:
         return methodcaller("items")
-    key, each = key or _same, _unless_none(value or _same)
-    return lambda entries: [(key(name), each(item)) for name, item in entries.items()]
+    key, convert_item = key or _same, _unless_none(value or _same)
+    return lambda entries: [(key(name), convert_item(item)) for name, item in entries.items()]
 
 
 def _same(value: Any) -> Any:
@@ -263,10 +263,10 @@ def _class_out(type_info: ClassTypeInfo, raw: RawCodec) -> Convert:
 
 
 def _fields_out(types: Sequence[TypeInformation[Any]], raw: RawCodec, values: Convert) -> Convert:
-    found = [_out(field, raw) for field in types]
-    each = [_same if convert is None else _unless_none(convert) for convert in found]
+    converters = [_out(field, raw) for field in types]
+    null_safe = [_same if convert is None else _unless_none(convert) for convert in converters]
     return lambda value: tuple(
-        [convert(item) for convert, item in zip(each, values(value), strict=True)]
+        [convert(item) for convert, item in zip(null_safe, values(value), strict=True)]
     )
 
 
@@ -383,10 +383,10 @@ def _map_in(type_info: MapTypeInfo, array: Any, raw: RawCodec) -> list[Any]:
     pair = pa.struct([array.type.key_field, array.type.item_field])
     pairs = array.cast(pa.list_(pa.field("entries", pair, nullable=False)))
     keys, items = pairs.flatten().flatten()
-    found = zip(
+    entries = zip(
         _into(type_info.key_type, keys, raw), _into(type_info.value_type, items, raw), strict=True
     )
-    return [None if n is None else dict(islice(found, n)) for n in _lengths(pairs)]
+    return [None if n is None else dict(islice(entries, n)) for n in _lengths(pairs)]
 
 
 @_into.register

@@ -72,14 +72,14 @@ class ClassTypeInfo(TypeInformation[Any]):
         if self.is_named_tuple:
             named: dict[str, Any] = self.cls._field_defaults  # type: ignore[attr-defined]
             return {label: constant(value) for label, value in named.items()}
-        found: dict[str, Callable[[], Any]] = {}
+        factories: dict[str, Callable[[], Any]] = {}
         for field in dataclasses.fields(self.cls):
             # not by identity: a class of a job file comes to workers with a copy of MISSING
             if not isinstance(field.default, _Missing):
-                found[field.name] = constant(field.default)
+                factories[field.name] = constant(field.default)
             elif callable(field.default_factory):
-                found[field.name] = field.default_factory
-        return found
+                factories[field.name] = field.default_factory
+        return factories
 
 
 @dataclass(frozen=True, slots=True, repr=False)

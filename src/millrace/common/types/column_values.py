@@ -62,12 +62,12 @@ def _converter(kind: Any, rows: bool) -> Convert | None:
 
     if pa.types.is_map(kind):
         key, item = _key_converter(kind.key_type), _optional(kind.item_type, rows)
-        return lambda pairs: {key(name): item(each) for name, each in pairs}
+        return lambda pairs: {key(name): item(value) for name, value in pairs}
     if pa.types.is_struct(kind):
         return _struct_converter(kind, rows)
     if _is_list(kind) and _converter(kind.value_type, rows) is not None:
         element = _optional(kind.value_type, rows)
-        return lambda values: [element(each) for each in values]
+        return lambda values: [element(value) for value in values]
     return None
 
 

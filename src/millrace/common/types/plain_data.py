@@ -156,11 +156,11 @@ def _map(key: Convert | None, value: Convert | None, other: Convert) -> Convert 
     if key is None and value is None:
         return None
 
-    def convert(found: Any) -> Any:
-        if type(found) is not dict:
-            return other(found)
-        keys = found if key is None else map(key, found)
-        values = found.values() if value is None else map(value, found.values())
+    def convert(entries: Any) -> Any:
+        if type(entries) is not dict:
+            return other(entries)
+        keys = entries if key is None else map(key, entries)
+        values = entries.values() if value is None else map(value, entries.values())
         return dict(zip(keys, values, strict=True))
 
     return convert

@@ -71,8 +71,8 @@ def _each(accepts: Callable[[Any], bool]) -> BatchCheck:
 def _of_classes(kinds: Iterable[type], accepts: Callable[[Any], bool]) -> BatchCheck:
     """Check for values that mostly have these classes; ``accepts`` is called only if a batch has
     values of other classes."""
-    expected, each = frozenset((*kinds, NONE)), _each(accepts)
-    return lambda values: expected.issuperset(map(type, values)) or each(values)
+    expected, all_accepted = frozenset((*kinds, NONE)), _each(accepts)
+    return lambda values: expected.issuperset(map(type, values)) or all_accepted(values)
 
 
 @batch_check.register
@@ -80,14 +80,14 @@ def _basic(type_info: BasicTypeInfo) -> BatchCheck:
     code, accepts = _FORMATS.get(type_info.label), type_info.accepts
     if code is None:
         return _of_classes(type_info.python_types, accepts)
-    each, pack = _each(accepts), struct.pack
+    all_accepted, pack = _each(accepts), struct.pack
 
     def numbers(values: Sequence[Any]) -> bool:
         # packing looks at class and range in C, five times as fast as anything in Python
         try:
             pack(f"{len(values)}{code}", *values)
         except (struct.error, OverflowError, TypeError):
-            return each(values)
+            return all_accepted(values)
         return True
 
     return numbers
@@ -154,10 +154,10 @@ def _variadic(type_info: VariadicTupleTypeInfo) -> BatchCheck:
 
 def _elements(kinds: tuple[type, ...], element: BatchCheck | None) -> BatchCheck:
     def check(values: Sequence[Any]) -> bool:
-        found = [value for value in values if value is not None]
-        if not all(isinstance(value, kinds) for value in found):
+        present = [value for value in values if value is not None]
+        if not all(isinstance(value, kinds) for value in present):
             return False
-        return element is None or element(_first(found))
+        return element is None or element(_first(present))
 
     return check
 
@@ -171,11 +171,11 @@ def _map(type_info: MapTypeInfo) -> BatchCheck:
     key, item = batch_check(type_info.key_type), batch_check(type_info.value_type)
 
     def check(values: Sequence[Any]) -> bool:
-        found = [value for value in values if value is not None]
-        if not all(isinstance(value, Mapping) for value in found):
+        present = [value for value in values if value is not None]
+        if not all(isinstance(value, Mapping) for value in present):
             return False
-        keys_fit = key is None or key(_first(found))
-        return keys_fit and (item is None or item(_first([value.values() for value in found])))
+        keys_fit = key is None or key(_first(present))
+        return keys_fit and (item is None or item(_first([value.values() for value in present])))
 
     return check
 
@@ -266,18 +266,18 @@ def mismatch(type_info: TypeInformation[Any], value: Any) -> str | None:
     check = batch_check(type_info)
     if check is None or check((value,)):
         return None
-    path, found, wanted = _innermost("", value, type_info)
-    return f"{f'field {path}' if path else 'it'} is {_told(found, wanted)}"
+    path, part, wanted = _innermost("", value, type_info)
+    return f"{f'field {path}' if path else 'it'} is {_told(part, wanted)}"
 
 
-def _told(found: Any, wanted: TypeInformation[Any]) -> str:
+def _told(part: Any, wanted: TypeInformation[Any]) -> str:
     bounds = getattr(wanted.logical_type, "bounds", None)
-    if bounds is not None and isinstance(found, int):
+    if bounds is not None and isinstance(part, int):
         low, high = bounds()
-        return f"{found!r}, not within {low} to {high} of {wanted.name}"
-    if isinstance(wanted, (TupleTypeInfo, RowTypeInfo)) and isinstance(found, _FIELDS):
-        return f"{found!r}, with {len(found)} fields, not {len(wanted.types)} as {wanted.name} has"
-    return f"{found!r} ({type(found).__name__}), not {wanted.name}"
+        return f"{part!r}, not within {low} to {high} of {wanted.name}"
+    if isinstance(wanted, (TupleTypeInfo, RowTypeInfo)) and isinstance(part, _FIELDS):
+        return f"{part!r}, with {len(part)} fields, not {len(wanted.types)} as {wanted.name} has"
+    return f"{part!r} ({type(part).__name__}), not {wanted.name}"
 
 
 def _innermost(

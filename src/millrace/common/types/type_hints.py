@@ -139,13 +139,13 @@ class _Reading:
     def _fields(self, cls: type, names: list[str]) -> TypeInformation[Any]:
         hints = _hints(cls)
         inside = _Reading((*self._inside, cls))
-        found = []
+        field_types = []
         for name in names:
             try:
-                found.append(inside.of(hints.get(name, Any)))
+                field_types.append(inside.of(hints.get(name, Any)))
             except JobDefinitionError as error:
                 raise JobDefinitionError(f"field {cls.__qualname__}.{name}: {error}") from None
-        return ClassTypeInfo(cls, tuple(names), tuple(found))
+        return ClassTypeInfo(cls, tuple(names), tuple(field_types))
 
     def _refusal(self, hint: Any) -> str:
         return (

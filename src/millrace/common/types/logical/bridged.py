@@ -54,7 +54,7 @@ def unbridged(kind: LogicalType) -> LogicalType:
     >>> unbridged(ArrayType(bridged(ArrayType(BigIntType()), "set")))
     ARRAY<ARRAY<BIGINT>>
     """
-    return rewritten(kind, lambda found: inner(found) if bridge_of(found) else found)
+    return rewritten(kind, lambda part: inner(part) if bridge_of(part) else part)
 
 
 def inner(kind: LogicalType) -> LogicalType:

@@ -142,10 +142,10 @@ def _of_class(cls: type, inside: tuple[type, ...]) -> LogicalType:
     elif typing.is_typeddict(cls):
         names = list(cls.__annotations__)
     else:
-        found = _of_array_class(cls)
-        if found is None:
+        array_type = _of_array_class(cls)
+        if array_type is None:
             raise _refusal(cls)
-        return found
+        return array_type
     hints, fields = hints_of(cls), []
     for name in names:
         try:

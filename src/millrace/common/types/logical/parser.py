@@ -33,10 +33,10 @@ def parse_type(text: str) -> LogicalType:
         JobDefinitionError: the text is no type; the message says where it stops being one.
     """
     parser = _Parser(text)
-    found = parser.type(0)
+    kind = parser.type(0)
     if parser.token is not None:
         raise parser.refusal("the end")
-    return found
+    return kind
 
 
 def _cut(text: str) -> str:
@@ -62,10 +62,10 @@ class _Parser:
         self.token = match[match.lastgroup or 0]
 
     def refusal(self, wanted: str) -> JobDefinitionError:
-        found = "its end" if self.token is None else repr(self.token)
+        token = "its end" if self.token is None else repr(self.token)
         return JobDefinitionError(
             f"{_cut(repr(self._text))} is no type: {wanted} expected at position {self.start}, "
-            f"found {_cut(found)}"
+            f"found {_cut(token)}"
         )
 
     def at(self, *words: str) -> bool:
@@ -90,29 +90,29 @@ class _Parser:
         """The next token, which must be of a kind."""
         if self.kind != kind or self.token is None:
             raise self.refusal(wanted)
-        found = self.token
+        token = self.token
         self.advance()
-        return found
+        return token
 
     def type(self, depth: int) -> LogicalType:
         if depth > MAX_DEPTH:
             raise JobDefinitionError(f"a type is nested in more than {MAX_DEPTH} others")
-        found = self._named(depth)
+        kind = self._named(depth)
         while self.at("ARRAY", "MULTISET"):
-            found = logical.ArrayType(found) if self.take("ARRAY") else self._multiset(found)
-            found = self._nullable(found)
-        return found
+            kind = logical.ArrayType(kind) if self.take("ARRAY") else self._multiset(kind)
+            kind = self._nullable(kind)
+        return kind
 
     def _multiset(self, element: LogicalType) -> LogicalType:
         self.need("MULTISET")
         return logical.MultisetType(element)
 
-    def _nullable(self, found: LogicalType) -> LogicalType:
+    def _nullable(self, kind: LogicalType) -> LogicalType:
         if self.take("NOT"):
             self.need("NULL")
-            return found.not_null()
+            return kind.not_null()
         self.take("NULL")
-        return found
+        return kind
 
     def _named(self, depth: int) -> LogicalType:
         if self.kind != "word" or self.token is None or self.token.upper() not in _READERS:
@@ -125,9 +125,9 @@ class _Parser:
         """A number in brackets, if there is one."""
         if not self.take("("):
             return default
-        found = int(self.taken("number", "a number"))
+        number = int(self.taken("number", "a number"))
         self.need(")")
-        return found
+        return number
 
     def decimal(self) -> LogicalType:
         if not self.take("("):
@@ -150,10 +150,10 @@ class _Parser:
         return logical.TimestampType(precision)
 
     def time(self) -> LogicalType:
-        found = logical.TimeType(self.number(0))
+        kind = logical.TimeType(self.number(0))
         if self.take("WITHOUT"):
             self.need("TIME", "ZONE")
-        return found
+        return kind
 
     def interval(self) -> LogicalType:
         first, precision = self._unit()
@@ -176,12 +176,12 @@ class _Parser:
 
     def collection(self, make: Callable[..., LogicalType], parts: int, depth: int) -> LogicalType:
         self.need("<")
-        found = [self.type(depth)]
+        types = [self.type(depth)]
         for _ in range(parts - 1):
             self.need(",")
-            found.append(self.type(depth))
+            types.append(self.type(depth))
         self.need(">")
-        return make(*found)
+        return make(*types)
 
     def row(self, depth: int) -> LogicalType:
         end = ")" if self.take("(") else ">"
@@ -211,8 +211,8 @@ class _Parser:
         quoted = self.kind == "name"
         name = self.token[1:-1].replace("``", "`") if quoted else self.token
         self.advance()
-        found = self.type(depth)
-        return logical.RowField(name, found, self.string() if self.kind == "text" else None)
+        kind = self.type(depth)
+        return logical.RowField(name, kind, self.string() if self.kind == "text" else None)
 
     def string(self) -> str:
         return self.taken("text", "a text in quotes")[1:-1].replace("''", "'")
@@ -221,9 +221,9 @@ class _Parser:
         self.need("(")
         name = self.string()
         self.need(",")
-        found = logical.RawType(name, self.string())
+        kind = logical.RawType(name, self.string())
         self.need(")")
-        return found
+        return kind
 
     def double(self) -> LogicalType:
         self.take("PRECISION")

@@ -84,10 +84,10 @@ def _python_converter(kind: LogicalType) -> Convert | None:
         return lambda value: {element(key): count for key, count in value}
     if isinstance(kind, MapType):
         key, item = _as_key(kind.key_type), _optional(kind.value_type)
-        return lambda value: {key(name): item(each) for name, each in value}
+        return lambda value: {key(name): item(entry) for name, entry in value}
     if isinstance(kind, ArrayType) and _python_converter(kind.element_type) is not None:
         element = _optional(kind.element_type)
-        return lambda value: [element(each) for each in value]
+        return lambda value: [element(entry) for entry in value]
     if isinstance(kind, TimestampType | LocalZonedTimestampType) and kind.unit == "ns":
         zoned = isinstance(kind, LocalZonedTimestampType)
         return lambda value: datetime_of(value, zoned)
@@ -118,7 +118,7 @@ def _as_key(kind: LogicalType) -> Convert:
     if isinstance(kind, MapType):
         key, item = _as_key(kind.key_type), _as_key(kind.value_type)
         return lambda value: (
-            None if value is None else _MapKey({key(name): item(each) for name, each in value})
+            None if value is None else _MapKey({key(name): item(entry) for name, entry in value})
         )
     return _optional(kind)
 
@@ -223,8 +223,8 @@ def _pairs_converter(key_type: LogicalType, value_type: LogicalType | None) -> C
         if not isinstance(value, Mapping):
             return value  # constants are in Arrow's form already: pairs
         return [
-            (name if key is None else key(name), each if item is None else item(each))
-            for name, each in value.items()
+            (name if key is None else key(name), entry if item is None else item(entry))
+            for name, entry in value.items()
         ]
 
     return convert
