@@ -105,13 +105,13 @@ def adopt_chunk(chunk: Chunk, final: str) -> PendingUpload:
         PartFileError: the chunk is gone or not as long as it was.
     """
     files = file_system_of(chunk.path)
-    found = files.status(chunk.path)
-    if found is None:
+    status = files.status(chunk.path)
+    if status is None:
         raise _gone(chunk.path)
-    if found.length != chunk.length:
+    if status.length != chunk.length:
         raise PartFileError(
             chunk.path,
-            f"this piece of an unfinished part is damaged: {found.length} bytes, "
+            f"this piece of an unfinished part is damaged: {status.length} bytes, "
             f"expected {chunk.length}",
         )
     with _refusals(final):

@@ -107,8 +107,8 @@ def _places(wanted: pyarrow.Schema, there: pyarrow.Schema) -> list[int | None]:
 
 
 def _id_of(field: Any) -> bytes | None:
-    found: bytes | None = (field.metadata or {}).get(_ID)
-    return found
+    field_id: bytes | None = (field.metadata or {}).get(_ID)
+    return field_id
 
 
 def _skipping(batches: Iterator[Any], rows: int) -> Iterator[Any]:

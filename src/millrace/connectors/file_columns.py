@@ -79,7 +79,7 @@ class _TableFileReader(FormatReader[Any]):
         self._reader = reader
         self._schema = schema_of(columns)
         self._values = values
-        read = RowType(tuple(each for each in columns.fields if each.name in in_files))
+        read = RowType(tuple(field for field in columns.fields if field.name in in_files))
         self._read_names = read.names
         self._convert = ColumnConversion(read, in_files)
 
@@ -92,10 +92,10 @@ class _TableFileReader(FormatReader[Any]):
         if not len(batch):
             return RowBatch([])
         # of rows that are only counted it does not matter what they have
-        found = self._converted(batch) if self._read_names else None
+        converted = self._converted(batch) if self._read_names else None
         columns = [
-            found.data.column(field.name)
-            if found is not None and field.name in self._read_names
+            converted.data.column(field.name)
+            if converted is not None and field.name in self._read_names
             else pa.repeat(_scalar(self._values.get(field.name), field.type), len(batch))
             for field in self._schema
         ]
@@ -163,8 +163,8 @@ class PartitionFilter:
         except SerializationError:
             return True  # the reader tells what is wrong
         columns = [
-            pa.array([values.get(each.name)], arrow_type(each.type))
-            for each in self._columns.fields
+            pa.array([values.get(field.name)], arrow_type(field.type))
+            for field in self._columns.fields
         ]
         row = pa.RecordBatch.from_arrays(columns, schema=schema_of(self._columns))
         return bool(self._evaluate(row)[0].as_py())

@@ -96,12 +96,12 @@ class FileEnumerator(SplitEnumerator):
         self._forget_cleaned()
         first, seen = self._seen is None, dict(self._seen or {})
         new: list[str] = []
-        for path, found in self._listed().items():
+        for path, version in self._listed().items():
             if path not in seen:
                 new.append(path)
-            elif seen[path] != found:
-                warn_of_change(self._logger, path, seen[path][0], found[0])
-            seen[path] = found
+            elif seen[path] != version:
+                warn_of_change(self._logger, path, seen[path][0], version[0])
+            seen[path] = version
         passed_over = first and self._selection.only_new
         splits = [] if passed_over else [split for path in new for split in self._splits(path)]
         if self._cleaner is not None and not passed_over:

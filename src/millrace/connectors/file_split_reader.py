@@ -131,11 +131,11 @@ class FileSplitReader(SplitReader[T]):
         self._reader = reader
         return reader
 
-    def _check_size(self, found: FileStatus) -> None:
-        if found.length < self._split.size:
+    def _check_size(self, status: FileStatus) -> None:
+        if status.length < self._split.size:
             raise SourceFileError(
                 self._split.path,
-                f"it shrank from {self._split.size} to {found.length} bytes since it was "
+                f"it shrank from {self._split.size} to {status.length} bytes since it was "
                 "found; files must not change before they have been read",
                 damaged=True,
             )

@@ -123,7 +123,10 @@ def _max_past(text: str) -> int:
 
 
 def _nested(prefix: str, kind: LogicalType, options: Mapping[str, str], now: int) -> columns.Column:
-    inner = [_column(f"{prefix}.{name}", each, options, now) for name, each in inner_fields(kind)]
+    inner = [
+        _column(f"{prefix}.{name}", inner_kind, options, now)
+        for name, inner_kind in inner_fields(kind)
+    ]
     length = int(options.get(f"{prefix}.length", "3"))
     if isinstance(kind, RowType):
         return columns.structs(kind, inner)

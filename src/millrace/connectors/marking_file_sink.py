@@ -36,8 +36,8 @@ class _MarkingCommitter(Committer):
 
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
         self._committer.commit(requests)
-        parts = [each.committable for each in requests]
-        finals = [each.final for each in parts if isinstance(each, PartCommittable)]
+        parts = [request.committable for request in requests]
+        finals = [part.final for part in parts if isinstance(part, PartCommittable)]
         for directory in sorted(set(map(posixpath.dirname, finals))):
             mark = f"{directory}/{self._name}"
             file_system_of(mark).write_if(mark, b"", None)  # None: unless it is there

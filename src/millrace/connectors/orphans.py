@@ -81,8 +81,8 @@ def _files_below(files: FileSystem, base: str) -> Iterator[FileStatus]:
                 yield from _files_below(files, f"{base}/{name}")
 
 
-def _milliseconds(found: FileStatus | UploadStatus) -> int:
-    return int(found.modified * 1000)
+def _milliseconds(status: FileStatus | UploadStatus) -> int:
+    return int(status.modified * 1000)
 
 
 def _is_chunk(file: FileStatus, run_ids: Collection[str] | None) -> bool:

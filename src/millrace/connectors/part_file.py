@@ -51,10 +51,10 @@ def is_made_by(name: str, run_ids: Collection[str]) -> bool:
     >>> is_made_by(".part-0-7.inprogress.3f2-12-0-5-1-0", ["3f2"])
     True
     """
-    found = _CHUNK.fullmatch(name)
-    if found is None:
+    match = _CHUNK.fullmatch(name)
+    if match is None:
         return False
-    run = found["attempt"].partition("-")[0]
+    run = match["attempt"].partition("-")[0]
     return run.partition(".")[0] in run_ids  # with another parallelism a run has another number
 
 

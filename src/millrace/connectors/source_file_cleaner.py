@@ -108,10 +108,10 @@ class SourceFileCleaner:
 
     def _clean(self, path: str, version: FileVersion) -> None:
         files = file_system_of(path)
-        found = files.status(path)
-        if found is None:
+        status = files.status(path)
+        if status is None:
             return
-        if (found.length, found.modified) != version:
+        if (status.length, status.modified) != version:
             self._logger.warning("%s was replaced since it was read: it is a new file", path)
         elif self._archive is None:
             files.delete(path)

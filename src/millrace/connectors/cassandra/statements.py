@@ -282,13 +282,13 @@ def _primary_key(session: Any, table: str) -> tuple[str, ...]:
         raise CassandraError(
             f"there is no keyspace {keyspace!r}: set_table() takes 'keyspace.table'"
         )
-    found = known.tables.get(name)
-    if found is None:
+    metadata = known.tables.get(name)
+    if metadata is None:
         tables = ", ".join(sorted(known.tables)) or "none"
         raise CassandraError(
             f"there is no table {name!r} in the keyspace {keyspace!r}, which has: {tables}"
         )
-    return tuple(column.name for column in found.primary_key)
+    return tuple(column.name for column in metadata.primary_key)
 
 
 def _using(**parameters: int | None) -> str:

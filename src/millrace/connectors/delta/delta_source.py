@@ -142,14 +142,14 @@ class DeltaEnumerator(SplitEnumerator):
         location = self._options.location
         self._table = self._options.open()
         require_readable(self._table, location)
-        found = str(self._table.metadata().id)
-        if self._table_id not in (None, found):
+        table_id = str(self._table.metadata().id)
+        if self._table_id not in (None, table_id):
             raise JobExecutionError(
                 f"the table at {location} is not the table that the job has read: it was "
                 "dropped and created again, and its versions start again; start the job "
                 "afresh, too"
             )
-        self._table_id = found
+        self._table_id = table_id
 
     def prepare_for_available_now(self, now: int) -> None:
         self._once = True

@@ -39,10 +39,10 @@ def files_of(table: DeltaTable, version: int) -> list[DeltaFileSplit]:
     """Data files of the table in the version at which it was opened."""
     import pyarrow as pa
 
-    found = pa.table(table.get_add_actions()).to_pylist()
+    actions = pa.table(table.get_add_actions()).to_pylist()
     return [
         _split(version, item["path"], {name: _text(value) for name, value in partition.items()})
-        for item in found
+        for item in actions
         for partition in [item.get("partition") or {}]
     ]
 

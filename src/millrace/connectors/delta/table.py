@@ -105,12 +105,14 @@ def require_no_conditions(table: DeltaTable, location: str) -> None:
     Raises:
         ConfigurationError: there are constraints, generated columns or the like.
     """
-    found = [name for name in table.metadata().configuration if "delta.constraints." in name]
+    conditions = [name for name in table.metadata().configuration if "delta.constraints." in name]
     fields = table.schema().fields
-    found += [f"column {f.name}" for f in fields if any(name in f.metadata for name in _COMPUTED)]
-    if found:
+    conditions += [
+        f"column {f.name}" for f in fields if any(name in f.metadata for name in _COMPUTED)
+    ]
+    if conditions:
         raise ConfigurationError(
-            f"table {location} checks or computes values ({', '.join(found)}), which files "
+            f"table {location} checks or computes values ({', '.join(conditions)}), which files "
             "appended by DeltaSink would evade; write it with SparkSink, or drop the "
             "condition"
         )

@@ -169,12 +169,12 @@ class _FieldEmitter(ElasticsearchEmitter):
 
     @staticmethod
     def _field(document: dict[str, Any], name: str) -> Any:
-        found = document.get(name)
-        if found is None:
+        value = document.get(name)
+        if value is None:
             raise SerializationError(
                 f"{document!r} has no value in field '{name}', which is its id or index"
             )
-        return found
+        return value
 
 
 def _name(value: Any, argument: str) -> str:

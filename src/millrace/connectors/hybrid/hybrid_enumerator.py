@@ -76,11 +76,11 @@ class HybridEnumerator(SplitEnumerator):
     # -- discovery ---------------------------------------------------------------------
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
-        found = self._found(now)
+        splits = self._found(now)
         while self._switch_due:
             self._switch(now)
-            found += self._found(now)
-        return found
+            splits += self._found(now)
+        return splits
 
     @property
     def _switch_due(self) -> bool:
@@ -91,11 +91,11 @@ class HybridEnumerator(SplitEnumerator):
         """New splits of the current enumerator, if its discovery is due."""
         if self._discovered or self._next is None or self._next > now:
             return []
-        found = [self._wrapped(split) for split in self._current.discover(now)]
-        self._open.update(split.split_id for split in found)
+        splits = [self._wrapped(split) for split in self._current.discover(now)]
+        self._open.update(split.split_id for split in splits)
         self._next = self._current.next_discovery(now)
         self._update()
-        return found
+        return splits
 
     def _switch(self, now: int) -> None:
         """Start the next source at its starting position."""

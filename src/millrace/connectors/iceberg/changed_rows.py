@@ -92,11 +92,11 @@ def _require_unchanged(table: Table, wanted: Any, read: int, name: str) -> None:
     if current is not None and current.snapshot_id == read:
         return
 
-    def found(snapshot: int | None) -> list[str]:
+    def rows_at(snapshot: int | None) -> list[str]:
         rows = table.scan(row_filter=wanted, snapshot_id=snapshot).to_arrow().to_pylist()
         return sorted(map(repr, rows))
 
-    if table.snapshot_by_id(read) is None or found(read) != found(None):
+    if table.snapshot_by_id(read) is None or rows_at(read) != rows_at(None):
         raise JobExecutionError(
             f"another program has changed rows of table {name} that this statement changes, "
             "after the statement had looked for them; nothing was changed, so run the statement "
@@ -105,7 +105,7 @@ def _require_unchanged(table: Table, wanted: Any, read: int, name: str) -> None:
 
 
 def _replaced(
-    found: pyarrow.Table, keys: Sequence[str], rows: pyarrow.RecordBatch
+    matching: pyarrow.Table, keys: Sequence[str], rows: pyarrow.RecordBatch
 ) -> pyarrow.Table:
     """Matching rows with the new values of their key."""
     import pyarrow as pa
@@ -114,12 +114,12 @@ def _replaced(
         return list(zip(*(columns.column(key).to_pylist() for key in keys), strict=True))
 
     places = {key: place for place, key in enumerate(keys_of(rows))}
-    at = pa.array([places[key] for key in keys_of(found)], pa.int64())
-    for number, field in enumerate(found.schema):
+    at = pa.array([places[key] for key in keys_of(matching)], pa.int64())
+    for number, field in enumerate(matching.schema):
         if field.name in rows.schema.names and field.name not in keys:
             values = rows.column(field.name).take(at).cast(field.type)
-            found = found.set_column(number, field, values)
-    return found
+            matching = matching.set_column(number, field, values)
+    return matching
 
 
 def any_of(keys: pyarrow.Table) -> Any:
@@ -129,13 +129,13 @@ def any_of(keys: pyarrow.Table) -> Any:
     names = keys.schema.names
     if len(names) == 1:
         return In(names[0], keys.column(0).to_pylist())  # type: ignore[call-arg]
-    each: list[Any] = []
+    conditions: list[Any] = []
     for row in keys.to_pylist():
         same: Any = AlwaysTrue()
         for name, value in row.items():
             same = And(same, EqualTo(name, value))  # type: ignore[call-arg]
-        each.append(same)
-    while len(each) > 1:  # as a tree: a chain would be too deep for Python
-        pairs = [each[place : place + 2] for place in range(0, len(each), 2)]
-        each = [Or(*pair, AlwaysFalse()) for pair in pairs]
-    return each[0]
+        conditions.append(same)
+    while len(conditions) > 1:  # as a tree: a chain would be too deep for Python
+        pairs = [conditions[place : place + 2] for place in range(0, len(conditions), 2)]
+        conditions = [Or(*pair, AlwaysFalse()) for pair in pairs]
+    return conditions[0]

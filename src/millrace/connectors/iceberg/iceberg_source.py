@@ -118,12 +118,14 @@ class IcebergEnumerator(SplitEnumerator):
         if newest is None or newest.snapshot_id == self._last:
             return ()
         if self._last is None:
-            found = self._all_files(self._table)
+            splits = self._all_files(self._table)
         else:
             snapshots = self._since(self._table, newest, self._last)
-            found = [split for each in snapshots for split in self._appended(self._table, each)]
+            splits = [
+                split for snapshot in snapshots for split in self._appended(self._table, snapshot)
+            ]
         self._last = newest.snapshot_id
-        return found
+        return splits
 
     def _all_files(self, table: Table) -> list[SourceSplit]:
         tasks = list(table.scan().plan_files())

@@ -165,13 +165,13 @@ def _engine_url(options: JdbcConnectionOptions) -> URL:
 
 def _translated(properties: dict[str, str]) -> dict[str, str]:
     """Properties of JDBC drivers as arguments of Python drivers."""
-    found = {_RENAMED.get(k, k): v for k, v in properties.items() if k not in _JAVA_ONLY}
-    if found.pop("ssl", "") == "true":
-        found.setdefault("sslmode", "require")
-    schema = found.pop("currentSchema", None)
+    arguments = {_RENAMED.get(k, k): v for k, v in properties.items() if k not in _JAVA_ONLY}
+    if arguments.pop("ssl", "") == "true":
+        arguments.setdefault("sslmode", "require")
+    schema = arguments.pop("currentSchema", None)
     if schema:
-        found["options"] = f"-csearch_path={schema}"
-    return found
+        arguments["options"] = f"-csearch_path={schema}"
+    return arguments
 
 
 def _import_sqlalchemy(options: JdbcConnectionOptions) -> Any:

@@ -90,12 +90,12 @@ class CommitLog:
         from sqlalchemy import select
 
         batches = self._batches.c
-        found = select(batches.id).where(
+        query = select(batches.id).where(
             batches.sink_id == self._sink_id,
             batches.run_id.in_(run_ids),
             batches.staged_at < before,
         )
-        return self._connection.execute(found).scalars().all()
+        return self._connection.execute(query).scalars().all()
 
     def _note(self, run_id: str, epoch: int) -> None:
         values = {"sink_id": self._sink_id, "run_id": run_id, "epoch": epoch}
@@ -105,10 +105,10 @@ class CommitLog:
         from sqlalchemy import select
 
         commits = self._commits.c
-        found = select(commits.epoch).where(
+        query = select(commits.epoch).where(
             commits.sink_id == self._sink_id, commits.run_id == run_id
         )
-        return self._connection.execute(found).scalar()
+        return self._connection.execute(query).scalar()
 
 
 @functools.cache

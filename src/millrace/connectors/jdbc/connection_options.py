@@ -119,7 +119,7 @@ def masked(url: str) -> str:
         >>> masked("postgresql://ada:secret@db/shop")
         'postgresql://ada:***@db/shop'
     """
-    return _PASSWORD.sub(lambda found: (found["before"] or found["name"]) + "***", url)
+    return _PASSWORD.sub(lambda match: (match["before"] or match["name"]) + "***", url)
 
 
 def database_kind(url: str) -> str:
@@ -132,8 +132,8 @@ def database_kind(url: str) -> str:
         >>> database_kind("jdbc:mariadb://db/shop"), database_kind("sqlite:///shop.db")
         ('mariadb', 'sqlite')
     """
-    found = _JDBC.fullmatch(url) if isinstance(url, str) else None
-    kind = found["kind"] if found else str(url).partition(":")[0].partition("+")[0]
+    match = _JDBC.fullmatch(url) if isinstance(url, str) else None
+    kind = match["kind"] if match else str(url).partition(":")[0].partition("+")[0]
     if kind not in _KINDS:
         shown = masked(url) if isinstance(url, str) else url
         raise JobDefinitionError(
@@ -153,10 +153,10 @@ def split_jdbc_url(url: str) -> tuple[str, dict[str, str]]:
         >>> split_jdbc_url("jdbc:sqlite:/data/shop.db")
         ('sqlite:////data/shop.db', {})
     """
-    found = _JDBC.fullmatch(url)
-    if found is None:
+    match = _JDBC.fullmatch(url)
+    if match is None:
         return url, {}
-    plain, _, query = found["rest"].partition("?")
+    plain, _, query = match["rest"].partition("?")
     kind, _, rest = plain.partition(":")
     if kind == "sqlite":
         return f"sqlite:///{rest}", {}

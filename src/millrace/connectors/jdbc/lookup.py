@@ -122,13 +122,13 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
         return settings.join(value, rows)
 
     def _load(self, key: Key) -> asyncio.Future[Sequence[Row]]:
-        found = self._waiting.get(key) or self._asked.get(key)
-        if found is None:
+        future = self._waiting.get(key) or self._asked.get(key)
+        if future is None:
             loop = asyncio.get_running_loop()
-            found = self._waiting[key] = loop.create_future()
+            future = self._waiting[key] = loop.create_future()
             if len(self._waiting) == 1:
                 loop.call_soon(self._ask)  # with all that are asked for in this turn
-        return found
+        return future
 
     def _ask(self) -> None:
         """Send the waiting keys if a connection is idle."""
@@ -149,10 +149,10 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
     ) -> None:
         self._idle.append(lookups)
         error = asyncio.CancelledError() if done.cancelled() else done.exception()
-        found = {} if error is not None else done.result()
+        rows_by_key = {} if error is not None else done.result()
         for key, future in batch.items():
             del self._asked[key]
-            rows = found.get(key, [])
+            rows = rows_by_key.get(key, [])
             if error is None:
                 self._cache.put(key, rows)
             if future.done():
@@ -186,11 +186,11 @@ class JdbcLookups:
         Raises:
             JdbcError: the rows cannot be read, or the function was closed.
         """
-        found = self._asked(lambda connection: self._select(connection, keys))
+        selected = self._asked(lambda connection: self._select(connection, keys))
         width = len(self._settings.key)
         names = tuple(column.name for column in self._columns[width:])
         rows: dict[Key, list[Row]] = {}
-        for row in found:
+        for row in selected:
             rows.setdefault(tuple(row[:width]), []).append(named_row(names, row[width:]))
         return rows
 
@@ -200,9 +200,11 @@ class JdbcLookups:
         Raises:
             JdbcError: the rows cannot be read, or the function was closed.
         """
-        found = self._asked(lambda connection: connection.execute(self._selected(connection)).all())
+        selected = self._asked(
+            lambda connection: connection.execute(self._selected(connection)).all()
+        )
         width = len(self._settings.key)
-        return [(tuple(row[:width]), tuple(row[width:])) for row in found]
+        return [(tuple(row[:width]), tuple(row[width:])) for row in selected]
 
     def _asked(self, query: Callable[[Connection], Sequence[Any]]) -> Sequence[Any]:
         try:

@@ -47,7 +47,7 @@ class Selection:
             self._list = ", ".join(map(quote, names))
             unique = [key.name for key in table.primary_key.columns]
             order = [quote(name) for name in unique] or [
-                quote(each.name) for each in self._results if is_ordered(each.type)
+                quote(result.name) for result in self._results if is_ordered(result.type)
             ]
         else:
             self.base = f"({reading.sql}) AS query"

@@ -189,8 +189,8 @@ class JdbcSinkBuilder:
                 "an exactly-once JdbcSink needs with_table(): its rows wait in a table of the same "
                 "columns until their checkpoint is complete"
             )
-        found = _text("a sink id", self._table if sink_id is None else sink_id)
-        return JdbcSink(replace(self._writing(connection_options), sink_id=found))
+        checked_id = _text("a sink id", self._table if sink_id is None else sink_id)
+        return JdbcSink(replace(self._writing(connection_options), sink_id=checked_id))
 
     def _writing(self, connection: JdbcConnectionOptions) -> BatchWriting:
         if not isinstance(connection, JdbcConnectionOptions):

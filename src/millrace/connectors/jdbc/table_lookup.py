@@ -19,8 +19,8 @@ class JdbcTableLookup(ScanningLookupFunction):
         self._lookups: JdbcLookups | None = None
 
     def lookup(self, keys: Sequence[Key]) -> Rows:
-        found = self._connected().rows(list(keys))
-        return {key: [tuple(row) for row in rows] for key, rows in found.items()}
+        rows_by_key = self._connected().rows(list(keys))
+        return {key: [tuple(row) for row in rows] for key, rows in rows_by_key.items()}
 
     def scan(self) -> Iterable[tuple[Key, Sequence[Any]]]:
         return self._connected().all_rows()

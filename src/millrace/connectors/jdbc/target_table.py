@@ -84,11 +84,11 @@ class StagedTable:
         if run(f"SELECT 1 FROM {quoted} LIMIT 1").first() is None:
             run(f"DROP TABLE {quoted}")
             return
-        found = set(run(f"SELECT * FROM {quoted} WHERE 1 = 0").keys())
-        if found != set(self._columns):
+        columns = set(run(f"SELECT * FROM {quoted} WHERE 1 = 0").keys())
+        if columns != set(self._columns):
             raise JdbcError(
                 f"{self.name} has rows that wait to be committed, with the columns "
-                f"{', '.join(sorted(found))}; the sink now writes "
+                f"{', '.join(sorted(columns))}; the sink now writes "
                 f"{', '.join(self._target.columns)}. Resume the job unchanged, stop it with "
                 "a savepoint, then change the sink"
             )

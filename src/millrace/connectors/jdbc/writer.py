@@ -67,12 +67,12 @@ class JdbcWriter(LoggableWriter, ABC):
         return tuple(table_rows(batch, target.columns, bool(target.key)))
 
     def write_entries(self, entries: tuple[Any, ...]) -> None:
-        found = JdbcRows(*entries)
-        if found.deleted is not None and self._deleted is None:
+        added = JdbcRows(*entries)
+        if added.deleted is not None and self._deleted is None:
             self._deleted = [False] * len(self._rows)
         if self._deleted is not None:
-            self._deleted += found.deleted or [False] * len(found.rows)
-        self._rows += found.rows
+            self._deleted += added.deleted or [False] * len(added.rows)
+        self._rows += added.rows
         size = self._writing.execution.batch_size
         while len(self._rows) >= size:
             self._flush(size)

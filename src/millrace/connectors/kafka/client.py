@@ -106,14 +106,14 @@ def require_properties(properties: Any) -> dict[str, str]:
     """
     if not isinstance(properties, Mapping):
         raise JobDefinitionError(f"Kafka properties are a dict, not {properties!r}")
-    found = {}
+    texts = {}
     for name, value in properties.items():
         if not isinstance(name, str) or not isinstance(value, (str, int, float)):
             raise JobDefinitionError(
                 f"a Kafka property is a name and a text or number, not {name!r}: {value!r}"
             )
-        found[name] = str(value).lower() if isinstance(value, bool) else str(value)
-    return found
+        texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return texts
 
 
 def _meant(refusal: str) -> str:

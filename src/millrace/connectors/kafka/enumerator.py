@@ -90,11 +90,11 @@ class KafkaEnumerator(SplitEnumerator):
             return ()
         if not self._looked or (self._available_now and not self._looked_now):
             # the job has nothing to do before, or may not: a topic may be another one
-            found = self._look()
+            partitions = self._look()
             self._looked = True
             self._looked_now = self._available_now
             self._next = now + (self._interval or 0)
-            return self._new(found)
+            return self._new(partitions)
         shrunk = self._watch_records()
         if self._looking is None and not shrunk and (self._interval is None or now < self._next):
             return ()
@@ -183,11 +183,11 @@ class KafkaEnumerator(SplitEnumerator):
 
     def _new_splits(self) -> list[KafkaPartitionSplit]:
         consumer, known = self._connected(), self._known
-        found = self._subscription.find(consumer)
-        identities = topic_ids(client_config(self._config), {place.topic for place in found})
+        partitions = self._subscription.find(consumer)
+        identities = topic_ids(client_config(self._config), {place.topic for place in partitions})
         require_same_topics(self._topic_ids, identities)
         self._topic_ids |= identities
-        new = sorted(found - (known or set()))
+        new = sorted(partitions - (known or set()))
         # what appears while the job runs is new as a whole
         starting = self._starting if known is None else KafkaOffsetsInitializer.earliest()
         first = starting.resolve(new, consumer)

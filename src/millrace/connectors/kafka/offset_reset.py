@@ -79,10 +79,10 @@ class OffsetReset:
                     f"property '{RESET_OPTION}' to continue there"
                 )
             )
-        found = first if self.policy == _EARLIEST else end
+        offset = first if self.policy == _EARLIEST else end
         if has_been:
-            log.warning("%s; it continues at %d, as '%s' says", told, found, RESET_OPTION)
-        return found
+            log.warning("%s; it continues at %d, as '%s' says", told, offset, RESET_OPTION)
+        return offset
 
 
 def _gone(place: KafkaTopicPartition, position: int, first: int) -> str:

@@ -122,14 +122,14 @@ class KafkaOffsetsInitializer:
         wanted = list(places)
         match self.kind:
             case _Kind.TIMESTAMP:
-                found = _at(wanted, self.at, consumer)
+                offsets = _at(wanted, self.at, consumer)
             case _Kind.COMMITTED:
-                found = _committed(wanted, consumer)
+                offsets = _committed(wanted, consumer)
             case _Kind.OFFSETS:
-                found = {place: at for place, at in self.chosen.items() if place in wanted}
+                offsets = {place: at for place, at in self.chosen.items() if place in wanted}
             case _:
-                found = {}
-        return found | self._reset_to(consumer, [p for p in wanted if p not in found])
+                offsets = {}
+        return offsets | self._reset_to(consumer, [p for p in wanted if p not in offsets])
 
     def _reset_to(
         self, consumer: Any, places: list[KafkaTopicPartition]

@@ -85,10 +85,10 @@ class KafkaRecordSerializationSchema:
         """The schema for one subtask, with a partitioner of its own."""
         if not isinstance(self._partitioner, KafkaPartitioner):
             return self
-        found = copy(self)
-        found._partitioner = deepcopy(self._partitioner)
-        found._partitioner.open(subtask_index, parallelism)
-        return found
+        schema = copy(self)
+        schema._partitioner = deepcopy(self._partitioner)
+        schema._partitioner.open(subtask_index, parallelism)
+        return schema
 
     def serialize_batch(
         self, batch: RowBatch[Any], partitions_of: PartitionsOf = no_partitions

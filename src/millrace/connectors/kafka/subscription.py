@@ -33,10 +33,10 @@ class KafkaSubscription:
         if self.pattern is not None:
             return self._matching(consumer, re.compile(self.pattern))
         names = self.topics or tuple(sorted({place.topic for place in self.partitions}))
-        found = {place for name in names for place in _partitions(name, consumer)}
+        existing = {place for name in names for place in _partitions(name, consumer)}
         if not self.partitions:
-            return found
-        if missing := set(self.partitions) - found:
+            return existing
+        if missing := set(self.partitions) - existing:
             raise KafkaError(f"there is no partition {', '.join(sorted(map(str, missing)))}")
         return set(self.partitions)
 

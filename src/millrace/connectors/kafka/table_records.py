@@ -107,7 +107,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         filled = [place for place, message in enumerate(messages) if message.value() is not None]
         rows, origins, kinds = self._values(messages, filled)
         if self._tombstones:
-            gone = [place for place, each in enumerate(messages) if each.value() is None]
+            gone = [place for place, message in enumerate(messages) if message.value() is None]
             return self._upserts(rows, origins, messages, gone)
         of_rows = [messages[origin] for origin in origins]
         return ColumnBatch(self._joined(rows, of_rows), None, kinds, "row"), origins
@@ -121,8 +121,8 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         if origins is None:
             require_one_each(batch, [messages[place] for place in filled])
             origins = list(range(len(filled)))
-        found = _columns(self._value, batch)
-        return found.data, [filled[origin] for origin in origins], found.row_kinds
+        columns = _columns(self._value, batch)
+        return columns.data, [filled[origin] for origin in origins], columns.row_kinds
 
     def _joined(self, values: Any, messages: Sequence[Any]) -> Any:
         """The rows of values joined with the keys and metadata of their messages."""
@@ -133,8 +133,8 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         columns = []
         for field in self._columns.fields:
             if field.name in self._metadata:
-                found = self._metadata_of(messages, changes, self._metadata[field.name])
-                columns.append(_as_column(found, arrow_type(field.type)))
+                metadata = self._metadata_of(messages, changes, self._metadata[field.name])
+                columns.append(_as_column(metadata, arrow_type(field.type)))
             elif values is not None and field.name in self._value.columns.names:
                 columns.append(values.column(field.name))
             elif keys is not None and field.name in keys.schema.names:
@@ -158,15 +158,15 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
 
         assert self._key is not None
         schema: DeserializationSchema[Any] = self._key.schema
-        places = [place for place, each in enumerate(messages) if each.key() is not None]
+        places = [place for place, message in enumerate(messages) if message.key() is not None]
         read: Batch = RowBatch([])
         if places:
             read = schema.deserialize_batch([messages[place].key() for place in places])
-        found = _columns(self._key, read).data
+        keys = _columns(self._key, read).data
         if len(places) == len(messages):
-            return found
+            return keys
         position = dict(zip(places, range(len(places)), strict=True))
-        return found.take(pa.array([position.get(i) for i in range(len(messages))], pa.int64()))
+        return keys.take(pa.array([position.get(i) for i in range(len(messages))], pa.int64()))
 
     def _upserts(
         self, rows: Any, origins: list[int], messages: Sequence[Any], gone: list[int]
@@ -199,17 +199,17 @@ def _changes_of(messages: Sequence[Any]) -> list[Any]:
 def _columns(part: RecordPart, batch: Batch) -> ColumnBatch:
     """Rows of a schema as columns of the table, by name."""
     fields = zip(part.in_table or part.columns.names, part.columns.fields, strict=True)
-    convert = ColumnConversion(RowType.of(*((name, each.type) for name, each in fields)))
-    found = convert(batch)
+    convert = ColumnConversion(RowType.of(*((name, field.type) for name, field in fields)))
+    columns = convert(batch)
     return ColumnBatch(
-        found.data.rename_columns(list(part.columns.names)), None, found.row_kinds, "row"
+        columns.data.rename_columns(list(part.columns.names)), None, columns.row_kinds, "row"
     )
 
 
 def _as_column(values: list[Any], kind: Any) -> Any:
     import pyarrow as pa
 
-    if pa.types.is_timestamp(kind) and not any(isinstance(each, datetime) for each in values):
+    if pa.types.is_timestamp(kind) and not any(isinstance(value, datetime) for value in values):
         # ms since the epoch, of whatever precision is declared
         return pa.array(values, pa.timestamp("ms", kind.tz)).cast(kind)
     return pa.array(values, kind)
@@ -250,7 +250,7 @@ class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
         rows = batch.values
         if self._tombstones:
             rows = [row for row in rows if row.get_row_kind() is not RowKind.UPDATE_BEFORE]
-        messages: list[dict[str, Any]] = [{"value": each} for each in self._written_values(rows)]
+        messages: list[dict[str, Any]] = [{"value": value} for value in self._written_values(rows)]
         if self._key_schema is not None and self._key_fields is not None:
             written = self._key_schema.serialize_batch(_parts(rows, self._key_fields))
             for message, key in zip(messages, written, strict=True):
@@ -264,12 +264,12 @@ class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
         if not self._tombstones:
             return list(self._value_schema.serialize_batch(_parts(rows, self._value_fields)))
         kept = [place for place, row in enumerate(rows) if not _is_delete(row)]
-        found: list[bytes | None] = [None] * len(rows)
+        values: list[bytes | None] = [None] * len(rows)
         parts = _parts([rows[place] for place in kept], self._value_fields)
         written = self._value_schema.serialize_batch(parts)
         for place, value in zip(kept, written, strict=True):
-            found[place] = value
-        return found
+            values[place] = value
+        return values
 
 
 def _is_delete(row: Any) -> bool:
@@ -286,12 +286,12 @@ def _parts(rows: Sequence[Any], fields: Sequence[int]) -> list[Row]:
     """Some fields of rows, with the kinds of the rows."""
     if rows and list(fields) == list(range(len(rows[0]))):
         return list(rows)
-    found = []
+    parts = []
     for row in rows:
         part = Row(*[row[field] for field in fields])
         part.set_row_kind(row.get_row_kind())
-        found.append(part)
-    return found
+        parts.append(part)
+    return parts
 
 
 def _add_metadata(message: dict[str, Any], key: str, value: Any) -> None:

@@ -32,14 +32,14 @@ def topic_ids(config: Mapping[str, Any], topics: Collection[str]) -> dict[str, s
     kafka: Any = import_module("confluent_kafka")
     admin = create_admin(config)
     asked = admin.describe_topics(kafka.TopicCollection(sorted(topics)), request_timeout=PATIENCE_S)
-    found = {}
+    ids = {}
     for name, answer in asked.items():
         try:
-            found[name] = str(answer.result(PATIENCE_S).topic_id)
+            ids[name] = str(answer.result(PATIENCE_S).topic_id)
         except kafka.KafkaException as error:
             if error.args[0].code() != kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
-    return {name: identity for name, identity in found.items() if identity != _NONE}
+    return {name: identity for name, identity in ids.items() if identity != _NONE}
 
 
 def require_same_topics(known: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -50,11 +50,11 @@ class TopicPartitions:
         if self._admin is None:
             self._admin = create_admin(self._config)
         try:
-            found = self._admin.list_topics(topic, timeout=_TIMEOUT_S).topics[topic]
-            if found.error is not None:
-                raise kafka.KafkaException(found.error)
+            metadata = self._admin.list_topics(topic, timeout=_TIMEOUT_S).topics[topic]
+            if metadata.error is not None:
+                raise kafka.KafkaException(metadata.error)
         except kafka.KafkaException as error:
             raise KafkaError(
                 f"the partitions of topic '{topic}' are not known: {error.args[0].str()}"
             ) from error
-        return sorted(found.partitions)
+        return sorted(metadata.partitions)

@@ -167,7 +167,7 @@ class KinesisEnumerator(SplitEnumerator):
                 answer = self._client.list_shards(**request)
             except Exception as error:  # whatever kinds the client has
                 raise explained(error, stream, "read the shards of") from error
-            shards += (_shard(stream, found) for found in answer["Shards"])
+            shards += (_shard(stream, description) for description in answer["Shards"])
             if not (token := answer.get("NextToken")):
                 return shards
             request = {"NextToken": token}
@@ -204,13 +204,13 @@ class KinesisEnumerator(SplitEnumerator):
             self._pool.close()
 
 
-def _shard(stream: str, found: Mapping[str, Any]) -> _Shard:
-    parents = (found.get("ParentShardId"), found.get("AdjacentParentShardId"))
-    hashes = found["HashKeyRange"]
+def _shard(stream: str, description: Mapping[str, Any]) -> _Shard:
+    parents = (description.get("ParentShardId"), description.get("AdjacentParentShardId"))
+    hashes = description["HashKeyRange"]
     return _Shard(
         stream,
-        found["ShardId"],
+        description["ShardId"],
         tuple(parent for parent in parents if parent),
-        "EndingSequenceNumber" in found["SequenceNumberRange"],
+        "EndingSequenceNumber" in description["SequenceNumberRange"],
         (int(hashes["StartingHashKey"]), int(hashes["EndingHashKey"])),
     )

@@ -197,11 +197,11 @@ class KinesisReader(SourceReader[Any]):
                 records += (KinesisRecord(*place, r.partition_key, arrival, r.data) for r in inner)
             shard.position = number
         batches = shard.decoder.decode(records)
-        found = [SplitRecords(split.split_id, batch) for batch in batches]
+        polled = [SplitRecords(split.split_id, batch) for batch in batches]
         skipped = len(records) - sum(len(batch) for batch in batches)
-        if skipped or not found:
-            found.append(SplitRecords(split.split_id, RowBatch([]), skipped=skipped))
-        return found
+        if skipped or not polled:
+            polled.append(SplitRecords(split.split_id, RowBatch([]), skipped=skipped))
+        return polled
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
         for split_id, shard in self._open.items():

@@ -82,8 +82,8 @@ class RecordDecoder:
         Raises:
             KinesisError: one cannot be read, and the error policy is to fail.
         """
-        found = decode_around(records, self._batch, self._give_up)
-        return [batch for _, batch in found]
+        decoded = decode_around(records, self._batch, self._give_up)
+        return [batch for _, batch in decoded]
 
     def _batch(self, records: Sequence[KinesisRecord]) -> Batch:
         times = [record.arrival for record in records]
@@ -97,14 +97,14 @@ class RecordDecoder:
         return with_times(batch, times)
 
     def _give_up(self, record: KinesisRecord, error: Exception) -> None:
-        found = as_malformed(error)
+        malformed = as_malformed(error)
         if self._malformed is None:
             raise KinesisError(
                 f"the record {record.sequence_number} of {self._place} cannot be read: "
-                f"{found.reason}: {shown_bytes(record.data)}; to skip such records, use "
+                f"{malformed.reason}: {shown_bytes(record.data)}; to skip such records, use "
                 "set_error_policy(ErrorPolicy.skip()) or side_output()"
             ) from error
-        self._malformed.take(MalformedRecordError(found.reason, record.data, None, None, None))
+        self._malformed.take(MalformedRecordError(malformed.reason, record.data, None, None, None))
 
 
 def require_schema(schema: Any) -> Any:

@@ -140,23 +140,23 @@ class AcknowledgingReader(SourceReader[Any]):
 
     def _decode(self, deliveries: Sequence[Delivery]) -> list[Batch]:
         """Records in order, in several batches around unreadable records."""
-        found = []
+        batches = []
         for _, batch in decode_around(deliveries, self._reading.deserialize, self._give_up):
             if isinstance(batch, RowBatch) and None in batch.values:
                 batch = RowBatch([value for value in batch.values if value is not None])
             if len(batch):
-                found.append(batch)
-        return found
+                batches.append(batch)
+        return batches
 
     def _give_up(self, delivery: Delivery, error: Exception) -> None:
-        found = as_malformed(error)
+        malformed = as_malformed(error)
         if self._malformed is None:
             raise self._reading.kind(
-                f"a message of {self._reading.place} cannot be read: {found.reason}: "
+                f"a message of {self._reading.place} cannot be read: {malformed.reason}: "
                 f"{shown_bytes(delivery.body)}; to skip such messages, use error_policy="
                 "ErrorPolicy.skip() or side_output()"
             ) from error
-        self._malformed.take(MalformedRecordError(found.reason, delivery.body, None, None))
+        self._malformed.take(MalformedRecordError(malformed.reason, delivery.body, None, None))
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
         for split_id in (*pause, *resume):

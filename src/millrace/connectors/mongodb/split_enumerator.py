@@ -75,10 +75,10 @@ class MongoEnumerator(SplitEnumerator):
         bounds: list[Bound] = []
         while True:
             rest = collection.find(id_range(bounds[-1] if bounds else (), ()), {"_id": 1})
-            found = list(rest.sort("_id", 1).skip(records).limit(1))
-            if not found:
+            documents = list(rest.sort("_id", 1).skip(records).limit(1))
+            if not documents:
                 return bounds
-            bounds.append((found[0]["_id"],))
+            bounds.append((documents[0]["_id"],))
 
     def max_active_splits(self) -> int | None:
         return 1

@@ -236,8 +236,8 @@ class PostgresCdcEnumerator(SplitEnumerator):
             lsn = current_log_end(sql)
         return tables, lsn, created
 
-    def _take_setup(self, found: tuple[list[CapturedTable], int, bool]) -> Sequence[SourceSplit]:
-        tables, lsn, created = found
+    def _take_setup(self, setup: tuple[list[CapturedTable], int, bool]) -> Sequence[SourceSplit]:
+        tables, lsn, created = setup
         self._state = replace(
             self._state,
             tables=tuple(tables),
@@ -266,8 +266,8 @@ class PostgresCdcEnumerator(SplitEnumerator):
                 place = _NextChunk(place.table, place.number + 1, end)
         return chunks, place
 
-    def _take_chunks(self, found: tuple[list[ChunkSplit], _NextChunk]) -> Sequence[SourceSplit]:
-        chunks, place = found
+    def _take_chunks(self, looked_up: tuple[list[ChunkSplit], _NextChunk]) -> Sequence[SourceSplit]:
+        chunks, place = looked_up
         new = {(chunk.table.full_name, chunk.number) for chunk in chunks}
         self._state = replace(self._state, place=place, unread=self._state.unread | new)
         return chunks

@@ -143,10 +143,10 @@ class LogCursor:
         if lsn > max(self.position.lsn, self.position.commit_lsn):
             self.position = StreamPosition(lsn if self._end is None else min(lsn, self._end))
 
-    def _handle(self, lsn: int, payload: bytes, found: list[LogChange]) -> None:
+    def _handle(self, lsn: int, payload: bytes, changes: list[LogChange]) -> None:
         message = parse_message(payload)
         if isinstance(message, RowChange):
-            self._add(lsn, message, found)
+            self._add(lsn, message, changes)
         elif isinstance(message, Begin):
             self._begin(message)
         elif isinstance(message, Commit):
@@ -155,7 +155,7 @@ class LogCursor:
         elif isinstance(message, Relation):
             self._learn(message)
         elif isinstance(message, Truncate):
-            self._truncate(lsn, message.relations, found)
+            self._truncate(lsn, message.relations, changes)
 
     def _begin(self, transaction: Begin) -> None:
         lsn, partly_read, count = self.position
@@ -168,7 +168,7 @@ class LogCursor:
         elif transaction.commit_lsn == partly_read:
             self._skip = count
 
-    def _add(self, lsn: int, change: RowChange, found: list[LogChange]) -> None:
+    def _add(self, lsn: int, change: RowChange, changes: list[LogChange]) -> None:
         op, oid, before, after = change
         transaction, table = self._transaction, self._relations.get(oid)
         self._count += 1
@@ -176,15 +176,15 @@ class LogCursor:
             return
         assert transaction is not None
         if op != "u" or before is None or after is None:
-            found.append(LogChange(op, table, before, after, lsn, transaction))
+            changes.append(LogChange(op, table, before, after, lsn, transaction))
             return
         if table.full_identity and UNCHANGED in after:
             after = [b if a is UNCHANGED else a for a, b in zip(after, before, strict=True)]
         if table.changes_key(before, after):
-            found.append(LogChange("d", table, before, None, lsn, transaction))
-            found.append(LogChange("c", table, None, after, lsn, transaction))
+            changes.append(LogChange("d", table, before, None, lsn, transaction))
+            changes.append(LogChange("c", table, None, after, lsn, transaction))
         else:
-            found.append(LogChange(op, table, before, after, lsn, transaction))
+            changes.append(LogChange(op, table, before, after, lsn, transaction))
 
     def _learn(self, relation: Relation) -> None:
         table = self._by_oid.get(relation.oid)  # it may have had another name
@@ -196,10 +196,10 @@ class LogCursor:
         if table is not None and (known is None or known.relation != relation):
             self._relations[relation.oid] = LogTable(table, relation)
 
-    def _truncate(self, lsn: int, relations: Collection[int], found: list[LogChange]) -> None:
+    def _truncate(self, lsn: int, relations: Collection[int], changes: list[LogChange]) -> None:
         self._count += 1
         known = [self._relations[oid] for oid in relations if oid in self._relations]
         if self._count <= self._skip or self._skips_truncates or not known:
             return
         assert self._transaction is not None
-        found += [LogChange("t", t, None, None, lsn, self._transaction) for t in known]
+        changes += [LogChange("t", t, None, None, lsn, self._transaction) for t in known]

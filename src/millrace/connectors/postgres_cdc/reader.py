@@ -110,9 +110,9 @@ class PostgresCdcReader(SourceReader[Any]):
         return now + min(SAFETY_MS, self._heartbeat_ms)
 
     def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
-        found = [*self._poll_changes(max_records), *self._poll_chunks(max_records)]
-        self._busy = self._busy or bool(found)
-        return found
+        polled = [*self._poll_changes(max_records), *self._poll_chunks(max_records)]
+        self._busy = self._busy or bool(polled)
+        return polled
 
     # -- the log -----------------------------------------------------------------------
 

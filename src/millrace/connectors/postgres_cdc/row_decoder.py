@@ -79,13 +79,13 @@ class RowDecoder:
         unchanged = [i for i, change in enumerate(changes) if UNCHANGED in (change.after or ())]
         if unchanged:
             changes = self._with_looked_up(changes, unchanged)
-        found = []
+        typed = []
         for op, table, before, after, lsn, (_, commit_time, xid) in changes:
             decoder = self._decoders.get(table) or self._learn(table)
             old, new = decoder.decode(before), decoder.decode(after)
             operation = _OPERATIONS[op]
-            found.append(TableChange(operation, decoder.image, old, new, lsn, commit_time, xid))
-        return found
+            typed.append(TableChange(operation, decoder.image, old, new, lsn, commit_time, xid))
+        return typed
 
     def _learn(self, table: LogTable) -> _TableDecoder:
         decoder = _TableDecoder(self._connection, self._database, table)

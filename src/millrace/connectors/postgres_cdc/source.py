@@ -285,6 +285,6 @@ def _positive(call: str, interval: Duration | Time | int) -> float:
     Raises:
         JobDefinitionError: it is not positive.
     """
-    if (found := millis(interval)) <= 0:
+    if (milliseconds := millis(interval)) <= 0:
         raise JobDefinitionError(f"{call}() takes a positive duration, not {interval!r}")
-    return found / 1000
+    return milliseconds / 1000

@@ -69,10 +69,10 @@ class PulsarEnumerator(SplitEnumerator):
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
         if not self._looked:  # the job has nothing to do before
-            found = self._look()
+            partitions = self._look()
             self._looked = True
             self._next = now + (self._interval or 0)
-            return self._new(found)
+            return self._new(partitions)
         if self.no_more_splits() or now < self._next:
             return ()
         self._next = now + _LOOK_AGAIN

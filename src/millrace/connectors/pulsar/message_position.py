@@ -33,14 +33,16 @@ class MessagePosition(NamedTuple):
         Raises:
             JobDefinitionError: it is none.
         """
-        found = message_id
+        native_id = message_id
         if isinstance(message_id, bytes):
             try:
-                found = import_pulsar().MessageId.deserialize(message_id)
+                native_id = import_pulsar().MessageId.deserialize(message_id)
             except Exception as error:  # whatever kinds the client has
                 raise JobDefinitionError(f"these bytes are no message id: {error}") from error
         try:
-            return MessagePosition(found.ledger_id(), found.entry_id(), found.batch_index())
+            return MessagePosition(
+                native_id.ledger_id(), native_id.entry_id(), native_id.batch_index()
+            )
         except (AttributeError, TypeError):
             raise JobDefinitionError(
                 f"a message id is a pulsar.MessageId or its serialize(), not {message_id!r}"

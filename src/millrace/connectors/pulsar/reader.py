@@ -162,13 +162,13 @@ class PulsarReader(SourceReader[Any]):
     def poll(self, max_records: int) -> Sequence[SplitRecords[Any]]:
         readable = [opened for opened in self._open.values() if not opened.paused]
         share = max(1, max_records // max(1, len(readable)))
-        found: list[SplitRecords[Any]] = []
+        polled: list[SplitRecords[Any]] = []
         for opened in readable:
             if not opened.at_end:
-                found += self._read(opened, self._fetched(opened, share))
+                polled += self._read(opened, self._fetched(opened, share))
             if opened.at_end:
-                found.append(self._finish(opened))
-        return found
+                polled.append(self._finish(opened))
+        return polled
 
     def _fetched(self, opened: _OpenPartition, most: int) -> list[Any]:
         """Messages that the client has fetched; waits briefly for further ones."""

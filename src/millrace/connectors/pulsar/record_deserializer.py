@@ -104,14 +104,16 @@ class MessageDecoder:
         return with_times(batch, times)
 
     def _give_up(self, message: Any, error: Exception) -> None:
-        found, raw = as_malformed(error), message.data()
+        malformed, raw = as_malformed(error), message.data()
         if self._malformed is None:
             raise PulsarError(
                 f"the message {message.message_id()} of {self._topic} cannot be read: "
-                f"{found.reason}: {shown_bytes(raw)}; to skip such messages, use "
+                f"{malformed.reason}: {shown_bytes(raw)}; to skip such messages, use "
                 "set_error_policy(ErrorPolicy.skip()) or side_output()"
             ) from error
-        self._malformed.take(MalformedRecordError(found.reason, raw, None, None, found.column))
+        self._malformed.take(
+            MalformedRecordError(malformed.reason, raw, None, None, malformed.column)
+        )
 
 
 def _record(topic: str, message: Any) -> PulsarRecord:

@@ -101,8 +101,8 @@ class Subscription:
             PulsarError: the brokers do not tell.
         """
         consumer = self._consumers[topic]
-        found = ask(consumer.get_last_message_id, topic, "find the end of")
-        return MessagePosition.of(found)
+        message_id = ask(consumer.get_last_message_id, topic, "find the end of")
+        return MessagePosition.of(message_id)
 
     def acknowledge(self, positions: Mapping[str, MessagePosition]) -> None:
         """Acknowledge messages up to the given positions; a failure is only logged."""

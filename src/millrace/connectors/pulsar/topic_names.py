@@ -56,13 +56,13 @@ class TopicNames:
         """
         if self.pattern is not None:
             return _matching(self.pattern, properties)
-        found: list[str] = []
+        partitions: list[str] = []
         for name in self.names:
             try:
-                found += client.get_topic_partitions(name)
+                partitions += client.get_topic_partitions(name)
             except Exception as error:  # whatever kinds the client has
                 raise explained(error, name, "find the partitions of") from error
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(partitions))
 
 
 def _matching(pattern: str, properties: PulsarProperties) -> list[str]:

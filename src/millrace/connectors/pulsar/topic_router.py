@@ -48,14 +48,14 @@ class PartitionRouter:
         """
         now = time.monotonic()
         if not self._partitions or now - self._asked > _FRESH_S:
-            found: list[str] = []
+            partitions: list[str] = []
             for topic in self._topics:
-                found += ask(
+                partitions += ask(
                     lambda topic=topic: self._client.get_topic_partitions(topic),  # type: ignore[misc]
                     topic,
                     "find the partitions of",
                 )
-            self._partitions, self._asked = found, now
+            self._partitions, self._asked = partitions, now
         return self._partitions
 
     def route(self, mode: TopicRoutingMode, first: int) -> Callable[[str | None], str]:
@@ -79,13 +79,13 @@ class PartitionRouter:
 
         def chosen(key: str | None) -> str:
             assert self._choose is not None
-            found = self._choose(key, partitions)
-            if found not in partitions:
+            partition = self._choose(key, partitions)
+            if partition not in partitions:
                 raise PulsarError(
-                    f"the topic router has chosen {found!r}, which is not one of the partitions: "
-                    f"{', '.join(partitions[:3])}, ..."
+                    f"the topic router has chosen {partition!r}, which is not one of the "
+                    f"partitions: {', '.join(partitions[:3])}, ..."
                 )
-            return found
+            return partition
 
         if mode is TopicRoutingMode.CUSTOM:
             return chosen

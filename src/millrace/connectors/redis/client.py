@@ -264,12 +264,12 @@ class RedisTransaction:
         Raises:
             RedisError: in a cluster, the commands are for keys of several slots.
         """
-        found = exchange(self._connection, [("MULTI",), *commands, ("EXEC",)])
-        end, queued = found[-1], found[1:-1]
+        answers = exchange(self._connection, [("MULTI",), *commands, ("EXEC",)])
+        end, queued = answers[-1], answers[1:-1]
         if isinstance(end, list):
             return True, end
         self._require_one_slot([*queued, end])
-        refused = [answer for answer in found[:-1] if isinstance(answer, Exception)]
+        refused = [answer for answer in answers[:-1] if isinstance(answer, Exception)]
         for answer in refused:
             if self._passes(answer):
                 raise answer
@@ -340,11 +340,11 @@ def _by_sentinel(redis: Any, places: list[tuple[str, int]], name: str, options: 
 
 
 def _places(hosts: str, port: int) -> list[tuple[str, int]]:
-    found = []
+    places = []
     for host in hosts.split(","):
         name, _, number = host.rpartition(":") if ":" in host else (host, "", port)
-        found.append((name, int(number)))
-    return found
+        places.append((name, int(number)))
+    return places
 
 
 def _timeouts(url: str) -> dict[str, float]:

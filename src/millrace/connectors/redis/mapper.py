@@ -269,9 +269,9 @@ class _Commands(RedisMapper):
     function: Callable[[Any], Any]
 
     def write(self, record: Any) -> Sequence[Command]:
-        found = self.function(record)
-        is_one = isinstance(found, tuple) and found and not isinstance(found[0], tuple)
-        return (found,) if is_one else found
+        commands = self.function(record)
+        is_one = isinstance(commands, tuple) and commands and not isinstance(commands[0], tuple)
+        return (commands,) if is_one else commands
 
     def commands(
         self, records: Sequence[Any], replaced: ReplacedRows | None = None

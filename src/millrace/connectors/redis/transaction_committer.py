@@ -78,10 +78,10 @@ class RedisTransactionCommitter(Committer):
                 return fresh
             self._refused.take(reasons)  # nothing was carried out
             kept = [index for index in range(len(staged)) if index not in omitted]
-            found = {i for i, a in zip(kept, answers, strict=False) if isinstance(a, Exception)}
-            if reasons and not found:
+            refused = {i for i, a in zip(kept, answers, strict=False) if isinstance(a, Exception)}
+            if reasons and not refused:
                 raise RedisError(f"the sink cannot write its commit mark: {reasons[0]}")
-            omitted |= found
+            omitted |= refused
 
     def _told(self, reasons: list[str]) -> None:
         """Report commands that failed in an executed transaction."""
