@@ -62,13 +62,13 @@ def built_or_not(item: Any) -> str:
 def checked_states(states: Sequence[ColumnDescriptor]) -> tuple[ColumnDescriptor, ...]:
     """Descriptors of state in columns; raises JobDefinitionError for other objects and for
     duplicate names."""
-    for each in states:
-        if not isinstance(each, ColumnDescriptor):
+    for state in states:
+        if not isinstance(state, ColumnDescriptor):
             raise JobDefinitionError(
                 "states of process_batch() are described by ValueColumnDescriptor, "
-                f"ReducingColumnDescriptor or AggregatingColumnDescriptor, got {each!r}"
+                f"ReducingColumnDescriptor or AggregatingColumnDescriptor, got {state!r}"
             )
-    for name, count in Counter(each.name for each in states).items():
+    for name, count in Counter(descriptor.name for descriptor in states).items():
         if count > 1:
             raise JobDefinitionError(f"process_batch() got {count} states of the name {name!r}")
     return tuple(states)

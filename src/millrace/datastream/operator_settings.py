@@ -24,10 +24,10 @@ class OperatorSettings(StreamPicture):
     _inputs: tuple[Input, ...]
 
     def _graph_ends(self) -> list[Transformation]:
-        return [each.transformation for each in self._inputs]
+        return [source.transformation for source in self._inputs]
 
     def __repr__(self) -> str:
-        operators = ", ".join(_shown(each.transformation) for each in self._inputs)
+        operators = ", ".join(_shown(source.transformation) for source in self._inputs)
         return f"<{type(self).__name__} of {operators}>"
 
     def get_name(self) -> str:
@@ -111,7 +111,7 @@ class OperatorSettings(StreamPicture):
             source.transformation.output_type if source.tag is None else source.tag.type_info
             for source in self._inputs
         ]
-        return types[0] if all(found == types[0] for found in types) else None
+        return types[0] if all(kind == types[0] for kind in types) else None
 
     def get_execution_config(self) -> ExecutionConfig:
         """The environment's execution settings."""

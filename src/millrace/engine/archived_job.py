@@ -164,10 +164,10 @@ def _archived_operator(made: Transformation, graph: JobGraph) -> ArchivedOperato
     if len(description) > LONGEST_DESCRIPTION:
         description = f"{description[:LONGEST_DESCRIPTION]}…"
     inputs = []
-    for each in made.inputs:
-        exchange = exchange_of(each)
+    for source in made.inputs:
+        exchange = exchange_of(source)
         name = "" if exchange is None else exchange.name
-        inputs.append(ArchivedOperatorInput(graph.uid_of[each.transformation], name))
+        inputs.append(ArchivedOperatorInput(graph.uid_of[source.transformation], name))
     return ArchivedOperator(graph.uid_of[made], made.name, description, tuple(inputs))
 
 

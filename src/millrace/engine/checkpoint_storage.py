@@ -448,12 +448,12 @@ class CheckpointStorage:
 def _history(number: int, parents: dict[int, int | None]) -> set[int]:
     """Numbers of a checkpoint and of the checkpoints on which it was built. If one of these
     cannot be read, all older ones are included, because their relation is unknown."""
-    found: set[int] = set()
+    history: set[int] = set()
     before: int | None = number
-    while before is not None and before in parents and before not in found:
-        found.add(before)
+    while before is not None and before in parents and before not in history:
+        history.add(before)
         before = parents[before]
-    return found if before is None else found | {n for n in parents if n < before}
+    return history if before is None else history | {n for n in parents if n < before}
 
 
 def _paths(deltas: DeltaSet) -> set[str]:

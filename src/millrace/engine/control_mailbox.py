@@ -197,13 +197,13 @@ class Mailbox:
         """Yield the new requests. For a file that is not a valid request, yield the answer that
         refuses it.
         """
-        found: list[MailboxRequest | MailboxAnswer] = []
+        requests: list[MailboxRequest | MailboxAnswer] = []
         with contextlib.suppress(FileNotFoundError):
             for entry in sorted(os.scandir(self.directory), key=lambda entry: entry.name):
                 match = _REQUEST.fullmatch(entry.name)
                 if match is not None and not entry.is_dir(follow_symlinks=False):
-                    found += self._read_request(match[1])
-        return found
+                    requests += self._read_request(match[1])
+        return requests
 
     def _read_request(self, id: str) -> list[MailboxRequest | MailboxAnswer]:
         path = self._request_path(id)

@@ -83,11 +83,11 @@ class Fence:
 
     def _read(self) -> tuple[int, Version | None]:
         with reading(self._path):
-            found = self._files.read_version(self._path)
-        if found is None:
+            versioned = self._files.read_version(self._path)
+        if versioned is None:
             return 0, None
         try:
-            return decode_json(found[0], _Record).token, found[1]
+            return decode_json(versioned[0], _Record).token, versioned[1]
         except msgspec.MsgspecError as error:
             raise LeaseError(
                 f"{self._path} is damaged ({error}); make sure that only the job server that leads "

@@ -317,7 +317,7 @@ class StageDetails:
 
     def at_rest(self) -> StageDetails:
         """Details of the stage while it is idle."""
-        subtasks = tuple(each.at_rest() for each in self.subtasks)
+        subtasks = tuple(subtask.at_rest() for subtask in self.subtasks)
         return replace(
             self,
             subtasks=subtasks,

@@ -172,10 +172,10 @@ class JobManager:
             running = observed(running, self.job_dir, self._deployment.program)
         status, since = self.states.status, self.states.since
         waits_for = self._requests.waits_for
-        found = replace(details, status=status, since=since, running=running, waits_for=waits_for)
+        current = replace(details, status=status, since=since, running=running, waits_for=waits_for)
         if status is not JobStatus.RUNNING:
-            return found
-        return found.as_of(self._clock.now(), self._min_interval)
+            return current
+        return current.as_of(self._clock.now(), self._min_interval)
 
     def stack(self) -> str:
         """Python stack of the job's own thread; empty if it has not begun, or has ended."""

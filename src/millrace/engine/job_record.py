@@ -118,8 +118,8 @@ class RecordedRun(JobObserver):
             log.warning("how the job ended could not be noted: %s", problem)
 
     def _is_superseded(self) -> bool:
-        found = read_record(os.path.dirname(self._path))
-        return found is not None and found.run_id != self._record.run_id
+        record = read_record(os.path.dirname(self._path))
+        return record is not None and record.run_id != self._record.run_id
 
     def _write(self, record: JobRecord) -> None:
         write_file(self._path, (msgspec.json.format(msgspec.json.encode(record)),))

@@ -49,13 +49,13 @@ def descendants(pid: int) -> list[int]:
         for directory in os.scandir("/proc"):
             if directory.name.isdigit():
                 started.setdefault(_parent(directory.path), []).append(int(directory.name))
-    found: list[int] = []
+    processes: list[int] = []
     pending = [pid]
     while pending:
         children = started.get(pending.pop(), [])
-        found += children
+        processes += children
         pending += children
-    return found
+    return processes
 
 
 def _parent(directory: str) -> int:

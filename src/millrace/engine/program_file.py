@@ -26,9 +26,9 @@ def program_file(environment: Mapping[str, str] = os.environ) -> str | None:
     """
     main = sys.modules.get("__main__")
     variable, session = _NOTEBOOKS
-    found = getattr(main, "__file__", None) or getattr(main, variable, None)
-    found = found or environment.get(session)
-    return os.path.abspath(found) if isinstance(found, str) and found else None
+    path = getattr(main, "__file__", None) or getattr(main, variable, None)
+    path = path or environment.get(session)
+    return os.path.abspath(path) if isinstance(path, str) and path else None
 
 
 def default_job_name(file: str | None) -> str:

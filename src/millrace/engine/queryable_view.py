@@ -202,8 +202,8 @@ class QueryableView(JobObserver):
             checkpoint, timestamp = self._shown.checkpoint, self._shown.timestamp
             raw = [_first(table.data, meant) for meant in keys]
             kind = table.kind
-        found = [(key, _visible(kind, value, state.ttl, now)) for key, value in raw]
-        return QueryAnswer(checkpoint, timestamp, found)
+        entries = [(key, _visible(kind, value, state.ttl, now)) for key, value in raw]
+        return QueryAnswer(checkpoint, timestamp, entries)
 
     def wait_for(self, checkpoint: int, timeout: float | None = None) -> bool:
         """Wait, at most ``timeout`` seconds, until the view shows that checkpoint or a later one;

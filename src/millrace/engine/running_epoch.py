@@ -60,7 +60,9 @@ def describe_epoch(running: EpochAttempt, now: int) -> str:
     subtasks: dict[str, list[int]] = {}
     for busy in running.busy:
         subtasks.setdefault(busy.operator, []).append(busy.subtask)
-    named = [f"'{name}' ({_subtasks(found)})" for name, found in list(subtasks.items())[:_NAMED]]
+    named = [
+        f"'{name}' ({_subtasks(numbers)})" for name, numbers in list(subtasks.items())[:_NAMED]
+    ]
     if named:
         more = f" and {len(subtasks) - _NAMED} more operators" if len(subtasks) > _NAMED else ""
         text += f" in {', '.join(named)}{more}"
