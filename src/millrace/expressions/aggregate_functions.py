@@ -178,8 +178,8 @@ class _Imperative(AggregateKernel):
     def _has(self, method: str) -> bool:
         """Whether the function implements a method. A method of the base class that only raises
         an error does not count."""
-        found = getattr(type(self.function), method, None)
-        return found is not None and not getattr(found, "is_refusal", False)
+        implementation = getattr(type(self.function), method, None)
+        return implementation is not None and not getattr(implementation, "is_refusal", False)
 
 
 class _Vectorized(AggregateKernel):

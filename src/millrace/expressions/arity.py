@@ -30,8 +30,8 @@ class Arity:
             >>> Arity(("<ANY>", "<ANY>?")).takes(2)
             True
         """
-        least = sum(1 for each in self.signature if each[-1] not in "?*")
-        repeated = any(each.endswith("*") for each in self.signature)
+        least = sum(1 for parameter in self.signature if parameter[-1] not in "?*")
+        repeated = any(parameter.endswith("*") for parameter in self.signature)
         return least <= count and (repeated or count <= len(self.signature))
 
 
@@ -54,13 +54,13 @@ def taken_arguments(function: Any, method: str, skipped: int = 0) -> Arity:
     except (TypeError, ValueError):
         return Arity()
     arguments: list[tuple[str, str]] = []
-    for each in parameters:
-        if each.kind is inspect.Parameter.VAR_POSITIONAL:
-            arguments.append(("<ANY>*", f"{each.name}, ..."))
-        elif each.kind in _POSITIONAL and each.default is inspect.Parameter.empty:
-            arguments.append(("<ANY>", each.name))
-        elif each.kind in _POSITIONAL:
-            arguments.append(("<ANY>?", f"[{each.name}]"))
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            arguments.append(("<ANY>*", f"{parameter.name}, ..."))
+        elif parameter.kind in _POSITIONAL and parameter.default is inspect.Parameter.empty:
+            arguments.append(("<ANY>", parameter.name))
+        elif parameter.kind in _POSITIONAL:
+            arguments.append(("<ANY>?", f"[{parameter.name}]"))
     if len(arguments) < skipped:
         return Arity()
     kept = arguments if arguments and arguments[0][0] == "<ANY>*" else arguments[skipped:]

@@ -138,7 +138,7 @@ class JsonClauses:
 
     def of(self, event: JsonEvent) -> JsonClause | None:
         """The clause about an event; the last one if there are several."""
-        return next((each for each in reversed(self.written) if each.event is event), None)
+        return next((clause for clause in reversed(self.written) if clause.event is event), None)
 
     def choice(self, event: JsonEvent, default: JsonChoice) -> JsonChoice:
         """The choice for an event, or the default."""
@@ -186,7 +186,9 @@ def signed_options(options: CallOptions | None) -> object:
         case FieldPosition(index):
             return index
         case JsonClauses(written):
-            return tuple((str(each.event), _signed(each.choice), each.default) for each in written)
+            return tuple(
+                (str(clause.event), _signed(clause.choice), clause.default) for clause in written
+            )
         case _:
             return options.value
 

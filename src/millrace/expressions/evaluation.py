@@ -136,7 +136,9 @@ class CompiledCalc:
         self._arguments = (projections, condition, input_type, session or SessionSettings())
         compiler = _Compiler(self._arguments[3])
         self._condition = None if condition is None else compiler.node(condition)
-        self._projections = [(compiler.node(each), each.output_type) for each in projections]
+        self._projections = [
+            (compiler.node(projection), projection.output_type) for projection in projections
+        ]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CompiledCalc, self._arguments
@@ -239,18 +241,20 @@ class _Compiler:
 
     def _call(self, expression: Call) -> ExpressionNode:
         definition = expression.function
-        arguments = [self.node(each) for each in expression.arguments]
+        arguments = [self.node(argument) for argument in expression.arguments]
         site = CallSite(
             definition.name,
-            tuple(each.output_type for each in expression.arguments),
+            tuple(argument.output_type for argument in expression.arguments),
             expression.type,
             arrow_type(expression.type),
             expression.options,
             self._session,
         )
-        constants = [each.constant for each in arguments]
+        constants = [argument.constant for argument in arguments]
         safe = definition.safe_with is not None and definition.safe_with(constants)
-        fails = (definition.may_fail and not safe) or any(each.may_fail for each in arguments)
+        fails = (definition.may_fail and not safe) or any(
+            argument.may_fail for argument in arguments
+        )
         run = _placed(_runner(definition, site, arguments), expression)
         constant = definition.deterministic and not definition.of_batch
         return _folded(ExpressionNode(run, fails), arguments, constant or definition.lazy)
@@ -368,7 +372,7 @@ def tell_row(
         expressions: the evaluated expressions; the error shows the columns they read.
         evaluate: the evaluation that failed for the batch.
     """
-    nodes = [node for each in expressions for node in _nodes(each)]
+    nodes = [node for expression in expressions for node in _nodes(expression)]
     columns = {node.index for node in nodes if isinstance(node, FieldReference)}
     calls = (node for node in nodes if isinstance(node, Call))
     if error.row or not columns or not all(call.function.built_in for call in calls):

@@ -56,9 +56,9 @@ def open_functions(
 
 
 def _opened_kernels(expressions: Iterable[ResolvedExpression]) -> Iterator[Any]:
-    for each in expressions:
-        if isinstance(each, Call):
-            kernel = each.function.kernel
-            if not each.function.built_in and hasattr(kernel, "open"):
+    for expression in expressions:
+        if isinstance(expression, Call):
+            kernel = expression.function.kernel
+            if not expression.function.built_in and hasattr(kernel, "open"):
                 yield kernel
-        yield from _opened_kernels(each.children())
+        yield from _opened_kernels(expression.children())

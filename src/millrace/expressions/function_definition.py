@@ -212,7 +212,7 @@ def _parameter_text(parameter: str) -> str:
 def _taken(signature: Signature, types: tuple[LogicalType, ...]) -> tuple[LogicalType, ...] | None:
     """Types to which the arguments are cast; None if their number or types do not match the
     signature."""
-    least = sum(1 for each in signature if each[-1] not in "?*")
+    least = sum(1 for parameter in signature if parameter[-1] not in "?*")
     repeated = bool(signature) and signature[-1].endswith("*")
     if len(types) < least or (len(types) > len(signature) and not repeated):
         return None

@@ -85,8 +85,8 @@ def quoted(text: str) -> str:
 
 
 def _upper(escape: re.Match[str]) -> str:
-    found = escape[0]
-    return found if found == "\\\\" else f"\\u{found[2:].upper()}"
+    text = escape[0]
+    return text if text == "\\\\" else f"\\u{text[2:].upper()}"
 
 
 def well_formed(text: str) -> str:
@@ -129,13 +129,13 @@ class _DeepDocument:
             ValueError: it is no JSON, or nested too deep.
         """
         while True:
-            found, value = self._begun()
-            while found:
+            complete, value = self._begun()
+            while complete:
                 if not self._open:
                     if self._next():
                         raise self._wrong("nothing more")
                     return value
-                found, value = self._put(value)
+                complete, value = self._put(value)
 
     def _begun(self) -> tuple[bool, Any]:
         """Begin to read the next value: (True, value) if the value is complete, else (False,
@@ -158,10 +158,10 @@ class _DeepDocument:
         object or array is complete, else (False, None)."""
         closing, items = self._open[-1]
         items.append(value)
-        found = self._next()
-        if found == closing:
+        character = self._next()
+        if character == closing:
             return True, self._closed()
-        if found != ",":
+        if character != ",":
             raise self._wrong(f"',' or {closing!r}")
         self._place += 1
         self._read_key()
@@ -190,9 +190,9 @@ class _DeepDocument:
 
     def _next(self) -> str:
         """The next character that is not blank; empty at the end."""
-        found = _BLANKS.match(self._text, self._place)
-        assert found is not None
-        self._place = found.end()
+        match = _BLANKS.match(self._text, self._place)
+        assert match is not None
+        self._place = match.end()
         return self._text[self._place : self._place + 1]
 
     def _wrong(self, expected: str) -> ValueError:

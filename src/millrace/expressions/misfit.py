@@ -51,9 +51,9 @@ def _told(value: Any, kind: LogicalType, error: Exception) -> str:
         given = len(value)
         if given != len(kind):
             return f"{shown}, which has {given} value{'s'[: given != 1]} for {len(kind)} columns"
-        for each, field in zip(value, kind.fields, strict=True):
-            if not _fits(each, field.type):
-                return f"{_told(each, field.type, error)}, in the column {field.name}"
+        for item, field in zip(value, kind.fields, strict=True):
+            if not _fits(item, field.type):
+                return f"{_told(item, field.type, error)}, in the column {field.name}"
     return f"{shown}, of the type {type(value).__name__}"
 
 

@@ -155,7 +155,7 @@ def implicit_cast(given: LogicalType, wanted: LogicalType) -> LogicalType | None
     """
     if isinstance(given, logical.NullType):
         return wanted.with_nullable(True)
-    widths = {each: index for index, each in enumerate(NUMBERS)}
+    widths = {number_type: index for index, number_type in enumerate(NUMBERS)}
     if type(given) in widths and type(wanted) in widths:
         fits = widths[type(given)] <= widths[type(wanted)]
     else:

@@ -78,7 +78,9 @@ class PatternAggregate(ResolvedExpression):
         return replace(self, arguments=children)
 
     def __str__(self) -> str:
-        given = ", ".join(f"{self.rows}.{each}" for each in self.arguments) or f"{self.rows}.*"
+        given = (
+            ", ".join(f"{self.rows}.{argument}" for argument in self.arguments) or f"{self.rows}.*"
+        )
         return f"{self.function}({given})"
 
 

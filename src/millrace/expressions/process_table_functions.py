@@ -130,7 +130,7 @@ class ProcessSignature:
     @property
     def tables(self) -> tuple[ProcessArgument, ...]:
         """The table arguments."""
-        return tuple(each for each in self.arguments if each.is_table)
+        return tuple(argument for argument in self.arguments if argument.is_table)
 
     def text(self, name: str) -> str:
         """Text of the expected call."""

@@ -109,11 +109,11 @@ def function(name: str) -> FunctionDefinition:
     >>> function("nullif").name
     'NULLIF'
     """
-    found = find(name)
-    if found is None:
+    definition = find(name)
+    if definition is None:
         hint = did_you_mean(name, known_names())
         raise FunctionResolutionError(f"there is no function {name.upper()}{hint}")
-    return found
+    return definition
 
 
 def known_names() -> tuple[str, ...]:
@@ -147,14 +147,14 @@ def resolve_call(
         )
     if definition in _JSON_MAKERS:
         options = with_nested_json(arguments, options)
-    types = tuple(each.output_type for each in arguments)
+    types = tuple(argument.output_type for argument in arguments)
     literals = tuple(e.value if isinstance(e, ValueLiteral) else None for e in arguments)
     wanted, result = definition.infer(types, literals, options)
     cast = tuple(
-        each
-        if each.output_type.with_nullable(True) == kind.with_nullable(True)
-        else _cast(each, kind)
-        for each, kind in zip(arguments, wanted, strict=True)
+        argument
+        if argument.output_type.with_nullable(True) == kind.with_nullable(True)
+        else _cast(argument, kind)
+        for argument, kind in zip(arguments, wanted, strict=True)
     )
     return Call(definition, cast, result, options)
 
@@ -166,8 +166,8 @@ def with_nested_json(
     positions is added, so that they are not quoted again."""
     nested = tuple(
         index
-        for index, each in enumerate(arguments)
-        if isinstance(each, Call) and each.function in (_JSON, *_JSON_MAKERS)
+        for index, argument in enumerate(arguments)
+        if isinstance(argument, Call) and argument.function in (_JSON, *_JSON_MAKERS)
     )
     if not nested:
         return options

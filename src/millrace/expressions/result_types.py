@@ -96,8 +96,8 @@ def merged_arguments(
         if kind is None:
             return None
         cast = tuple(
-            kind.with_nullable(each.is_nullable or isinstance(each, logical.NullType))
-            for each in context.types[start:]
+            kind.with_nullable(given.is_nullable or isinstance(given, logical.NullType))
+            for given in context.types[start:]
         )
         return (*context.types[:start], *cast)
 

@@ -125,9 +125,9 @@ class Adjustment:
 
     def __call__(self, context: CallContext) -> tuple[LogicalType, ...] | None:
         pairs = zip(context.types, self._wanted, strict=True)
-        found = [implicit_cast(given, wanted) for given, wanted in pairs]
-        taken = tuple(each for each in found if each is not None)
-        return taken if len(taken) == len(found) else None
+        casts = [implicit_cast(given, wanted) for given, wanted in pairs]
+        taken = tuple(cast for cast in casts if cast is not None)
+        return taken if len(taken) == len(casts) else None
 
 
 class _Kernel:
@@ -194,7 +194,7 @@ def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: 
         try:
             values.extend(map(body, *given))
         except Exception as error:
-            arguments = ", ".join(repr(each[len(values)])[:_SHOWN] for each in given)
+            arguments = ", ".join(repr(column[len(values)])[:_SHOWN] for column in given)
             error.add_note(f"for the arguments ({arguments})")
             raise
     else:

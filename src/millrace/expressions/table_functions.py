@@ -75,7 +75,7 @@ class _Rows:
         if made is None:
             return []
         if isinstance(made, (list, range, Iterator)):
-            return [row_values(each) for each in made]
+            return [row_values(row) for row in made]
         return [row_values(made)]
 
 

@@ -119,7 +119,7 @@ class BitmapAccumulator(_JoinedBitmaps):
                 self._join(columns[0], slot, [bitmap_of(other)])
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
-        return self._made([self._held(each) for each in columns[0][slots].tolist()])
+        return self._made([self._held(held) for held in columns[0][slots].tolist()])
 
 
 class XorBitmapAccumulator(_Bitmaps):
@@ -140,8 +140,8 @@ class XorBitmapAccumulator(_Bitmaps):
     def _toggle(self, held: NDArray[Any], slot: int, bitmaps: list[BitMap]) -> None:
         before = self._held(held[slot])
         made = bitmap_class()() if before is None else before
-        for each in bitmaps:
-            made ^= each
+        for bitmap in bitmaps:
+            made ^= bitmap
         held[slot] = written_bitmap(made)
 
     def merge(self, slots: Slots, columns: Columns, other_slots: Slots, others: Columns) -> None:
@@ -183,7 +183,7 @@ class CountedBitmapAccumulator(_JoinedBitmaps):
                 f"bitmaps of {sum(sizes)} numbers cannot be counted one by one, as rows that may "
                 f"be taken back need it; at most {MOST_ELEMENTS} can"
             )
-        numbers = [np.asarray(each.to_array(), np.uint32) for each in bitmaps]
+        numbers = [np.asarray(bitmap.to_array(), np.uint32) for bitmap in bitmaps]
         return np.concatenate(numbers), np.repeat(weights, sizes)
 
     @staticmethod

@@ -55,8 +55,8 @@ class ElementCodec:
     def objects(self, values: pa.Array) -> list[Any]:
         """Python objects for the values; None for NULL."""
         if not self._numbers:
-            found: list[Any] = values.to_pylist()
-            return found
+            listed: list[Any] = values.to_pylist()
+            return listed
         objects: list[Any] = integers_of(pc.fill_null(values, _zero(self.arrow))).tolist()
         if values.null_count:
             for index in np.flatnonzero(pc.is_null(values).to_numpy(zero_copy_only=False)):
@@ -96,7 +96,7 @@ class CollectingAccumulator(ColumnAccumulator):
         if not self.takes_nulls and arguments[0].null_count:
             valid = pc.is_valid(arguments[0])
             mask = valid.to_numpy(zero_copy_only=False)
-            slots, arguments = slots[mask], [each.filter(valid) for each in arguments]
+            slots, arguments = slots[mask], [argument.filter(valid) for argument in arguments]
             signs = None if signs is None else signs[mask]
         if not len(slots):
             return
@@ -156,7 +156,7 @@ class FirstLastOfAll(CollectingAccumulator):
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
         held = columns[0][slots].tolist()
-        return self._codec.array([each[self._place] if each else None for each in held])
+        return self._codec.array([entry[self._place] if entry else None for entry in held])
 
 
 def _itself(item: Any) -> Any:

@@ -58,11 +58,11 @@ class ArrayAggAccumulator(_Elements):
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
         held = columns[0][slots].tolist()
         if self._ignore_nulls:
-            held = [each and [item for item in each if item is not None] for each in held]
-        none = np.array([not each for each in held], np.bool_)
-        ends = np.cumsum([0, *(len(each or ()) for each in held)])
+            held = [items and [item for item in items if item is not None] for items in held]
+        none = np.array([not items for items in held], np.bool_)
+        ends = np.cumsum([0, *(len(items or ()) for items in held)])
         offsets = pa.array(ends, pa.int32(), mask=np.append(none, False))
-        flat = self._codec.array(list(chain.from_iterable(each or () for each in held)))
+        flat = self._codec.array(list(chain.from_iterable(items or () for items in held)))
         return pa.ListArray.from_arrays(offsets, flat).cast(self.arrow)
 
 
@@ -70,7 +70,7 @@ class CollectAccumulator(_Elements):
     """COLLECT: a multiset, empty if there are no values; NULLs are skipped."""
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
-        counted = [self._counted(each or ()) for each in columns[0][slots].tolist()]
+        counted = [self._counted(held or ()) for held in columns[0][slots].tolist()]
         offsets = pa.array(np.cumsum([0, *map(len, counted)]), pa.int32())
         pairs = list(chain.from_iterable(counted))
         keys = self._codec.array([item for item, _ in pairs])
@@ -150,7 +150,7 @@ class JsonAggAccumulator(CollectingAccumulator):
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
         made = self._of_pairs if self._object else self._of_values
-        return pa.array([made(each or ()) for each in columns[0][slots].tolist()], self.arrow)
+        return pa.array([made(items or ()) for items in columns[0][slots].tolist()], self.arrow)
 
     def _of_values(self, texts: tuple[Any, ...]) -> str:
         shown = (text or "null" for text in texts if text is not None or not self._absent)

@@ -116,8 +116,8 @@ class SingleValueAccumulator(HeldValueAccumulator):
         rows[ordered[starts]] = counts[starts + lengths - 1]
 
     def merge(self, slots: Slots, columns: Columns, other_slots: Slots, others: Columns) -> None:
-        found = others[2][other_slots] > 0
-        targets, sources = slots[found], other_slots[found]
+        filled = others[2][other_slots] > 0
+        targets, sources = slots[filled], other_slots[filled]
         self._count(targets, columns[2], np.ones(len(targets), np.int64))
         columns[0][targets] = others[0][sources]
         columns[1][targets] = others[1][sources]

@@ -168,11 +168,11 @@ def _copied(value: Any) -> Any:
     if kind in _ATOMS:
         return value
     if kind is list:
-        return [each if type(each) in _ATOMS else _copied(each) for each in value]
+        return [item if type(item) in _ATOMS else _copied(item) for item in value]
     if kind is dict:
-        return {key: each if type(each) in _ATOMS else _copied(each) for key, each in value.items()}
+        return {key: item if type(item) in _ATOMS else _copied(item) for key, item in value.items()}
     if kind is Row:
-        return copy.copy(value) if all(type(each) in _ATOMS for each in value) else _deep(value)
+        return copy.copy(value) if all(type(item) in _ATOMS for item in value) else _deep(value)
     return _deep(value)
 
 

@@ -23,16 +23,16 @@ class PercentileAccumulator(CollectingAccumulator):
     def _items(self, arguments: list[pa.Array]) -> list[Any]:
         values = arguments[0].cast(pa.float64(), safe=False).to_pylist()
         shares = [
-            tuple(map(_share, each)) if isinstance(each, list) else _share(each)
-            for each in arguments[1].to_pylist()
+            tuple(map(_share, share)) if isinstance(share, list) else _share(share)
+            for share in arguments[1].to_pylist()
         ]
         times = arguments[2].to_pylist() if len(arguments) > 2 else [1] * len(values)
-        if any(each < 0 for each in times):
+        if any(count < 0 for count in times):
             raise EvaluationError(f"PERCENTILE: a value cannot be there {min(times)} times")
         return list(zip(values, shares, times, strict=True))
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
-        return pa.array([_of(each) for each in columns[0][slots].tolist()], self.arrow)
+        return pa.array([_of(items) for items in columns[0][slots].tolist()], self.arrow)
 
 
 def _share(given: Any) -> float:
@@ -44,14 +44,14 @@ def _share(given: Any) -> float:
 def _of(items: tuple[Any, ...] | None) -> Any:
     if not items:
         return None
-    values, shares, times = (list(each) for each in zip(*items, strict=True))
+    values, shares, times = (list(column) for column in zip(*items, strict=True))
     order = np.argsort(values, kind="stable")
     ordered, ends = np.array(values)[order], np.cumsum(np.array(times, np.float64)[order])
     if not ends[-1]:
         return None
     share = shares[-1]
     if isinstance(share, tuple):
-        return [_at(ordered, ends, each) for each in share]
+        return [_at(ordered, ends, fraction) for fraction in share]
     return _at(ordered, ends, share)
 
 

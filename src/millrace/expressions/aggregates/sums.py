@@ -23,13 +23,13 @@ _MASK = 0xFFFFFFFF
 
 def _valid(arguments: list[pa.Array]) -> NDArray[np.bool_] | None:
     """Mask of the rows without NULLs; None if no row has one."""
-    masks = [pc.is_valid(each) for each in arguments if each.null_count]
+    masks = [pc.is_valid(argument) for argument in arguments if argument.null_count]
     if not masks:
         return None
-    found: NDArray[np.bool_] = masks[0].to_numpy(zero_copy_only=False)
+    valid: NDArray[np.bool_] = masks[0].to_numpy(zero_copy_only=False)
     for mask in masks[1:]:
-        found = found & mask.to_numpy(zero_copy_only=False)
-    return found
+        valid = valid & mask.to_numpy(zero_copy_only=False)
+    return valid
 
 
 def _counted(
@@ -248,10 +248,10 @@ def _beyond_38_digits(low: Any, high: Any) -> NDArray[np.bool_]:
     """Mask of the 128-bit numbers that do not fit a DECIMAL."""
     low, high = _negated(low, high, high < 0)
     limit = divmod(10**38, 1 << 64)
-    found: NDArray[np.bool_] = (
+    beyond: NDArray[np.bool_] = (
         (high > limit[0]) | (high < 0) | ((high == limit[0]) & (low >= np.uint64(limit[1])))
     )
-    return found
+    return beyond
 
 
 class AvgAccumulator(SumAccumulator):
@@ -284,8 +284,8 @@ class AvgAccumulator(SumAccumulator):
         def mean(total: Decimal | None, count: int) -> Decimal | None:
             if total is None:
                 return None
-            found = context.divide(total, Decimal(count)).quantize(step, ROUND_HALF_UP, context)
-            return found if found.copy_abs() < limit else None
+            quotient = context.divide(total, Decimal(count)).quantize(step, ROUND_HALF_UP, context)
+            return quotient if quotient.copy_abs() < limit else None
 
         means = list(map(mean, totals.to_pylist(), divisors.tolist()))
         return pa.array(means, self.arrow)

@@ -328,7 +328,7 @@ def _nested(
             datum = pa.concat_arrays([datum.slice(0, 0), datum])
         validity = pc.is_null(datum) if datum.null_count else None
         if isinstance(target, logical.RowType):
-            values = [part(each) for part, each in zip(parts, datum.flatten(), strict=True)]
+            values = [part(child) for part, child in zip(parts, datum.flatten(), strict=True)]
             return pa.StructArray.from_arrays(values, fields=list(arrow), mask=validity)
         if pa.types.is_map(arrow):
             keys = parts[0](datum.keys)

@@ -82,18 +82,18 @@ def parse_date(text: str) -> date:
     """The date at the beginning of a text such as ``2020-1-2``, ``2020-1`` or ``2020``; a time of
     day after the date is ignored.
     """
-    found = _DATE.fullmatch(text.strip().partition(" ")[0])
-    if not found:
+    match = _DATE.fullmatch(text.strip().partition(" ")[0])
+    if not match:
         raise ValueError("a date is written yyyy-MM-dd")
-    return date(*(int(part or 1) for part in found.groups()))
+    return date(*(int(part or 1) for part in match.groups()))
 
 
 def parse_time(text: str) -> time:
     """A time of day such as ``12:13`` or ``12:13:14.5``."""
-    found = _TIME.fullmatch(text.strip())
-    if not found:
+    match = _TIME.fullmatch(text.strip())
+    if not match:
         raise ValueError("a time is written HH:mm:ss")
-    hour, minute, second, fraction = found.groups()
+    hour, minute, second, fraction = match.groups()
     micros = int((fraction or "").ljust(6, "0")[:6])
     return time(int(hour), int(minute or 0), int(second or 0), micros)
 
@@ -107,11 +107,11 @@ def parse_timestamp(text: str, precision: int) -> Any:
     day_text, blank, clock = text.partition(" ")
     if day_text.count("-") != 2 or not _DATE.fullmatch(day_text):
         raise ValueError("a timestamp is written yyyy-MM-dd HH:mm:ss.SSS")
-    day, found = parse_date(day_text), _TIME.fullmatch(clock if blank else "00:00:00")
-    if not found or found[3] is None:
+    day, match = parse_date(day_text), _TIME.fullmatch(clock if blank else "00:00:00")
+    if not match or match[3] is None:
         raise ValueError("a timestamp is written yyyy-MM-dd HH:mm:ss.SSS")
     whole = datetime.combine(day, parse_time(clock.partition(".")[0] or "0:00:00"))
-    digits = (found[4] or "").ljust(9, "0")[:precision].ljust(9, "0")
+    digits = (match[4] or "").ljust(9, "0")[:precision].ljust(9, "0")
     if precision <= 6:
         return whole.replace(microsecond=int(digits[:6]))
     return nanoseconds(whole, digits)

@@ -165,11 +165,13 @@ def remainder(site: CallSite, left: Datum, right: Datum) -> Datum:
     if isinstance(site.result_type, logical.DecimalType):
         return _decimal_remainder(site, left, right)
     scalars = is_scalar(left), is_scalar(right)
-    if any(each and not datum.is_valid for each, datum in zip(scalars, (left, right), strict=True)):
+    if any(
+        scalar and not datum.is_valid for scalar, datum in zip(scalars, (left, right), strict=True)
+    ):
         length = None if all(scalars) else len(right if scalars[0] else left)
         return pa.scalar(None, site.arrow) if length is None else pa.nulls(length, site.arrow)
-    arrays = [each for each in (left, right) if not is_scalar(each)]
-    valids = [pc.is_valid(each) for each in arrays if each.null_count]
+    arrays = [operand for operand in (left, right) if not is_scalar(operand)]
+    valids = [pc.is_valid(array) for array in arrays if array.null_count]
     one, two = _numpy(left, 0), _numpy(right, 1)
     integers = isinstance(site.result_type, logical.IntegralType)
     if integers and np.any(two == 0):

@@ -42,25 +42,25 @@ class CodePoints:
     @classmethod
     def of(cls, text: str) -> CodePoints:
         """The set of the characters in a text, in which a dash makes a range."""
-        found, position = [], 0
+        ranges, position = [], 0
         while position < len(text):
             step = 3 if text[position + 1 : position + 2] == "-" else 1
-            found.append((ord(text[position]), ord(text[position + step - 1])))
+            ranges.append((ord(text[position]), ord(text[position + step - 1])))
             position += step
-        return cls(found)
+        return cls(ranges)
 
     def __or__(self, other: CodePoints) -> CodePoints:
         return CodePoints((*self.ranges, *other.ranges))
 
     def __invert__(self) -> CodePoints:
-        found, begin = [], 0
+        gaps, begin = [], 0
         for first, last in self.ranges:
             if first > begin:
-                found.append((begin, first - 1))
+                gaps.append((begin, first - 1))
             begin = last + 1
         if begin <= _LAST:
-            found.append((begin, _LAST))
-        return CodePoints(found)
+            gaps.append((begin, _LAST))
+        return CodePoints(gaps)
 
     def __and__(self, other: CodePoints) -> CodePoints:
         return ~(~self | ~other)
@@ -99,20 +99,22 @@ def _escaped(number: int) -> str:
 @lru_cache(maxsize=64)
 def where(test: Callable[[str], bool]) -> CodePoints:
     """The characters that pass a test."""
-    found: list[Range] = []
+    ranges: list[Range] = []
     for part in _ASSIGNED:
-        found += [(number, number) for number in part if test(chr(number))]
-    return CodePoints(found)
+        ranges += [(number, number) for number in part if test(chr(number))]
+    return CodePoints(ranges)
 
 
 @lru_cache(maxsize=1)
 def _categories() -> dict[str, CodePoints]:
-    found: dict[str, list[Range]] = {"Co": list(_PRIVATE)}
+    by_category: dict[str, list[Range]] = {"Co": list(_PRIVATE)}
     for part in _ASSIGNED:
         for number in part:
-            found.setdefault(unicodedata.category(chr(number)), []).append((number, number))
-    made = {name: CodePoints(ranges) for name, ranges in found.items()}
-    assigned = CodePoints(each for name in made if name != "Cn" for each in made[name].ranges)
+            by_category.setdefault(unicodedata.category(chr(number)), []).append((number, number))
+    made = {name: CodePoints(ranges) for name, ranges in by_category.items()}
+    assigned = CodePoints(
+        code_range for name in made if name != "Cn" for code_range in made[name].ranges
+    )
     return {**made, "Cn": ~assigned}
 
 
@@ -121,13 +123,13 @@ def general_category(name: str) -> CodePoints | None:
     None if the name is unknown."""
     cased = ("Lu", "Ll", "Lt")
     names = [
-        each
-        for each in _categories()
-        if each == name or each[0] == name or (name == "LC" and each in cased)
+        category
+        for category in _categories()
+        if category == name or category[0] == name or (name == "LC" and category in cased)
     ]
     if not names:
         return None
-    return CodePoints(each for part in names for each in _categories()[part].ranges)
+    return CodePoints(code_range for part in names for code_range in _categories()[part].ranges)
 
 
 @lru_cache(maxsize=64)
@@ -137,8 +139,8 @@ def script(name: str) -> CodePoints | None:
     upper = name.upper().replace("_", " ")
     begin = {"HAN": "CJK UNIFIED IDEOGRAPH"}.get(upper, upper)
     starts = tuple(f"{before}{begin}" for before in ("", "FULLWIDTH ", "HALFWIDTH "))
-    found = where_named(starts)
-    return found if found.ranges else None
+    letters = where_named(starts)
+    return letters if letters.ranges else None
 
 
 def where_named(starts: tuple[str, ...]) -> CodePoints:
@@ -149,7 +151,7 @@ def where_named(starts: tuple[str, ...]) -> CodePoints:
         for number in part:
             name = unicodedata.name(chr(number), "")
             if name.startswith(starts):
-                start = next(each for each in starts if name.startswith(each))
+                start = next(prefix for prefix in starts if name.startswith(prefix))
                 if name[len(start) : len(start) + 1] in ends:
                     ranges.append((number, number))
     return CodePoints(ranges)

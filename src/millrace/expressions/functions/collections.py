@@ -70,7 +70,7 @@ def with_element() -> Callable[[CallContext], Types | None]:
         if kind is None:
             return None
         made = logical.ArrayType(kind, nullable=array.is_nullable)
-        return (made, *(kind.with_nullable(each.is_nullable) for each in others))
+        return (made, *(kind.with_nullable(other.is_nullable) for other in others))
 
     return adjust
 

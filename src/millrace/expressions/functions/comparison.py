@@ -72,17 +72,17 @@ def comparable(context: CallContext) -> tuple[LogicalType, ...] | None:
         )
     if isinstance(kind, logical.NullType):  # NULL = NULL: of a type that can be compared
         kind = logical.BooleanType()
-    return tuple(_compared(each, kind) for each in context.types)
+    return tuple(_compared(given, kind) for given in context.types)
 
 
-def _compared(each: LogicalType, kind: LogicalType) -> LogicalType:
+def _compared(given: LogicalType, kind: LogicalType) -> LogicalType:
     """Type in which one operand is compared: texts keep their own type, since lengths do not
     matter."""
-    if isinstance(each, CHARACTERS) and isinstance(kind, CHARACTERS):
-        return each
+    if isinstance(given, CHARACTERS) and isinstance(kind, CHARACTERS):
+        return given
     if isinstance(kind, BYTES):  # to one length they would be filled up with zeros
         kind = logical.VarBinaryType()
-    nullable = each.is_nullable or isinstance(each, logical.NullType)
+    nullable = given.is_nullable or isinstance(given, logical.NullType)
     return kind.with_nullable(nullable)
 
 
@@ -157,7 +157,7 @@ def _in(site: CallSite, frame: Frame, needle: Any, *items: Any) -> Datum:
             contained = pc.or_kleene(contained, equal)
         return contained
     constants = [item.constant for item in items]
-    known = [each.as_py() for each in constants if each.is_valid]
+    known = [constant.as_py() for constant in constants if constant.is_valid]
     contained = pc.is_in(value, _value_set(value.type, tuple(known)))
     missing = len(known) < len(constants)
     unknown = pc.or_(pc.is_null(value), pc.invert(contained)) if missing else pc.is_null(value)

@@ -35,7 +35,7 @@ CATEGORY = "Conditional"
 
 def _case(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum:
     conditions, values = arguments[:-1:2], (*arguments[1::2], arguments[-1])
-    if any(each.may_fail for each in arguments[1:]):
+    if any(argument.may_fail for argument in arguments[1:]):
         return _by_rows(site, frame, conditions, values)
     tests = [_true(condition(frame)) for condition in conditions]
     made = values[-1](frame)
@@ -107,7 +107,7 @@ def _case_result(context: CallContext) -> LogicalType:
 
 
 def _coalesce(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum:
-    if not any(each.may_fail for each in arguments[1:]):
+    if not any(argument.may_fail for argument in arguments[1:]):
         values = [argument(frame) for argument in arguments]
         return pc.coalesce(*values) if len(values) > 1 else values[0]
     made = array_of(arguments[0](frame), frame.length)

@@ -79,7 +79,7 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
     """
     if pattern.count("[") > _MOST_SECTIONS:
         raise EvaluationError(f"a date pattern has at most {_MOST_SECTIONS} optional sections")
-    pieces = (found[0] for found in _PIECE.finditer(pattern))
+    pieces = (match[0] for match in _PIECE.finditer(pattern))
     parts, closed = _section(pieces, pattern)
     if closed:
         raise EvaluationError(f"the date pattern {pattern!r} has a ] without its [")
@@ -283,7 +283,7 @@ def finest_unit(pattern: str) -> str | None:
     >>> finest_unit("yyyy-MM-dd"), finest_unit("HH:mm")
     ('day', 'minute')
     """
-    letters = {found[1] for found in _PIECE.finditer(pattern) if found[1]}
+    letters = {match[1] for match in _PIECE.finditer(pattern) if match[1]}
     if not letters <= {letter for _, known in _UNITS for letter in known}:
         return None
     return next((unit for unit, known in _UNITS if letters & set(known)), "day")
@@ -295,7 +295,7 @@ def digits_of_second(pattern: str) -> int:
     >>> digits_of_second("HH:mm:ss.SSSSSS")
     6
     """
-    pieces = (found[0] for found in _PIECE.finditer(pattern) if found[1] == "S")
+    pieces = (match[0] for match in _PIECE.finditer(pattern) if match[1] == "S")
     return min(max(map(len, pieces), default=0), 9)
 
 
@@ -410,12 +410,12 @@ def parse_with(text: str, pattern: str) -> datetime | None:
     datetime.datetime(2024, 1, 5, 3, 4, 5)
     """
     regex, fields = _reader(pattern)
-    found = regex.fullmatch(text)
-    if not found:
+    match = regex.fullmatch(text)
+    if not match:
         return None
     read = {
         field.letter: _number(field, part)
-        for field, part in zip(fields, found.groups(), strict=True)
+        for field, part in zip(fields, match.groups(), strict=True)
         if part is not None and field.letter not in _ZONED
     }
     try:

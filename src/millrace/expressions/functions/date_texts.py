@@ -78,10 +78,10 @@ def _parsed(text: str, pattern: str = _DEFAULT) -> datetime | None:
         made = parse_with(text, pattern)
         return _sql_time(text.strip()) if made is None else made
     try:
-        found: datetime = parse_timestamp(text, 6)
+        parsed: datetime = parse_timestamp(text, 6)
     except ValueError:
         return None
-    return found
+    return parsed
 
 
 def _sql_time(text: str) -> datetime | None:

@@ -234,11 +234,11 @@ def _str_to_map(text: str, pairs: str = ",", entry: str = "=") -> list[tuple[str
     one becomes a key without a value."""
     if not text:
         return []
-    found: dict[str, str | None] = {}
-    for each in java_pattern(pairs).split(text):
-        key, *value = java_pattern(entry).split(each, 2)
-        found[key if value else each] = value[0] if value else None
-    return list(found.items())
+    values: dict[str, str | None] = {}
+    for part in java_pattern(pairs).split(text):
+        key, *value = java_pattern(entry).split(part, 2)
+        values[key if value else part] = value[0] if value else None
+    return list(values.items())
 
 
 ENCODINGS: tuple[FunctionDefinition, ...] = (

@@ -122,25 +122,25 @@ def java_format(template: str, arguments: Sequence[Any], longest: int = 2**26) -
     return "".join([*made, template[position:]])
 
 
-def _specifier(found: re.Match[str], longest: int) -> _Specifier:
-    flags, width, precision = found[2], int(found[3] or 0), found[4]
+def _specifier(match: re.Match[str], longest: int) -> _Specifier:
+    flags, width, precision = match[2], int(match[3] or 0), match[4]
     if len(set(flags)) < len(flags):
-        raise FormatError(f"a flag of {found[0]} is there twice")
-    if found[5]:
-        raise FormatError(f"{found[0]} takes a time, which is not supported")
+        raise FormatError(f"a flag of {match[0]} is there twice")
+    if match[5]:
+        raise FormatError(f"{match[0]} takes a time, which is not supported")
     if max(width, int(precision or 0)) > longest:
-        raise FormatError(f"{found[0]} is too wide")
-    if ("-" in flags or ("0" in flags and found[6] not in "n%")) and not width:
-        raise FormatError(f"{found[0]} needs a width")
+        raise FormatError(f"{match[0]} is too wide")
+    if ("-" in flags or ("0" in flags and match[6] not in "n%")) and not width:
+        raise FormatError(f"{match[0]} needs a width")
     if {"-", "0"} <= set(flags) or {"+", " "} <= set(flags):
-        raise FormatError(f"flags of {found[0]} exclude each other")
-    return _Specifier(flags, width, None if precision is None else int(precision), found[6])
+        raise FormatError(f"flags of {match[0]} exclude each other")
+    return _Specifier(flags, width, None if precision is None else int(precision), match[6])
 
 
-def _sign(specifier: _Specifier, found: re.Match[str]) -> str:
-    if specifier.precision is not None or (found[6] == "n" and (specifier.width or found[2])):
-        raise FormatError(f"{found[0]} has no width and no precision")
-    if found[6] == "n":
+def _sign(specifier: _Specifier, match: re.Match[str]) -> str:
+    if specifier.precision is not None or (match[6] == "n" and (specifier.width or match[2])):
+        raise FormatError(f"{match[0]} has no width and no precision")
+    if match[6] == "n":
         return "\n"
     specifier.forbid("#+ 0,(")
     return specifier.padded("%")

@@ -46,19 +46,19 @@ class JavaPattern:
         """
         position = 0
         while position <= len(text):
-            found = self.compiled.search(text, position)
-            if found is None:
+            match = self.compiled.search(text, position)
+            if match is None:
                 return
-            yield found
-            position = found.end() + (found.end() == found.start())
+            yield match
+            position = match.end() + (match.end() == match.start())
 
     def replaced(self, text: str, new: str) -> str:
         """The text with ``new`` in place of each match."""
         parts: list[str] = []
         position = 0
-        for found in self.matches(text):
-            parts += [text[position : found.start()], new]
-            position = found.end()
+        for match in self.matches(text):
+            parts += [text[position : match.start()], new]
+            position = match.end()
         return "".join([*parts, text[position:]])
 
     def split(self, text: str, limit: int = 0) -> list[str]:
@@ -67,12 +67,12 @@ class JavaPattern:
         """
         parts: list[str] = []
         position = 0
-        for found in self.matches(text):
+        for match in self.matches(text):
             if limit and len(parts) == limit - 1:
                 break
-            if not (found.end() == 0 and found.start() == 0):
-                parts.append(text[position : found.start()])
-                position = found.end()
+            if not (match.end() == 0 and match.start() == 0):
+                parts.append(text[position : match.start()])
+                position = match.end()
         if not parts:
             return [text]
         parts.append(text[position:])

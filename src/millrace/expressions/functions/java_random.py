@@ -39,9 +39,9 @@ class JavaRandom:
             return (bound * self._next(31)) >> 31
         while True:
             bits = self._next(31)
-            found = bits % bound
-            if bits - found + bound - 1 < 1 << 31:
-                return found
+            number = bits % bound
+            if bits - number + bound - 1 < 1 << 31:
+                return number
 
     def _next(self, bits: int) -> int:
         self._state = (self._state * _MULTIPLIER + _INCREMENT) & _MASK

@@ -104,9 +104,9 @@ class _Reader:
         return self._text[self._at : self._at + count]
 
     def _take(self, expected: str) -> bool:
-        found = self._text.startswith(expected, self._at)
-        self._at += len(expected) if found else 0
-        return found
+        present = self._text.startswith(expected, self._at)
+        self._at += len(expected) if present else 0
+        return present
 
     def _next(self) -> str:
         if self._at >= len(self._text):
@@ -118,8 +118,8 @@ class _Reader:
         stop = self._text.find(end, self._at)
         if stop < 0:
             raise self._error(f"there is no {end} at the end")
-        found, self._at = self._text[self._at : stop], stop + len(end)
-        return found
+        text, self._at = self._text[self._at : stop], stop + len(end)
+        return text
 
     def _alternatives(self) -> list[str]:
         made: list[str] = []
@@ -292,8 +292,8 @@ class _Reader:
             raise self._error("there is no ) for a (")
         self._flags = before
         if sign == "!":
-            return f"(?:{''.join(f'(?<!{each})' for each in made)})"
-        return f"(?:{'|'.join(f'(?<={each})' for each in made)})"
+            return f"(?:{''.join(f'(?<!{alternative})' for alternative in made)})"
+        return f"(?:{'|'.join(f'(?<={alternative})' for alternative in made)})"
 
     def _escape(self) -> str:
         letter = self._next()
@@ -355,10 +355,10 @@ class _Reader:
 
     def _property(self) -> CodePoints:
         name = self._until("}") if self._take("{") else self._next()
-        found = property_of(name, "U" in self._flags)
-        if found is None:
+        characters = property_of(name, "U" in self._flags)
+        if characters is None:
             raise EvaluationError(f"regular expressions with \\p{{{name}}} are not supported")
-        return self._cased(found)
+        return self._cased(characters)
 
     def _cased(self, points: CodePoints) -> CodePoints:
         if "i" not in self._flags or len(points.ranges) > 100:
@@ -395,11 +395,11 @@ class _Reader:
         return letter
 
     def _digits(self, shape: str, base: int) -> int:
-        found = re.compile(shape).match(self._text, self._at)
-        if not found:
+        match = re.compile(shape).match(self._text, self._at)
+        if not match:
             raise self._error("digits are missing")
-        self._at = found.end()
-        return int(found[0], base)
+        self._at = match.end()
+        return int(match[0], base)
 
     def _class(self) -> CodePoints:
         """The characters of a class, from behind ``[`` up to its ``]``: characters, ranges and

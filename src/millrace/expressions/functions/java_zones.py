@@ -51,9 +51,9 @@ def java_zone(name: str) -> tzinfo | None:
     >>> java_zone("GMT+8"), java_zone("PST"), java_zone("Mars/X")
     (datetime.timezone(datetime.timedelta(seconds=28800)), zoneinfo.ZoneInfo(key='America/Los_Angeles'), None)
     """  # noqa: E501
-    found = _CUSTOM.fullmatch(name)
-    if found:
-        return _of_offset(found[1], int(found[2]), int(found[3] or 0))
+    match = _CUSTOM.fullmatch(name)
+    if match:
+        return _of_offset(match[1], int(match[2]), int(match[3] or 0))
     try:
         return ZoneInfo(_SHORT.get(name, name))
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -70,9 +70,9 @@ def zone_by_id(name: str) -> tzinfo | None:
     >>> zone_by_id("+02:00"), zone_by_id("PST")
     (datetime.timezone(datetime.timedelta(seconds=7200)), None)
     """
-    found = _OFFSET.fullmatch(name)
-    if found:
-        return _of_offset(found[1], int(found[2]), int(found[3] or 0))
+    match = _OFFSET.fullmatch(name)
+    if match:
+        return _of_offset(match[1], int(match[2]), int(match[3] or 0))
     if name in _SHORT:
         return None
     return java_zone("UTC" if name == "Z" else name)

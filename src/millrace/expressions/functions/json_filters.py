@@ -86,15 +86,15 @@ class _FilterText:
 
     def _skipped(self, text: str) -> bool:
         self._take(_BLANKS)
-        found = self._text.startswith(text, self.place)
-        self.place += len(text) if found else 0
-        return found
+        present = self._text.startswith(text, self.place)
+        self.place += len(text) if present else 0
+        return present
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        found = pattern.match(self._text, self.place)
-        if found:
-            self.place = found.end()
-        return found
+        match = pattern.match(self._text, self.place)
+        if match:
+            self.place = match.end()
+        return match
 
     def alternatives(self) -> Test:
         """Parse tests combined by ``||``."""
@@ -195,14 +195,14 @@ def _end_of_path(text: str, place: int) -> int:
     return place
 
 
-def _pattern(found: re.Match[str]) -> re.Pattern[str]:
+def _pattern(match: re.Match[str]) -> re.Pattern[str]:
     flags = re.RegexFlag(0)
-    for letter in found[2]:
+    for letter in match[2]:
         flags |= _FLAGS.get(letter, re.RegexFlag(0))
     try:
-        return re.compile(found[1], flags)
+        return re.compile(match[1], flags)
     except (re.error, RecursionError, OverflowError):
-        raise JsonPathSyntaxError(found[0]) from None
+        raise JsonPathSyntaxError(match[0]) from None
 
 
 def _is_number(value: Any) -> bool:
@@ -222,8 +222,8 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def _equals_digits(number: Any, text: str) -> bool:
-    found = _NUMBER.fullmatch(text)
-    return found is not None and bool(Decimal(text) == number)
+    match = _NUMBER.fullmatch(text)
+    return match is not None and bool(Decimal(text) == number)
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -236,15 +236,15 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _is_in(item: Any, items: Any) -> bool:
-    return isinstance(items, list) and any(_equal(item, each) for each in items)
+    return isinstance(items, list) and any(_equal(item, member) for member in items)
 
 
 def _all_in(items: Any, others: Any) -> bool:
-    return isinstance(items, list) and all(_is_in(each, others) for each in items)
+    return isinstance(items, list) and all(_is_in(item, others) for item in items)
 
 
 def _any_in(items: Any, others: Any) -> bool:
-    return isinstance(items, list) and any(_is_in(each, others) for each in items)
+    return isinstance(items, list) and any(_is_in(item, others) for item in items)
 
 
 def _contains(whole: Any, part: Any) -> bool:

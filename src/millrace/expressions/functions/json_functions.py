@@ -125,10 +125,10 @@ def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
 
     def value(document: str, where: str) -> Any:
         try:
-            found = walk(document, where, _loads)
-            if isinstance(found, dict | list) and is_strict(where):
+            item = walk(document, where, _loads)
+            if isinstance(item, dict | list) and is_strict(where):
                 raise ValueError(f"the value at {where!r} is not a scalar")
-            made = None if isinstance(found, dict | list | None) else make(found)
+            made = None if isinstance(item, dict | list | None) else make(item)
         except (ValueError, ArithmeticError, EvaluationError) as error:
             return otherwise(JsonEvent.ERROR, f"JSON_VALUE: {error}")
         if made is None:

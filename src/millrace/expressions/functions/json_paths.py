@@ -72,8 +72,8 @@ class Names(Step):
         if not isinstance(value, dict):
             return _nowhere(must, f"{self.names[0]!r} of a value that is not an object")
         if len(self.names) > 1:
-            found = {name: value[name] for name in self.names if name in value}
-            return [found] if self.last else list(found.values())
+            members = {name: value[name] for name in self.names if name in value}
+            return [members] if self.last else list(members.values())
         (name,) = self.names
         return [value[name]] if name in value else _nowhere(must, f"no member {name!r}")
 
@@ -145,10 +145,10 @@ class Deep(Step):
         takes_objects = isinstance(self.step, (Names, Every, ItemFilter))
         takes_arrays = isinstance(self.step, (Places, Slice, Every))
         return [
-            found
-            for each in _containers(value)
-            if (takes_objects if isinstance(each, dict) else takes_arrays)
-            for found in self.step.taken(each, root, False)
+            item
+            for container in _containers(value)
+            if (takes_objects if isinstance(container, dict) else takes_arrays)
+            for item in self.step.taken(container, root, False)
         ]
 
 
@@ -173,10 +173,10 @@ def _containers(value: Any) -> Iterator[Any]:
     """Objects and arrays at any depth, outer ones first; uses a list instead of recursion."""
     waiting = [value]
     while waiting:
-        each = waiting.pop()
-        if isinstance(each, (dict, list)):
-            yield each
-            parts = list(each.values()) if isinstance(each, dict) else each
+        item = waiting.pop()
+        if isinstance(item, (dict, list)):
+            yield item
+            parts = list(item.values()) if isinstance(item, dict) else item
             waiting.extend(reversed(parts))
 
 
@@ -205,8 +205,8 @@ class Path:
                 values, definite = step.taken(values, document, False), True
                 continue
             must = definite and not self.lax
-            found = (made for value in values for made in step.taken(value, document, must))
-            values = list(islice(found, _MOST_VALUES + 1))
+            reached = (made for value in values for made in step.taken(value, document, must))
+            values = list(islice(reached, _MOST_VALUES + 1))
             if len(values) > _MOST_VALUES:
                 raise EvaluationError(f"the JSON path leads to more than {_MOST_VALUES:,} values")
             definite = definite and step.definite
@@ -215,8 +215,8 @@ class Path:
 
 @lru_cache(maxsize=512)
 def _path(text: str) -> Path:
-    found = _MODE.match(text)
-    mode, rest = (found[1].lower(), found[2]) if found else ("strict", text)
+    match = _MODE.match(text)
+    mode, rest = (match[1].lower(), match[2]) if match else ("strict", text)
     try:
         steps = tuple(_PathText(rest.strip()).steps())
     except RecursionError:
@@ -252,10 +252,10 @@ class _PathText:
         return self._text.startswith(text, self._place)
 
     def _taken(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        found = pattern.match(self._text, self._place)
-        if found:
-            self._place = found.end()
-        return found
+        match = pattern.match(self._text, self._place)
+        if match:
+            self._place = match.end()
+        return match
 
     def _named(self) -> Step:
         call = self._taken(_CALL)
@@ -287,12 +287,12 @@ class _PathText:
         self._place += 1
         names: list[str] = []
         while True:
-            found = self._taken(_QUOTED)
-            if not found:
+            match = self._taken(_QUOTED)
+            if not match:
                 raise JsonPathSyntaxError(self._text[self._place :])
-            name = found[1] if found[1] is not None else found[2]
+            name = match[1] if match[1] is not None else match[2]
             names.append(re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL))
-            if found[3] == "]":
+            if match[3] == "]":
                 return Names(tuple(names), self._place == len(self._text))
 
 
@@ -343,13 +343,13 @@ def _length(value: Any) -> int | None:
     return len(value) if isinstance(value, (dict, list)) else None
 
 
-def _of_numbers(name: str, found: Callable[[Sequence[float]], float]) -> Callable[[Any], float]:
+def _of_numbers(name: str, compute: Callable[[Sequence[float]], float]) -> Callable[[Any], float]:
     def call(value: Any) -> float:
         items = value if isinstance(value, list) else ()
         numbers = [float(item) for item in items if _is_number(item)]
         if not numbers:
             raise EvaluationError(f"{name}() of the JSON path has no numbers")
-        return found(numbers)
+        return compute(numbers)
 
     return call
 

@@ -64,7 +64,7 @@ def _allowed(
         if event is JsonEvent.WRAPPER and not wrapper:
             raise FunctionResolutionError(f"{context.name} takes no WRAPPER, JSON_QUERY does")
         if event in _EVENTS and clause.choice not in known.get(event, ()):
-            can = [f"{each} ON {name}" for name, some in known.items() for each in sorted(some)]
+            can = [f"{choice} ON {name}" for name, some in known.items() for choice in sorted(some)]
             raise FunctionResolutionError(
                 f"{context.name} does not take {clause.choice} ON {event}; it takes "
                 f"{', '.join(can)}"
@@ -83,11 +83,11 @@ def value_type(context: CallContext) -> LogicalType:
     kind = _returned(context)
     if isinstance(kind, logical.ArrayType):
         raise FunctionResolutionError(f"JSON_VALUE returns no {kind}, JSON_QUERY does")
-    for each in _clauses(context).written:
-        if each.choice is JsonChoice.DEFAULT and not _is_default_of(kind, each.default):
+    for clause in _clauses(context).written:
+        if clause.choice is JsonChoice.DEFAULT and not _is_default_of(kind, clause.default):
             raise FunctionResolutionError(
-                f"JSON_VALUE returns {kind}: DEFAULT {each.default} ON {each.event} is no literal "
-                "of that type"
+                f"JSON_VALUE returns {kind}: DEFAULT {clause.default} ON {clause.event} is no "
+                "literal of that type"
             )
     return kind
 
@@ -124,10 +124,10 @@ def query_type(context: CallContext) -> LogicalType:
             f"JSON_QUERY returns an ARRAY<STRING>, not {kind}: Unsupported array element type "
             f"'{kind.element_type}' for RETURNING ARRAY"
         )
-    for each in _clauses(context).written:
-        if each.choice is JsonChoice.EMPTY_OBJECT:
+    for clause in _clauses(context).written:
+        if clause.choice is JsonChoice.EMPTY_OBJECT:
             raise FunctionResolutionError(
-                f"JSON_QUERY: Illegal on {each.event.lower()} behavior 'EMPTY OBJECT' for return "
+                f"JSON_QUERY: Illegal on {clause.event.lower()} behavior 'EMPTY OBJECT' for return "
                 f"type {kind}; NULL, ERROR and EMPTY ARRAY are possible"
             )
     return kind

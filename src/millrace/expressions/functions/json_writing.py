@@ -74,7 +74,7 @@ def _jsonable(kind: LogicalType) -> Callable[[Any], Any]:
         return lambda pairs: {_key_text(key(name)): inner(value) for name, value in pairs}
     if isinstance(kind, logical.MultisetType):
         item = jsonable(kind.element_type)
-        return lambda pairs: {_key_text(item(each)): count for each, count in pairs}
+        return lambda pairs: {_key_text(item(value)): count for value, count in pairs}
     if isinstance(kind, logical.ArrayType):
         element = jsonable(kind.element_type)
         return lambda items: list(map(element, items))

@@ -58,10 +58,10 @@ def place(items: list[Any], needle: Any) -> int:
 
 def unique(items: list[Any]) -> list[Any]:
     """The distinct items, in order."""
-    found: dict[Any, Any] = {}
+    by_key: dict[Any, Any] = {}
     for item in items:
-        found.setdefault(key_of(item), item)
-    return list(found.values())
+        by_key.setdefault(key_of(item), item)
+    return list(by_key.values())
 
 
 def common(items: list[Any], others: list[Any]) -> list[Any]:
@@ -141,13 +141,13 @@ def entries(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     Raises:
         EvaluationError: a key is NULL.
     """
-    found: dict[Any, tuple[Any, Any]] = {}
+    by_key: dict[Any, tuple[Any, Any]] = {}
     for key, value in pairs:
         if key is None:
             raise EvaluationError(NULL_KEY)
         place = key_of(key)
-        found[place] = (found[place][0] if place in found else key, value)
-    return list(found.values())
+        by_key[place] = (by_key[place][0] if place in by_key else key, value)
+    return list(by_key.values())
 
 
 def looked_up(pairs: list[tuple[Any, Any]], key: Any) -> Any:
@@ -155,4 +155,4 @@ def looked_up(pairs: list[tuple[Any, Any]], key: Any) -> Any:
     if not isinstance(key, (dict, list)):
         return dict(pairs).get(key)
     wanted = key_of(key)
-    return next((value for each, value in pairs if key_of(each) == wanted), None)
+    return next((value for candidate, value in pairs if key_of(candidate) == wanted), None)

@@ -41,18 +41,18 @@ def _double(function: Callable[..., Any]) -> Kernel:
     def kernel(site: CallSite, *datums: Datum) -> Datum:
         casts = [pc.cast(datum, pa.float64(), safe=False) for datum in datums]
         valid = casts[0]
-        for each in casts[1:]:
-            valid = pc.if_else(pc.is_valid(each), valid, pa.scalar(None, pa.float64()))
+        for operand in casts[1:]:
+            valid = pc.if_else(pc.is_valid(operand), valid, pa.scalar(None, pa.float64()))
         if is_scalar(valid) and not valid.is_valid:
             return valid
         with np.errstate(all="ignore"):
-            made = function(*(_numpy(each) for each in casts))
+            made = function(*(_numpy(value) for value in casts))
         if is_scalar(valid):
             return pa.scalar(float(made), pa.float64())
-        found = pa.array(made)
+        result = pa.array(made)
         if not valid.null_count:
-            return found
-        return pc.if_else(pc.is_valid(valid), found, pa.scalar(None, pa.float64()))
+            return result
+        return pc.if_else(pc.is_valid(valid), result, pa.scalar(None, pa.float64()))
 
     return kernel
 
@@ -162,7 +162,7 @@ def _random(site: CallSite, frame: Frame, seed: Datum | None = None) -> Datum:
     if seed is None:
         return pa.array(np.random.default_rng().random(frame.length))
     sources = _sources(site, frame, seed)
-    return pa.array([each and each.next_double() for each in sources], pa.float64())
+    return pa.array([source and source.next_double() for source in sources], pa.float64())
 
 
 def _random_integer(site: CallSite, frame: Frame, *arguments: Datum) -> Datum:
@@ -177,7 +177,7 @@ def _random_integer(site: CallSite, frame: Frame, *arguments: Datum) -> Datum:
         return pc.if_else(bounds.is_valid(), drawn, pa.scalar(None, pa.int32()))
     pairs = zip(_sources(site, frame, seed[0]), bounds.to_pylist(), strict=True)
     values = [
-        each.next_integer(most) if each and most is not None else None for each, most in pairs
+        source.next_integer(most) if source and most is not None else None for source, most in pairs
     ]
     return pa.array(values, pa.int32())
 
@@ -186,7 +186,7 @@ def _sources(site: CallSite, frame: Frame, seed: Datum) -> Iterable[JavaRandom |
     """Random generator of each row; with a constant seed all rows share one, which continues in
     the next batch."""
     if not is_scalar(seed):
-        return (None if each is None else JavaRandom(each) for each in seed.to_pylist())
+        return (None if value is None else JavaRandom(value) for value in seed.to_pylist())
     if not seed.is_valid:
         return repeat(None, frame.length)
     source = site.memory.get("source")

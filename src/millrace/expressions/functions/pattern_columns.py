@@ -60,8 +60,10 @@ def by_pattern(column: Column, text: Datum, pattern: Datum, arrow: Any) -> Datum
     order = np.argsort(codes, kind="stable")
     bounds = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
     made = [pa.nulls(int(bounds[0]), arrow)]
-    for code, each in enumerate(encoded.dictionary.to_pylist()):
-        made.append(column(each, texts.take(pa.array(order[bounds[code] : bounds[code + 1]]))))
+    for code, pattern_text in enumerate(encoded.dictionary.to_pylist()):
+        made.append(
+            column(pattern_text, texts.take(pa.array(order[bounds[code] : bounds[code + 1]])))
+        )
     return pa.concat_arrays(made).take(pa.array(np.argsort(order, kind="stable")))
 
 
@@ -84,7 +86,12 @@ def find_all_in(known: JavaPattern, texts: Any, group: int) -> Any:
     if not _is_same_anywhere(known):
         return None
     mark = next(
-        (each for each in _MARKS if not pc.any(pc.match_substring(texts, each)).as_py()), ""
+        (
+            candidate
+            for candidate in _MARKS
+            if not pc.any(pc.match_substring(texts, candidate)).as_py()
+        ),
+        "",
     )
     search = partial(_all, known, group=group, mark=mark)
     return _tried(lambda: _each_once(search, texts), bool(mark))
@@ -140,10 +147,10 @@ def _each_once(search: Callable[[Any], Any], texts: Any) -> Any:
 
 
 def _place(known: JavaPattern, texts: Any) -> Any:
-    found = pc.find_substring_regex(texts, known.linear).cast(pa.int32())
+    offsets = pc.find_substring_regex(texts, known.linear).cast(pa.int32())
     if pc.all(pc.string_is_ascii(texts)).as_py() is not False:
-        return pc.add(found, pa.scalar(1, pa.int32()))
-    pairs = zip(texts.cast(pa.binary()).to_pylist(), found.to_pylist(), strict=True)
+        return pc.add(offsets, pa.scalar(1, pa.int32()))
+    pairs = zip(texts.cast(pa.binary()).to_pylist(), offsets.to_pylist(), strict=True)
     places = [
         None if raw is None else code_units(raw[:place].decode()) + 1 if place >= 0 else 0
         for raw, place in pairs

@@ -59,8 +59,8 @@ class _Search:
             known = java_pattern(pattern)
         except PatternSyntaxError:
             return per_value(lambda text: self.wrong, arrow, texts)
-        found = self.in_column(known, texts)
-        return self._one_by_one(known, texts, arrow) if found is None else found
+        column = self.in_column(known, texts)
+        return self._one_by_one(known, texts, arrow) if column is None else column
 
     def _one_by_one(self, known: JavaPattern, texts: Any, arrow: Any) -> Any:
         there = has_match(known, texts)
@@ -86,10 +86,10 @@ _HAS = _Search(
 
 
 def _regexp(site: CallSite, text: Datum, pattern: Datum) -> Datum:
-    found = _searched(site, text, pattern, _HAS)
+    matching = _searched(site, text, pattern, _HAS)
     if is_scalar(pattern) and pattern.as_py() != "":
-        return found
-    return pc.if_else(pc.equal(pattern, ""), pc.and_(found, pa.scalar(False)), found)
+        return matching
+    return pc.if_else(pc.equal(pattern, ""), pc.and_(matching, pa.scalar(False)), matching)
 
 
 def _replace(site: CallSite, text: Datum, pattern: Datum, new: Datum) -> Datum:
@@ -146,8 +146,8 @@ def _first(group: int) -> _Search:
         return find_in(known, texts, group)
 
     def in_text(known: JavaPattern, text: str) -> str | None:
-        found = known.search(text)
-        return found and found[group]
+        match = known.search(text)
+        return match and match[group]
 
     return _Search(in_column, in_text, lambda text: None)
 
@@ -159,7 +159,7 @@ def _every(group: int) -> _Search:
         return find_all_in(known, texts, group)
 
     def in_text(known: JavaPattern, text: str) -> list[str | None]:
-        return [found[group] for found in known.matches(text)]
+        return [match[group] for match in known.matches(text)]
 
     return _Search(in_column, in_text, lambda text: [])
 
@@ -172,8 +172,8 @@ _COUNT = _Search(count_in, lambda known, text: sum(1 for _ in known.matches(text
 
 
 def _begin(known: JavaPattern, text: str) -> int:
-    found = known.search(text)
-    return code_units(text[: found.start()]) + 1 if found else 0
+    match = known.search(text)
+    return code_units(text[: match.start()]) + 1 if match else 0
 
 
 _PLACE = _Search(place_in, _begin, lambda text: 0)
@@ -192,8 +192,8 @@ def _url_part(url: str, part: str, key: str | None = None) -> str | None:
     if not parts.scheme:
         return None
     if part == "QUERY" and key is not None:
-        for each in parts.query.split("&"):
-            name, equals, value = each.partition("=")
+        for parameter in parts.query.split("&"):
+            name, equals, value = parameter.partition("=")
             if equals and name == key:
                 return value
         return None

@@ -209,13 +209,13 @@ def read_simple(text: str, pattern: str) -> SimpleReading | None:
     SimpleReading(time=datetime.datetime(2024, 1, 2, 3, 4, 5), offset=None)
     """
     regex, fields = _reader(pattern)
-    found = regex.match(text)
-    if not found:
+    match = regex.match(text)
+    if not match:
         return None
     read: dict[str, int] = {}
     offset = None
     try:
-        for field, part in zip(fields, found.groups(), strict=True):
+        for field, part in zip(fields, match.groups(), strict=True):
             if field.letter in "zZX":
                 offset = _offset(part)
             else:
@@ -246,8 +246,8 @@ _MOST_DIGITS = 12
 
 def _in_this_century(year: int) -> int:
     last = datetime.now().year + _YEARS_AHEAD
-    found = last - last % 100 + year
-    return found if found <= last else found - 100
+    full_year = last - last % 100 + year
+    return full_year if full_year <= last else full_year - 100
 
 
 def _offset(text: str) -> timedelta:

@@ -95,7 +95,7 @@ _TRIMS: dict[TrimSide, tuple[Callable[[Datum, str], Datum], Callable[[str, str],
 
 def _concat(site: CallSite, *texts: Datum) -> Datum:
     if pa.types.is_binary(site.arrow):  # BINARY(n) are bytes of one length
-        texts = tuple(each.cast(site.arrow) for each in texts)
+        texts = tuple(text.cast(site.arrow) for text in texts)
     return pc.binary_join_element_wise(*texts, pa.scalar("", site.arrow))
 
 
@@ -119,8 +119,10 @@ def _bars_type(context: CallContext) -> LogicalType:
 
 def _concat_ws(site: CallSite, separator: Datum, *texts: Datum) -> Datum:
     if all(map(is_scalar, (separator, *texts))):
-        found = [text.as_py() for text in texts if text.is_valid]
-        return pa.scalar(separator.as_py().join(found) if separator.is_valid else None, site.arrow)
+        present = [text.as_py() for text in texts if text.is_valid]
+        return pa.scalar(
+            separator.as_py().join(present) if separator.is_valid else None, site.arrow
+        )
     nothing = pa.scalar("", pa.string())
     first, *others = texts or (nothing,)
     if first.null_count if not is_scalar(first) else not first.is_valid:
@@ -217,10 +219,10 @@ def _is_of(numbers: tuple[type[LogicalType], ...], test: Callable[[str], bool]) 
 
     def kernel(site: CallSite, value: Datum) -> Datum:
         if isinstance(site.argument_types[0], CHARACTERS):
-            found = per_value(
+            passing = per_value(
                 lambda v: v is not None and test(v), pa.bool_(), value, with_nulls=True
             )
-            return found
+            return passing
         passes = isinstance(site.argument_types[0], numbers)
         return pc.is_valid(value) if passes else pa.scalar(False)
 

@@ -64,7 +64,7 @@ def _updated_type(context: CallContext) -> LogicalType:
                 f"{context.name}: there is no field {key!r}, only {known}"
             )
     given = dict(zip(keys, context.types[2::2], strict=True))
-    fields = (replace(each, type=given.get(each.name, each.type)) for each in kind.fields)
+    fields = (replace(field, type=given.get(field.name, field.type)) for field in kind.fields)
     return replace(kind, fields=tuple(fields))
 
 

@@ -245,10 +245,10 @@ def _difference(site: CallSite, one: Datum, other: Datum) -> Datum:
     zoned = [isinstance(kind, logical.LocalZonedTimestampType) for kind in site.argument_types]
     pair = (one, other) if all(zoned) else (_local(site, one, 0), _local(site, other, 1))
     first, second = (
-        (since_1970(each) if pa.types.is_time(each.type) else each).cast(
+        (since_1970(time) if pa.types.is_time(time.type) else time).cast(
             pa.timestamp("us"), safe=False
         )
-        for each in pair
+        for time in pair
     )
     if unit not in _MONTHS:
         micros = pc.subtract(second, first).cast(pa.int64())

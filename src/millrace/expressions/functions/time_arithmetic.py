@@ -72,7 +72,7 @@ def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:
     months_of_day = context.options is TemporalUnit.MONTH and isinstance(kind, logical.TimeType)
     if kind is None or months_of_day:
         return None
-    return tuple(kind.with_nullable(each.is_nullable) for each in context.types)
+    return tuple(kind.with_nullable(given.is_nullable) for given in context.types)
 
 
 def sum_of_times(context: CallContext) -> LogicalType:
@@ -206,18 +206,18 @@ def _difference(site: CallSite, left: Datum, right: Datum) -> Datum:
     """The interval between two times, in milliseconds or whole months."""
     if site.options is TemporalUnit.MONTH:
         if isinstance(site.argument_types[0], logical.LocalZonedTimestampType):
-            left, right = (wall(each, site.session.time_zone) for each in (left, right))
-        times = [each.cast(pa.timestamp("us"), safe=False) for each in (right, left)]
+            left, right = (wall(time, site.session.time_zone) for time in (left, right))
+        times = [time.cast(pa.timestamp("us"), safe=False) for time in (right, left)]
         return per_value(months_from, pa.int32(), *times)
     if pa.types.is_timestamp(left.type):
-        micros = [each.cast(pa.timestamp("us", each.type.tz), safe=False) for each in (left, right)]
+        micros = [time.cast(pa.timestamp("us", time.type.tz), safe=False) for time in (left, right)]
         difference = pc.subtract(*micros).cast(pa.int64())
     elif pa.types.is_date(left.type):
         days = pc.subtract(left.cast(pa.int32()), right.cast(pa.int32())).cast(pa.int64())
         difference = pc.multiply(days, _DAY)
     else:
         difference = pc.subtract(
-            *(each.cast(pa.time64("us")).cast(pa.int64()) for each in (left, right))
+            *(time.cast(pa.time64("us")).cast(pa.int64()) for time in (left, right))
         )
     return pc.multiply(pc.divide(difference, 1000), 1000).cast(site.arrow)
 

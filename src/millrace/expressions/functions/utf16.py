@@ -46,9 +46,11 @@ def in_code_units(function: Callable[..., str | None]) -> Callable[..., str | No
 
     @wraps(function)
     def wrapped(*arguments: Any) -> str | None:
-        if not any(isinstance(each, str) and _is_beyond(each) for each in arguments):
+        if not any(isinstance(argument, str) and _is_beyond(argument) for argument in arguments):
             return function(*arguments)
-        units = (_split(each) if isinstance(each, str) else each for each in arguments)
+        units = (
+            _split(argument) if isinstance(argument, str) else argument for argument in arguments
+        )
         made = function(*units)
         return None if made is None else _joined(made)
 
