@@ -74,7 +74,7 @@ class PendingUpload:
     """Bytes."""
 
 
-def require_written(upload: PendingUpload, found: int | None, at: str | None = None) -> None:
+def require_written(upload: PendingUpload, stored: int | None, at: str | None = None) -> None:
     """Refuse an upload whose stored data differs from the written data.
 
     Args:
@@ -85,12 +85,12 @@ def require_written(upload: PendingUpload, found: int | None, at: str | None = N
         FileNotFoundError: neither the file nor its upload is there.
         UploadDamagedError: the number of bytes differs.
     """
-    if found is None:
+    if stored is None:
         raise FileNotFoundError(errno.ENOENT, "neither it nor its upload is there", upload.location)
-    if found != upload.length:
+    if stored != upload.length:
         raise UploadDamagedError(
             errno.EIO,
-            f"it has {found} bytes, but {upload.length} were written",
+            f"it has {stored} bytes, but {upload.length} were written",
             at or upload.location,
         )
 

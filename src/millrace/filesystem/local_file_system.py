@@ -73,12 +73,12 @@ class LocalFileSystem(FileSystem):
 
     def status(self, location: str) -> FileStatus | None:
         try:
-            found = os.stat(location)
+            file_stat = os.stat(location)
         except OSError as error:
             if error.errno in _NOWHERE:
                 return None
             raise
-        return None if stat.S_ISDIR(found.st_mode) else _status(location, found)
+        return None if stat.S_ISDIR(file_stat.st_mode) else _status(location, file_stat)
 
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
         waiting = [directory]  # no recursion: somebody else may have nested them very deep
@@ -132,8 +132,8 @@ class LocalFileSystem(FileSystem):
         lock = os.path.join(directory, f".{name}.lock")
         with self._waited_lock(lock):
             try:
-                found = self.read_version(location)
-                if (found and found[1]) != version:
+                current = self.read_version(location)
+                if (current and current[1]) != version:
                     return None
                 self.publish(location, (data,))
                 return _version(os.stat(location))
@@ -219,8 +219,8 @@ def _length(path: str) -> int | None:
 
 def _entries(directory: str) -> Iterator[os.DirEntry[str]]:
     missing = contextlib.suppress(FileNotFoundError, NotADirectoryError)
-    with missing, os.scandir(directory) as found:
-        yield from found
+    with missing, os.scandir(directory) as entries:
+        yield from entries
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
@@ -239,9 +239,9 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _status(location: str, found: os.stat_result) -> FileStatus:
-    return FileStatus(location, found.st_size, found.st_mtime)
+def _status(location: str, file_stat: os.stat_result) -> FileStatus:
+    return FileStatus(location, file_stat.st_size, file_stat.st_mtime)
 
 
-def _version(found: os.stat_result) -> Version:
-    return f"{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
+def _version(file_stat: os.stat_result) -> Version:
+    return f"{file_stat.st_ino}-{file_stat.st_mtime_ns}-{file_stat.st_size}"

@@ -150,12 +150,12 @@ def sync_all(paths: Iterable[str | os.PathLike[str]]) -> None:
 
     A flush is a few milliseconds of waiting for the disk, which serves several together.
     """
-    found = list(dict.fromkeys(paths))
-    if len(found) <= 1:
-        for path in found:
+    distinct = list(dict.fromkeys(paths))
+    if len(distinct) <= 1:
+        for path in distinct:
             sync(path)
         return
-    list(_flushing(os.getpid()).map(sync, found))
+    list(_flushing(os.getpid()).map(sync, distinct))
 
 
 @cache

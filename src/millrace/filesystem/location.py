@@ -26,8 +26,8 @@ def scheme_of(location: StrPath) -> str:
     >>> scheme_of("s3://bucket/key"), scheme_of("/data"), scheme_of("file:///data")
     ('s3', 'file', 'file')
     """
-    found = _URI.fullmatch(os.fspath(location))
-    return found[1].lower() if found else LOCAL_SCHEME
+    match = _URI.fullmatch(os.fspath(location))
+    return match[1].lower() if match else LOCAL_SCHEME
 
 
 def is_local(location: StrPath) -> bool:
@@ -48,12 +48,12 @@ def qualified(location: StrPath) -> str:
     '/data/a b'
     """
     text = os.fspath(location)
-    found = _URI.fullmatch(text)
-    if found is None:
+    match = _URI.fullmatch(text)
+    if match is None:
         return os.path.abspath(text)
-    if found[1].lower() != LOCAL_SCHEME:
-        raise UnsupportedFileSystemSchemeError(text, found[1])
-    return _path_of_file_uri(text, found[2])
+    if match[1].lower() != LOCAL_SCHEME:
+        raise UnsupportedFileSystemSchemeError(text, match[1])
+    return _path_of_file_uri(text, match[2])
 
 
 def _path_of_file_uri(text: str, rest: str) -> str:

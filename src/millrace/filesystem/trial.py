@@ -63,12 +63,12 @@ class StorageTrial:
         """Check that a file is replaced if its version is unchanged, and that it is not replaced if
         its version differs.
         """
-        found = self._files.read_version(located(self.place, _CLAIM))
-        if found is None:
+        claim = self._files.read_version(located(self.place, _CLAIM))
+        if claim is None:
             raise OSError("a file that was written on a condition is gone")
-        if self._claim(found[1], b"two") is None:
+        if self._claim(claim[1], b"two") is None:
             raise OSError("a file that nobody has changed could not be replaced")
-        if self._claim(found[1], b"three") is not None:
+        if self._claim(claim[1], b"three") is not None:
             raise OSError("a file was replaced by its old version: conditional writes do nothing")
 
     def end(self) -> None:

@@ -84,8 +84,8 @@ class HdfsFileSystem(FileSystem):
 
     def status(self, location: str) -> FileStatus | None:
         names, _, path = self._found(location)
-        found = names.info(path)
-        return None if found is None or found.isdir else _status(location, found)
+        info = names.info(path)
+        return None if info is None or info.isdir else _status(location, info)
 
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
         for location, entry in self._walk(directory, recursive):
@@ -111,8 +111,8 @@ class HdfsFileSystem(FileSystem):
 
     def is_directory(self, directory: str) -> bool:
         names, _, path = self._found(directory)
-        found = names.info(path)
-        return found is not None and bool(found.isdir)
+        info = names.info(path)
+        return info is not None and bool(info.isdir)
 
     def read_version(self, location: str) -> tuple[bytes, Version] | None:
         try:
@@ -147,12 +147,12 @@ class HdfsFileSystem(FileSystem):
         names, _, path = self._found(location)
 
         def unchanged() -> bool:
-            found = self.read_version(location)
-            return found is not None and found[1] == version
+            current = self.read_version(location)
+            return current is not None and current[1] == version
 
         def published() -> bool:
-            found = self.read_version(location)
-            return found is not None and found[0] == data
+            current = self.read_version(location)
+            return current is not None and current[0] == data
 
         if location not in self._tidied:
             self._tidied.add(location)
@@ -187,10 +187,10 @@ class HdfsFileSystem(FileSystem):
     def adopt(self, source: str, location: str, *, private: bool = True) -> PendingUpload:
         if self._found(source)[1] != self._found(location)[1]:
             return super().adopt(source, location, private=private)
-        found = self.status(source)
-        if found is None:
+        status = self.status(source)
+        if status is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
-        return PendingUpload(location, source, found.length)
+        return PendingUpload(location, source, status.length)
 
     def uploads(self, directory: str) -> Iterator[UploadStatus]:
         for location, entry in self._walk(directory):
@@ -221,8 +221,8 @@ class HdfsFileSystem(FileSystem):
                 self.delete(directory)
 
 
-def _status(location: str, found: Any) -> FileStatus:
-    return FileStatus(location, found.length, found.modification_time / 1000)
+def _status(location: str, info: Any) -> FileStatus:
+    return FileStatus(location, info.length, info.modification_time / 1000)
 
 
 def _name(entry: Any) -> str:

@@ -65,8 +65,8 @@ class HdfsPendingFile(PendingFile):
             self._names.rename(self._hidden, self._path, overwrite=not exclusive)
         except FileNotFoundError:
             # the answer to a rename may have been lost, and the client has asked again
-            found = self._names.info(self._path)
-            if found is None or found.length != self._written:
+            info = self._names.info(self._path)
+            if info is None or info.length != self._written:
                 raise
             if exclusive:
                 raise FileExistsError(17, "it exists already", self._root + self._path) from None

@@ -51,9 +51,9 @@ class NameService:
         """Entries of a directory; empty if it does not exist."""
         try:
             with refusals(self._root + path):
-                for found in self._client.list_status(path):
-                    if found.path != path or found.isdir:  # else it is a file, which lists itself
-                        yield found
+                for entry in self._client.list_status(path):
+                    if entry.path != path or entry.isdir:  # else it is a file, which lists itself
+                        yield entry
         except (FileNotFoundError, NotADirectoryError):
             return
 
@@ -168,11 +168,11 @@ def refusals(location: str) -> Iterator[None]:
 
 
 def _of_namenode(text: str, location: str) -> OSError:
-    found = _REMOTE.match(text)
-    if found is None:
+    match = _REMOTE.match(text)
+    if match is None:
         return OSError(errno.EIO, _first_line(text), location)
-    number = _REMOTE_NUMBERS.get(found[1], errno.EIO)
-    return OSError(number, f"{found[1]}: {_first_line(found[2])}", location)
+    number = _REMOTE_NUMBERS.get(match[1], errno.EIO)
+    return OSError(number, f"{match[1]}: {_first_line(match[2])}", location)
 
 
 def _first_line(text: str) -> str:

@@ -83,8 +83,8 @@ def remove_abandoned(names: NameService, path: str, now: Callable[[], float] = t
     mine = re.compile(re.escape(f".{name}") + r"(\.[0-9a-f]{32})?" + re.escape(LOCK_SUFFIX))
     latest = (now() - ABANDONED_AGE) * 1000
     for entry in list(names.entries(directory)):
-        found = entry.path.rpartition("/")[2]
-        if entry.isdir and mine.fullmatch(found) and entry.modification_time <= latest:
+        entry_name = entry.path.rpartition("/")[2]
+        if entry.isdir and mine.fullmatch(entry_name) and entry.modification_time <= latest:
             names.delete(entry.path, recursive=True)
 
 
@@ -96,13 +96,13 @@ def _take(names: NameService, staged: str, lock: str, mark: str, patience: float
             names.rename(staged, lock)
             return
         except (FileNotFoundError, FileExistsError) as error:
-            found = next((entry.path for entry in names.entries(lock)), "")
-            if found == f"{lock}/{mark}":
+            current = next((entry.path for entry in names.entries(lock)), "")
+            if current == f"{lock}/{mark}":
                 return  # the answer was lost, and the rename sent again
             if isinstance(error, FileNotFoundError):
                 raise
-            if found != holder:
-                holder, since = found, time.monotonic()
+            if current != holder:
+                holder, since = current, time.monotonic()
             elif not holder or time.monotonic() - since > patience:
                 _release(names, lock, holder.rpartition("/")[2])
             time.sleep(_PAUSE)

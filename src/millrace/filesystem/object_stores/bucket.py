@@ -89,8 +89,8 @@ class Bucket:
             options["if_match"] = of.partition(_SEPARATOR)[0]
         try:
             with self._refusals(key):
-                found = self._obstore.get(self._store, key, options=options)
-                return Block(found.bytes(), found.meta["size"], _version(found.meta))
+                answer = self._obstore.get(self._store, key, options=options)
+                return Block(answer.bytes(), answer.meta["size"], _version(answer.meta))
         except Refused as error:
             if error.status != _UNSATISFIABLE_RANGE:
                 raise
@@ -101,8 +101,8 @@ class Bucket:
     def whole(self, key: str) -> tuple[bytes, Version]:
         """All bytes of an object. Raises FileNotFoundError if there is none."""
         with self._refusals(key):
-            found = self._obstore.get(self._store, key)
-            return bytes(found.bytes()), _version(found.meta)
+            answer = self._obstore.get(self._store, key)
+            return bytes(answer.bytes()), _version(answer.meta)
 
     def status(self, key: str) -> FileStatus | None:
         """An object's size and time; None if there is no such object."""
@@ -115,15 +115,15 @@ class Bucket:
     def below(self, prefix: str) -> Iterator[FileStatus]:
         """All objects below a prefix of whole names: ``a/b`` does not match ``a/bc``."""
         with self._refusals(prefix):
-            for found in self._obstore.list(self._store, prefix or None, chunk_size=1000):
-                yield from map(self._status, found)
+            for metas in self._obstore.list(self._store, prefix or None, chunk_size=1000):
+                yield from map(self._status, metas)
 
     def level(self, prefix: str) -> tuple[list[FileStatus], list[str]]:
         """The objects directly below a prefix, and the names of its sub-prefixes."""
         with self._refusals(prefix):
-            found = self._obstore.list_with_delimiter(self._store, prefix or None)
-        names = [path.rstrip("/").rpartition("/")[2] for path in found["common_prefixes"]]
-        return [self._status(meta) for meta in found["objects"]], names
+            listing = self._obstore.list_with_delimiter(self._store, prefix or None)
+        names = [path.rstrip("/").rpartition("/")[2] for path in listing["common_prefixes"]]
+        return [self._status(meta) for meta in listing["objects"]], names
 
     def is_empty(self, prefix: str) -> bool:
         """Whether there is no object below a prefix."""
@@ -165,8 +165,8 @@ class Bucket:
     def _own(self, key: str, data: bytes) -> Version | None:
         """The version of an object that an earlier attempt has written."""
         with contextlib.suppress(FileNotFoundError):
-            found, version = self.whole(key)
-            return version if found == data else None
+            content, version = self.whole(key)
+            return version if content == data else None
         return None
 
     def copy_new(self, source: str, key: str) -> None:

@@ -84,8 +84,8 @@ class ObjectStoreFileSystem(FileSystem):
 
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
         bucket, prefix = self._bucket(directory)
-        found = bucket.below(prefix) if recursive else bucket.level(prefix)[0]
-        for file in found:
+        files = bucket.below(prefix) if recursive else bucket.level(prefix)[0]
+        for file in files:
             if not bucket.uploads.is_hidden(file.location) and not self._is_marker(file):
                 yield file
 
@@ -287,5 +287,5 @@ class ObjectReader(PositionedReader):
         goes_on = self._position == self._start + len(self._block)
         self._ahead = min(self._ahead * 2, _MOST) if goes_on else _FIRST
         end = min(self._position + max(wanted, self._ahead), self._size)
-        found = self._bucket.block(self._key, self._position, end, self._version)
-        self._block, self._start = memoryview(found.data), self._position
+        block = self._bucket.block(self._key, self._position, end, self._version)
+        self._block, self._start = memoryview(block.data), self._position

@@ -37,10 +37,10 @@ def refusals(location: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        found = _refusal(error, location)
-        if found is None:
+        refusal = _refusal(error, location)
+        if refusal is None:
             raise
-        raise found from None
+        raise refusal from None
 
 
 def _refusal(error: Exception, location: str) -> OSError | None:

@@ -90,11 +90,11 @@ def _address(endpoint: str, bucket: str, path_style: bool | None) -> tuple[str, 
 
 def _provider(credentials: Any) -> Callable[[], S3Credential]:
     def provide() -> S3Credential:
-        found = credentials.get_frozen_credentials()
+        frozen = credentials.get_frozen_credentials()
         return {
-            "access_key_id": found.access_key,
-            "secret_access_key": found.secret_key,
-            "token": found.token,
+            "access_key_id": frozen.access_key,
+            "secret_access_key": frozen.secret_key,
+            "token": frozen.token,
             "expires_at": datetime.datetime.now(datetime.UTC) + _CREDENTIALS_LAST,
         }
 

@@ -45,11 +45,11 @@ class S3Uploads(Uploads):
             if parts is None:
                 require_written(upload, self._length(key))
                 return
-            found = sum(part["Size"] for part in parts)
+            size = sum(part["Size"] for part in parts)
             # while somebody else completes it, a server may list none of its parts
-            if found != upload.length and self._was_completed(upload, key, id):
+            if size != upload.length and self._was_completed(upload, key, id):
                 return
-            require_written(upload, found)
+            require_written(upload, size)
             try:
                 _complete(self._client, self._bucket, key, id, parts, exclusive=True)
             except Exception:
@@ -69,19 +69,19 @@ class S3Uploads(Uploads):
     def _length(self, key: str) -> int | None:
         """Size of an object in bytes; None if there is none."""
         try:
-            found: int = self._client.head_object(Bucket=self._bucket, Key=key)["ContentLength"]
+            length: int = self._client.head_object(Bucket=self._bucket, Key=key)["ContentLength"]
         except self._client.exceptions.ClientError as error:
             if error.response["ResponseMetadata"]["HTTPStatusCode"] != 404:
                 raise
             return None
-        return found
+        return length
 
     def _parts(self, key: str, id: str) -> list[dict[str, Any]] | None:
         """Parts of an upload; None if there is no such upload."""
         pages = self._client.get_paginator("list_parts")
         try:
-            found = pages.paginate(Bucket=self._bucket, Key=key, UploadId=id)
-            return [part for page in found for part in page.get("Parts", ())]
+            part_pages = pages.paginate(Bucket=self._bucket, Key=key, UploadId=id)
+            return [part for page in part_pages for part in page.get("Parts", ())]
         except self._client.exceptions.NoSuchUpload:
             return None
 
@@ -89,10 +89,10 @@ class S3Uploads(Uploads):
         pages = self._client.get_paginator("list_multipart_uploads")
         with refusals(root + prefix):
             for page in pages.paginate(Bucket=self._bucket, Prefix=prefix):
-                for found in page.get("Uploads", ()):
-                    location = root + found["Key"]
-                    modified = found["Initiated"].timestamp()
-                    yield UploadStatus(location, token_of(location, found["UploadId"]), modified)
+                for upload in page.get("Uploads", ()):
+                    location = root + upload["Key"]
+                    modified = upload["Initiated"].timestamp()
+                    yield UploadStatus(location, token_of(location, upload["UploadId"]), modified)
 
     def abort(self, key: str, id: str) -> None:
         with refusals(key), contextlib.suppress(self._client.exceptions.NoSuchUpload):

@@ -55,8 +55,8 @@ class StagedUploads(Uploads):
         import obstore
 
         with contextlib.suppress(FileNotFoundError):
-            found = obstore.get(self._store, key, options={"head": True})
-            return found.attributes.get(_MARK) == id
+            answer = obstore.get(self._store, key, options={"head": True})
+            return answer.attributes.get(_MARK) == id
         return False
 
     def _length(self, key: str) -> int | None:
