@@ -69,9 +69,9 @@ class CsvParser:
         append, last = rows.append, len(lines)
         try:
             text = StringIO(content.decode(self._charset), newline="\n")
-            found = chain(text, self._more())
+            texts = chain(text, self._more())
             reader = csv.reader(
-                self._without_comments(found) if self._comments else found, **self._options
+                self._without_comments(texts) if self._comments else texts, **self._options
             )
             for row in reader:
                 append(row)  # a loop, and not list(): the last record may need further lines

@@ -109,9 +109,9 @@ class CsvSchemaBuilder:
         """Add a column of numbers (default ``Types.LONG()``, which is ``DataTypes.BIGINT()``);
         an empty field is read as None. Numbers of a ``DataTypes.DECIMAL`` are rounded half up to
         its scale; numbers that exceed its precision are None."""
-        found = scalar_type(number_type or Types.LONG())
+        checked_type = scalar_type(number_type or Types.LONG())
         decimal = number_type if isinstance(number_type, DecimalType) else None
-        return self._add(CsvColumn(name, CsvColumnKind.NUMBER, found, decimal=decimal))
+        return self._add(CsvColumn(name, CsvColumnKind.NUMBER, checked_type, decimal=decimal))
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of ``true`` and ``false``; an empty field is read as None."""
@@ -128,10 +128,10 @@ class CsvSchemaBuilder:
         Raises:
             JobDefinitionError: ``element_type`` has no text form that could be parsed.
         """
-        found = None if element_type is None else scalar_type(element_type)
-        if found is not None:
-            scalar_text(found)  # raises if the type is not supported
-        return self._add(CsvColumn(name, CsvColumnKind.ARRAY, found, separator))
+        checked_type = None if element_type is None else scalar_type(element_type)
+        if checked_type is not None:
+            scalar_text(checked_type)  # raises if the type is not supported
+        return self._add(CsvColumn(name, CsvColumnKind.ARRAY, checked_type, separator))
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
         """Add all columns of another schema."""

@@ -106,9 +106,9 @@ def without_utc(text: str) -> str:
 
 def readings_of(row_type: RowTypeInfo, strict: bool) -> list[FieldReading] | None:
     """The reading of each field of a row type; None if any field has no reading."""
-    found = [_reading(kind, strict) for kind in row_type.types]
-    known = [reading for reading in found if reading is not None]
-    return known if len(known) == len(found) else None
+    readings = [_reading(kind, strict) for kind in row_type.types]
+    known = [reading for reading in readings if reading is not None]
+    return known if len(known) == len(readings) else None
 
 
 def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool) -> type:
@@ -165,8 +165,8 @@ _NULL = msgspec.Raw(b"null")
 
 def _decimal(value: msgspec.Raw) -> Decimal | None:
     """The decimal of a raw number, text or null."""
-    found: Decimal | None = _decimals([value])[0]
-    return found
+    decimal: Decimal | None = _decimals([value])[0]
+    return decimal
 
 
 def _decimals(values: list[Any]) -> list[Any]:
@@ -243,8 +243,8 @@ def _row_reading(kind: RowTypeInfo, strict: bool) -> FieldReading | None:
     names = tuple(kind.get_field_names())
     parts = [(attrgetter(f"f{index}"), field.convert) for index, field in enumerate(fields)]
 
-    def convert(found: Any) -> Any:
-        return named_row(names, [_part(get(found), of_part) for get, of_part in parts])
+    def convert(decoded: Any) -> Any:
+        return named_row(names, [_part(get(decoded), of_part) for get, of_part in parts])
 
     return FieldReading(struct_of(names, fields, strict), convert)
 

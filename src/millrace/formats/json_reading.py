@@ -81,12 +81,12 @@ class FieldReaders:
         readers = list(map(self.nullable, kind.types))
 
         def read(value: Any) -> Row:
-            found = _dict(value)
+            fields = _dict(value)
             if strict:
                 for name in names:
-                    if name not in found:
+                    if name not in fields:
                         raise LookupError(f"field {name!r} is missing")
-            row = Row(*[r(found.get(name)) for r, name in zip(readers, names, strict=True)])
+            row = Row(*[r(fields.get(name)) for r, name in zip(readers, names, strict=True)])
             row.set_field_names(names)
             return row
 

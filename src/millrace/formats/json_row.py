@@ -206,9 +206,9 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         rows: list[Any] = []
         origins: list[int] = []
         for position, message in enumerate(messages):
-            found = self._rows(message)
-            rows += found
-            origins += [position] * len(found)
+            of_message = self._rows(message)
+            rows += of_message
+            origins += [position] * len(of_message)
         return RowBatch(rows), None if origins == list(range(len(messages))) else origins
 
     def _rows(self, message: bytes) -> list[Row | None]:
@@ -281,10 +281,10 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
                 JobDefinitionError: the type is missing or not that of rows, or the options
                     contradict each other.
             """
-            found = _row_type(self._type_info, "type_info")
+            row_type = _row_type(self._type_info, "type_info")
             flags = (self._fail_on_missing_field, self._ignore_parse_errors)
             rest = (self._null_for_wrong_fields, self._table)
-            return JsonRowDeserializationSchema(found, *flags, *rest)
+            return JsonRowDeserializationSchema(row_type, *flags, *rest)
 
 
 def _row_type(type_info: TypeInformation[Any] | None, method: str) -> RowTypeInfo:

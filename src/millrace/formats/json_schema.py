@@ -41,10 +41,10 @@ def type_of_json_schema(text: str) -> RowTypeInfo:
         root = json.loads(text)
     except (TypeError, ValueError) as error:
         raise JobDefinitionError(f"the JSON Schema is no JSON: {error}") from None
-    found = _type_of(root, root, ())
-    if not isinstance(found, RowTypeInfo):
+    row_type = _type_of(root, root, ())
+    if not isinstance(row_type, RowTypeInfo):
         raise JobDefinitionError(f"a JSON Schema of rows describes an object, not {text[:200]}")
-    return found
+    return row_type
 
 
 def _type_of(node: Any, root: Any, path: tuple[str, ...]) -> TypeInformation[Any]:

@@ -66,10 +66,10 @@ class LineBlocks:
             end = block.find(b"\n", at + max_bytes - 1) + 1 or len(block)
         else:
             end = len(block)
-        found = self._first_lines(max_lines, end) if max_lines <= _FEW else None
-        found = found or self._many_lines(max_lines, end)
-        self._at += len(found.data)
-        return found
+        lines = self._first_lines(max_lines, end) if max_lines <= _FEW else None
+        lines = lines or self._many_lines(max_lines, end)
+        self._at += len(lines.data)
+        return lines
 
     def pass_over(self) -> int:
         """Skip the rest of a line whose beginning was taken, and return its number of bytes."""

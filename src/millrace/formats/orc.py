@@ -86,12 +86,12 @@ class OrcReader(FormatReader[Any]):
             if self._batch is None and not self._open_stripe():
                 continue
             part = self._batch.slice(self._row, min(max_records, self._batch_size))
-            found = self._records(part, self._row)
+            records = self._records(part, self._row)
             self._row += part.num_rows
             if self._row >= self._batch.num_rows:
                 self._go_on()
-            if len(found):
-                return found
+            if len(records):
+                return records
         return RowBatch([])
 
     def position(self) -> tuple[int, int]:
@@ -147,13 +147,13 @@ class OrcReader(FormatReader[Any]):
     def _one_by_one(self, part: Any, row: int) -> list[Any]:
         """Rows read one by one, because one has a value that Python cannot represent, such as a
         very distant date."""
-        found: list[Any] = []
+        rows: list[Any] = []
         for index in range(part.num_rows):
             try:
-                found += self._rows(part.slice(index, 1))
+                rows += self._rows(part.slice(index, 1))
             except (ValueError, OverflowError) as error:
                 self.malformed(MalformedRecordError(f"{error}", None, row + index))
-        return found
+        return rows
 
 
 def _orc_file(path: str, opened: ExitStack) -> Any:

@@ -117,9 +117,9 @@ class OrcWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFactory[A
 
         writer = TableBulkWriter(OrcFile(target, self._settings), self._schema, _MAKER)
         for file in files:
-            found = ORCFile(file)
-            for stripe in range(found.nstripes):
-                writer.add_columns(ColumnBatch(found.read_stripe(stripe), form="dict"))
+            orc_file = ORCFile(file)
+            for stripe in range(orc_file.nstripes):
+                writer.add_columns(ColumnBatch(orc_file.read_stripe(stripe), form="dict"))
         writer.finish()
 
 

@@ -91,8 +91,8 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
 def _stored_names(names: Sequence[str], available: Sequence[str]) -> dict[str, str]:
     """The file's spelling of each requested column whose name differs from the file's only in
     case."""
-    found = {name.lower(): name for name in available}
-    pairs = ((name, found.get(name.lower(), name)) for name in names)
+    by_lower = {name.lower(): name for name in available}
+    pairs = ((name, by_lower.get(name.lower(), name)) for name in names)
     return {name: stored for name, stored in pairs if stored != name and name not in available}
 
 

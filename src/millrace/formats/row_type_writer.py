@@ -54,7 +54,7 @@ class RowTypeBulkWriter(BulkWriter[Any]):
 
     def add_elements(self, elements: Sequence[Any]) -> None:
         if elements:
-            self._add(RowBatch([tuple(field_values(self._names, each)) for each in elements]))
+            self._add(RowBatch([tuple(field_values(self._names, element)) for element in elements]))
 
     def add_columns(self, batch: ColumnBatch) -> None:
         self._add(batch)

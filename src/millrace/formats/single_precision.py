@@ -22,7 +22,7 @@ def single_precision(value: Any) -> float:
     Raises:
         ValueError: the number is too large.
     """
-    found = float(value)
-    if abs(found) >= _TOO_LARGE and not isinf(found):
+    number = float(value)
+    if abs(number) >= _TOO_LARGE and not isinf(number):
         raise ValueError(f"{value} is too large for a float of four bytes, at most 3.4e38")
-    return found
+    return number

@@ -113,13 +113,13 @@ class _Writers:
             return array_writer(self._of(kind.element_type, column))
         if type(kind) is logical.MapType and isinstance(kind.key_type, _TEXT):
             return self._of_map(nullable_writer(self._of(kind.value_type, column)))
-        found = self._of_scalar(kind)
-        if found is None:
+        write = self._of_scalar(kind)
+        if write is None:
             raise JobDefinitionError(
                 f"column {column} is of type {kind}, which JSON cannot hold; possible are "
                 "scalar types and arrays, rows and maps with keys of text"
             )
-        return found
+        return write
 
     def _of_map(self, item: Write) -> Write:
         def write(entries: Any) -> str:

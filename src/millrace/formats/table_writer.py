@@ -131,10 +131,10 @@ class TableBulkWriter(BulkWriter[Any]):
         names = tuple(self._schema.names)
         for value in values:
             try:
-                found = field_values(names, value)
+                fields = field_values(names, value)
             except (SerializationError, TypeError, ValueError):
                 return f"; the record is {repr(value)[:300]}"
-            for name, kind, field in zip(names, self._schema.types, found, strict=True):
+            for name, kind, field in zip(names, self._schema.types, fields, strict=True):
                 try:
                     _array(_plain_column([field]), kind)
                 except Exception:  # whatever it was for all of them
@@ -163,8 +163,8 @@ class TableBulkWriter(BulkWriter[Any]):
 def _converted(column: pyarrow.Array, kind: pyarrow.DataType) -> pyarrow.Array:
     from millrace.formats.parquet_columns import column_as
 
-    found = column_as(column, kind)
-    return _array(_plain_column(column.to_pylist()), kind) if found is None else found
+    cast = column_as(column, kind)
+    return _array(_plain_column(column.to_pylist()), kind) if cast is None else cast
 
 
 def _array(column: Sequence[Any], arrow_type: pyarrow.DataType) -> pyarrow.Array:

@@ -48,10 +48,10 @@ class AvroBulkWriters:
         Raises:
             JobDefinitionError: the schema is not that of a record, or the codec is unknown.
         """
-        found = require_avro_schema(schema, "AvroBulkWriters.for_generic_record")
+        checked = require_avro_schema(schema, "AvroBulkWriters.for_generic_record")
         if codec not in CODECS:
             raise JobDefinitionError(f"codec must be one of {', '.join(CODECS)}, not {codec!r}")
-        return AvroWriterFactory(found, codec)
+        return AvroWriterFactory(checked, codec)
 
     @staticmethod
     def for_row_type(row_type: RowTypeInfo, codec: str = "deflate") -> AvroWriterFactory:
@@ -85,13 +85,16 @@ class AvroWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFactory[
         header = header_bytes(self._schema, self._codec)
         target.write(header)
         for file in files:
-            found = read_header(file)
-            if found.schema.to_json() != self._schema.to_json() or found.codec != self._codec:
+            file_header = read_header(file)
+            if (
+                file_header.schema.to_json() != self._schema.to_json()
+                or file_header.codec != self._codec
+            ):
                 raise SerializationError("a file to be joined has another schema or codec")
             end = file.seek(0, SEEK_END)
-            file.seek(found.end)
+            file.seek(file_header.end)
             while file.tell() < end:
-                block = read_block(file, found.marker)
+                block = read_block(file, file_header.marker)
                 sizes = varint(block.count) + varint(len(block.data))
                 target.write(sizes + block.data + header[-SYNC_BYTES:])
 

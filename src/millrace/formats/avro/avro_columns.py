@@ -79,8 +79,8 @@ def _maker(kind: AvroType) -> Callable[[list[Any]], Any]:
     convert = read_conversion(kind)
     if convert is None:
         return lambda values: pa.array(values, target)
-    each = unless_none(convert)
-    return lambda values: pa.array(list(map(each, values)), target)
+    convert_value = unless_none(convert)
+    return lambda values: pa.array(list(map(convert_value, values)), target)
 
 
 def _arrow_type(kind: AvroType) -> Any:

@@ -195,12 +195,12 @@ class AvroFileReader(FormatReader[Any]):
         self._go_to_marker(marker_from)
 
     def _go_to_marker(self, start: int) -> None:
-        found = find_marker(self._stream, self._header.marker, start)
+        position = find_marker(self._stream, self._header.marker, start)
         self._records, self._read, self._left = None, 0, 0
-        if found is None or found >= self._end:
+        if position is None or position >= self._end:
             self._finished = True
         else:
-            self._go_behind(found)
+            self._go_behind(position)
 
     def _go_behind(self, marker: int) -> None:
         """Move to the block after a marker."""

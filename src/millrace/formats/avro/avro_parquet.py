@@ -31,10 +31,10 @@ class AvroParquetReaders:
         Raises:
             JobDefinitionError: the schema is not that of a record.
         """
-        found = require_avro_schema(schema, "AvroParquetReaders.for_generic_record")
-        plain = ParquetColumnarRowInputFormat(stored_row_type(found.type), record_type=dict)
-        has_others = read_conversion(found.type) is not None
-        return _AvroParquetFormat(plain, found) if has_others else plain
+        checked = require_avro_schema(schema, "AvroParquetReaders.for_generic_record")
+        plain = ParquetColumnarRowInputFormat(stored_row_type(checked.type), record_type=dict)
+        has_others = read_conversion(checked.type) is not None
+        return _AvroParquetFormat(plain, checked) if has_others else plain
 
 
 class AvroParquetWriters:
@@ -48,8 +48,8 @@ class AvroParquetWriters:
         Raises:
             JobDefinitionError: the schema is not that of a record.
         """
-        found = require_avro_schema(schema, "AvroParquetWriters.for_generic_record")
-        return _AvroParquetWriterFactory(found)
+        checked = require_avro_schema(schema, "AvroParquetWriters.for_generic_record")
+        return _AvroParquetWriterFactory(checked)
 
 
 class _AvroParquetFormat(BulkFormat[Any]):
@@ -74,9 +74,9 @@ class _AvroParquetReader(FormatReader[Any]):
 
     def read(self, max_records: int) -> RowBatch[Any] | ColumnBatch:
         self._reader.on_malformed = self.on_malformed
-        found = self._reader.read(max_records)
+        batch = self._reader.read(max_records)
         self.skipped = self._reader.skipped
-        return RowBatch(list(map(self._convert, found.to_rows().values)))
+        return RowBatch(list(map(self._convert, batch.to_rows().values)))
 
     def position(self) -> Any:
         return self._reader.position()

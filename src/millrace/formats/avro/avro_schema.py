@@ -43,8 +43,8 @@ class AvroSchema:
             JobDefinitionError: the text is not JSON, or not an Avro schema.
         """
         try:
-            found = json.loads(json_schema)
-            schema = AvroSchema(found)
+            definition = json.loads(json_schema)
+            schema = AvroSchema(definition)
             _ = schema.physical
         except (ValueError, TypeError, RecursionError, SerializationError) as error:
             raise JobDefinitionError(f"the text is not an Avro schema: {error}") from None
@@ -81,10 +81,10 @@ class AvroSchema:
     @property
     def name(self) -> str:
         """Full name of a record, enum or fixed; for other schemas, their type."""
-        found = self.definition
-        if not isinstance(found, Mapping) or "name" not in found:
+        definition = self.definition
+        if not isinstance(definition, Mapping) or "name" not in definition:
             return self.type.kind
-        name, namespace = found["name"], found.get("namespace")
+        name, namespace = definition["name"], definition.get("namespace")
         return f"{namespace}.{name}" if namespace and "." not in name else str(name)
 
     def to_json(self) -> str:
@@ -129,13 +129,13 @@ def without_logical_types(schema: Any) -> Any:
         return [without_logical_types(branch) for branch in schema]
     if not isinstance(schema, Mapping):
         return schema
-    found = {key: value for key, value in schema.items() if key != "logicalType"}
+    plain = {key: value for key, value in schema.items() if key != "logicalType"}
     for key in ("type", "items", "values"):
-        if key in found:
-            found[key] = without_logical_types(found[key])
-    if "fields" in found:
-        found["fields"] = [without_logical_types(entry) for entry in found["fields"]]
-    return found
+        if key in plain:
+            plain[key] = without_logical_types(plain[key])
+    if "fields" in plain:
+        plain["fields"] = [without_logical_types(entry) for entry in plain["fields"]]
+    return plain
 
 
 def set_defaults_of_bytes(schema: Any) -> None:

@@ -124,10 +124,10 @@ class _Walk:
         return element
 
     def _union(self, branches: list[Any], namespace: str, depth: int) -> AvroType:
-        found = [self.type_of(branch, namespace, depth + 1) for branch in branches]
-        others = [branch for branch in found if branch.kind != "null"]
-        nullable = len(others) < len(found)
-        if not found or any(isinstance(branch, list) for branch in branches):
+        branch_types = [self.type_of(branch, namespace, depth + 1) for branch in branches]
+        others = [branch for branch in branch_types if branch.kind != "null"]
+        nullable = len(others) < len(branch_types)
+        if not branch_types or any(isinstance(branch, list) for branch in branches):
             raise SerializationError(f"{_shown(branches)} is no union of Avro: one in another")
         if not others:
             return AvroType("null", nullable=True)

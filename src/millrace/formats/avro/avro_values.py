@@ -44,10 +44,10 @@ def read_conversion(kind: AvroType, record_type: type[Any] = Row) -> Convert | N
     if kind.kind == "record":
         return _record_reader(kind, record_type)
     if kind.element is not None:
-        each = read_conversion(kind.element, record_type)
-        if each is None:
+        element_conversion = read_conversion(kind.element, record_type)
+        if element_conversion is None:
             return None
-        convert = unless_none(each)
+        convert = unless_none(element_conversion)
         if kind.kind == "array":
             return lambda items: list(map(convert, items))
         return lambda entries: {key: convert(item) for key, item in entries.items()}
@@ -55,9 +55,11 @@ def read_conversion(kind: AvroType, record_type: type[Any] = Row) -> Convert | N
 
 
 def _record_reader(kind: AvroType, record_type: type[Any]) -> Convert | None:
-    found = [read_conversion(entry.type, record_type) for entry in kind.fields]
+    conversions = [read_conversion(entry.type, record_type) for entry in kind.fields]
     converted = [
-        (place, unless_none(convert)) for place, convert in enumerate(found) if convert is not None
+        (place, unless_none(convert))
+        for place, convert in enumerate(conversions)
+        if convert is not None
     ]
     names = tuple(entry.name for entry in kind.fields)
     if record_type is dict:
@@ -152,11 +154,13 @@ def _writer_of_values(kind: AvroType) -> Convert:
     if kind.kind == "record":
         return _record_writer(kind)
     if kind.element is not None:
-        each = write_conversion(kind.element)
+        write_element = write_conversion(kind.element)
         if kind.kind == "array":
-            return lambda items: list(map(each, items))
+            return lambda items: list(map(write_element, items))
         # Arrow gives maps as pairs
-        return lambda entries: {str(key): each(item) for key, item in dict(entries).items()}
+        return lambda entries: {
+            str(key): write_element(item) for key, item in dict(entries).items()
+        }
     if kind.kind == "fixed":
         return _fixed_writer(kind.size)
     if kind.kind == "enum":
@@ -172,13 +176,13 @@ def _record_writer(kind: AvroType) -> Convert:
 
     def write(record: Any) -> dict[str, Any]:
         values = field_values(names, record)
-        found = {}
+        written = {}
         for name, convert, value in zip(names, writers, values, strict=True):
             try:
-                found[name] = convert(value)
+                written[name] = convert(value)
             except (TypeError, ValueError, ArithmeticError, LookupError) as error:
                 raise ValueError(f"field {name!r}: {error}") from None
-        return found
+        return written
 
     return write
 
@@ -212,10 +216,10 @@ def _whole(bits: int) -> Convert:
     limit = 1 << (bits - 1)
 
     def write(value: Any) -> int:
-        found = index(value)
-        if not -limit <= found < limit:
+        number = index(value)
+        if not -limit <= number < limit:
             raise ValueError(f"{value} is no whole number of {bits} bits")
-        return found
+        return number
 
     return write
 
@@ -245,10 +249,10 @@ _PLAIN: dict[str, Convert] = {
 
 def _fixed_writer(size: int) -> Convert:
     def write(value: Any) -> bytes:
-        found = bytes(memoryview(value))
-        if len(found) != size:
-            raise ValueError(f"{len(found)} bytes, but the schema requires {size}")
-        return found
+        raw = bytes(memoryview(value))
+        if len(raw) != size:
+            raise ValueError(f"{len(raw)} bytes, but the schema requires {size}")
+        return raw
 
     return write
 

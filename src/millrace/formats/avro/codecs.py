@@ -30,14 +30,14 @@ def decompressed(codec: str, data: bytes) -> bytes:
         SerializationError: the block is damaged, or larger than `MAX_BLOCK_BYTES`.
     """
     try:
-        found = CODECS[codec][1](data)
+        unpacked = CODECS[codec][1](data)
     except SerializationError:
         raise
     except Exception as error:  # each library has its own
         raise SerializationError(f"a block of {codec} is damaged: {error}") from None
-    if len(found) > MAX_BLOCK_BYTES:
+    if len(unpacked) > MAX_BLOCK_BYTES:
         raise SerializationError(f"a block unpacks to more than {MAX_BLOCK_BYTES} bytes")
-    return found
+    return unpacked
 
 
 def _same(data: bytes) -> bytes:
@@ -54,10 +54,10 @@ def _inflate(data: bytes) -> bytes:
 
 
 def _bounded(unpacker: Any, data: bytes) -> bytes:
-    found: bytes = unpacker.decompress(data, MAX_BLOCK_BYTES + 1)
-    if not unpacker.eof and len(found) <= MAX_BLOCK_BYTES:
+    unpacked: bytes = unpacker.decompress(data, MAX_BLOCK_BYTES + 1)
+    if not unpacker.eof and len(unpacked) <= MAX_BLOCK_BYTES:
         raise SerializationError("a block ends early")
-    return found
+    return unpacked
 
 
 def _snappy(data: bytes) -> bytes:
@@ -71,10 +71,10 @@ def _unsnappy(data: bytes) -> bytes:
     import pyarrow
 
     size = _snappy_size(data)
-    found: bytes = pyarrow.Codec("snappy").decompress(data[:-4], size, asbytes=True)
-    if zlib.crc32(found) != int.from_bytes(data[-4:], "big"):
+    unpacked: bytes = pyarrow.Codec("snappy").decompress(data[:-4], size, asbytes=True)
+    if zlib.crc32(unpacked) != int.from_bytes(data[-4:], "big"):
         raise SerializationError("the checksum of a block does not match its content")
-    return found
+    return unpacked
 
 
 def _snappy_size(data: bytes) -> int:
@@ -100,8 +100,8 @@ def _unzstandard(data: bytes) -> bytes:
     import pyarrow
 
     with pyarrow.CompressedInputStream(pyarrow.BufferReader(data), "zstd") as stream:
-        found: bytes = stream.read(MAX_BLOCK_BYTES + 1)
-    return found
+        unpacked: bytes = stream.read(MAX_BLOCK_BYTES + 1)
+    return unpacked
 
 
 CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {

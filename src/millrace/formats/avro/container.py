@@ -124,9 +124,9 @@ def find_marker(stream: BinaryIO, marker: bytes, start: int) -> int | None:
     kept, at = b"", start
     while data := stream.read(_CHUNK):
         window = kept + data
-        found = window.find(marker)
-        if found >= 0:
-            return at - len(kept) + found
+        offset = window.find(marker)
+        if offset >= 0:
+            return at - len(kept) + offset
         at += len(data)
         kept = window[-(SYNC_BYTES - 1) :]
     return None
@@ -139,12 +139,12 @@ def varint(number: int) -> bytes:
     (b'\\x80\\x01', b'\\x01')
     """
     number = (number << 1) ^ (number >> 63)
-    found = bytearray()
+    encoded = bytearray()
     while number > 0x7F:
-        found.append(number & 0x7F | 0x80)
+        encoded.append(number & 0x7F | 0x80)
         number >>= 7
-    found.append(number)
-    return bytes(found)
+    encoded.append(number)
+    return bytes(encoded)
 
 
 def read_varint(stream: BinaryIO) -> int:
@@ -154,14 +154,14 @@ def read_varint(stream: BinaryIO) -> int:
         EOFError: the stream ends.
         SerializationError: the number has more than 64 bits.
     """
-    found = shift = 0
+    bits = shift = 0
     while shift < 70:
         byte = stream.read(1)
         if not byte:
             raise EOFError("the file ends")
-        found |= (byte[0] & 0x7F) << shift
+        bits |= (byte[0] & 0x7F) << shift
         if byte[0] < 0x80:
-            return (found >> 1) ^ -(found & 1)
+            return (bits >> 1) ^ -(bits & 1)
         shift += 7
     raise SerializationError("a number has more than 64 bits")
 

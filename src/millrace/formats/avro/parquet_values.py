@@ -89,16 +89,16 @@ def _conversion(
     elif kind.element is not None:
         element = _conversion(kind.element, of_record, of_union)
         if kind.kind == "map":
-            each = element or (lambda value: value)
+            convert_value = element or (lambda value: value)
             # a program may give a map as pairs
-            made = lambda entries: {k: each(v) for k, v in dict(entries).items()}  # noqa: E731
+            made = lambda entries: {k: convert_value(v) for k, v in dict(entries).items()}  # noqa: E731
         elif element is not None:
             convert = element
             made = lambda items: list(map(convert, items))  # noqa: E731
     if made is None:
         return None
-    found = made
-    return lambda value: None if value is None else found(value)
+    conversion = made
+    return lambda value: None if value is None else conversion(value)
 
 
 def _written_record(kind: AvroType) -> Convert | None:
@@ -132,9 +132,9 @@ def _written_union(kind: AvroType) -> Convert:
     made = [write_conversion(branch) for branch in kind.branches]
 
     def convert(value: Any) -> dict[str, Any]:
-        for member, branch, each in zip(members, kind.branches, made, strict=True):
+        for member, branch, conversion in zip(members, kind.branches, made, strict=True):
             if _takes(branch, value):
-                return {**dict.fromkeys(members), member: _converted(each, value)}
+                return {**dict.fromkeys(members), member: _converted(conversion, value)}
         names = ", ".join(branch.logical or branch.kind for branch in kind.branches)
         raise ValueError(f"{value!r:.200} is of none of the union's types: {names}")
 
@@ -160,9 +160,9 @@ def _read_union(kind: AvroType) -> Convert:
     made = [read_conversion(branch) for branch in kind.branches]
 
     def convert(stored: Any) -> Any:
-        for member, each in zip(members, made, strict=True):
+        for member, conversion in zip(members, made, strict=True):
             if stored[member] is not None:
-                return _converted(each, stored[member])
+                return _converted(conversion, stored[member])
         return None
 
     return convert

@@ -29,10 +29,10 @@ def with_names_of(reader: AvroSchema, writer: AvroSchema) -> AvroSchema:
 def _aliased(reader: Any, writer: Any, namespace: str, names: dict[str, Any]) -> Any:
     if isinstance(writer, str) and writer not in PRIMITIVES:
         full = _full(writer, namespace)
-        found = full if full in names else writer
-        if found not in names:
+        known_name = full if full in names else writer
+        if known_name not in names:
             return reader
-        writer, namespace = names[found], found.rpartition(".")[0]
+        writer, namespace = names[known_name], known_name.rpartition(".")[0]
     if isinstance(reader, list) or isinstance(writer, list):
         return _branches(reader, writer, namespace, names)
     if not isinstance(reader, dict) or not isinstance(writer, dict):
@@ -50,12 +50,12 @@ def _aliased(reader: Any, writer: Any, namespace: str, names: dict[str, Any]) ->
 def _branches(reader: Any, writer: Any, namespace: str, names: dict[str, Any]) -> Any:
     """The reader's schema with aliases from the writer's only branch that is not null, for
     nullable columns; unchanged if the writer has several such branches."""
-    theirs = [each for each in _listed(writer) if each != "null"]
+    theirs = [branch for branch in _listed(writer) if branch != "null"]
     if len(theirs) != 1:
         return reader
     if not isinstance(reader, list):
         return _aliased(reader, theirs[0], namespace, names)
-    return [_aliased(each, theirs[0], namespace, names) for each in reader]
+    return [_aliased(branch, theirs[0], namespace, names) for branch in reader]
 
 
 def _listed(schema: Any) -> list[Any]:

@@ -49,9 +49,9 @@ def type_info_of(kind: AvroType) -> TypeInformation[Any]:
         return Types.LIST(type_info_of(kind.element))
     if kind.kind == "map" and kind.element is not None:
         return Types.MAP(Types.STRING(), type_info_of(kind.element))
-    found = _INFOS.get(kind.logical or kind.kind)
-    if found is not None:
-        return found()
+    factory = _INFOS.get(kind.logical or kind.kind)
+    if factory is not None:
+        return factory()
     if kind.kind in ("bytes", "fixed"):
         return Types.PRIMITIVE_ARRAY(Types.BYTE())
     return Types.PICKLED_BYTE_ARRAY()
@@ -76,8 +76,8 @@ def avro_definition(
         [{'name': 'n', 'type': ['null', 'int'], 'default': None}]
     """
     kind = row_type if isinstance(row_type, logical.RowType) else row_type.logical_type
-    found: dict[str, Any] = _definition(kind, name)
-    return found
+    definition: dict[str, Any] = _definition(kind, name)
+    return definition
 
 
 def _definition(kind: LogicalType, name: str) -> Any:
@@ -116,10 +116,10 @@ def plain_definition(kind: LogicalType) -> Any:
         raise JobDefinitionError(
             f"{kind} has no counterpart in Avro, whose times have six digits of a second at most"
         )
-    found = _DEFINITIONS.get(type(kind))
-    if found is None:
+    definition = _DEFINITIONS.get(type(kind))
+    if definition is None:
         raise JobDefinitionError(f"{kind} has no counterpart in Avro; map the field to another")
-    return found
+    return definition
 
 
 _DEFINITIONS: dict[type[LogicalType], Any] = {

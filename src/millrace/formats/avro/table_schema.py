@@ -40,17 +40,20 @@ class _Mapping:
 
     def record(self, columns: RowType, name: str) -> dict[str, Any]:
         fields = []
-        for each in columns.fields:
+        for column in columns.fields:
             try:
-                field = {"name": each.name, "type": self._of(each.type, f"{name}_{each.name}")}
+                field = {
+                    "name": column.name,
+                    "type": self._of(column.type, f"{name}_{column.name}"),
+                }
             except JobDefinitionError as error:
-                raise JobDefinitionError(f"column {each.name}: {error}") from None
-            fields.append({**field, "default": None} if each.type.is_nullable else field)
+                raise JobDefinitionError(f"column {column.name}: {error}") from None
+            fields.append({**field, "default": None} if column.type.is_nullable else field)
         return {"type": "record", "name": name, "fields": fields}
 
     def _of(self, kind: LogicalType, name: str) -> Any:
-        found = self._required(kind, name)
-        return ["null", found] if kind.is_nullable else found
+        schema = self._required(kind, name)
+        return ["null", schema] if kind.is_nullable else schema
 
     def _required(self, kind: LogicalType, name: str) -> Any:
         if isinstance(kind, RowType):

@@ -80,13 +80,13 @@ def _of_source(name: str, message: Message) -> Any:
 
 
 def _pairs(name: str, message: Message) -> list[tuple[str, Any]] | None:
-    found = message.get(name)
-    return None if found is None else list(found.items())
+    entries = message.get(name)
+    return None if entries is None else list(entries.items())
 
 
 def _properties(message: Message) -> list[tuple[str, str | None]] | None:
-    found = _pairs("source", message)
-    return None if found is None else [(name, _text(value)) for name, value in found]
+    pairs = _pairs("source", message)
+    return None if pairs is None else [(name, _text(value)) for name, value in pairs]
 
 
 def _schema(message: Message) -> str | None:

@@ -135,11 +135,11 @@ class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryabl
         origins: list[int] = []
         for position, message in enumerate(messages):
             try:
-                found = self._read([message])[0].to_rows().values
+                of_message = self._read([message])[0].to_rows().values
             except Exception:  # it is to be left out, whatever is wrong with it
                 continue
-            rows += found
-            origins += [position] * len(found)
+            rows += of_message
+            origins += [position] * len(of_message)
         return RowBatch(rows), origins
 
     def _malformed(self, error: Exception, message: bytes) -> MalformedRecordError:

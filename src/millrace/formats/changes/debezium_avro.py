@@ -41,13 +41,13 @@ class DebeziumAvroDeserializationSchema(DeserializationSchema[Row]):
 
     def deserialize_flat(self, messages: Sequence[bytes]) -> tuple[Batch, list[int]]:
         places = [place for place, message in enumerate(messages) if message]
-        found: list[Any] = []
+        changes: list[Any] = []
         if places:
             read = self._envelope.deserialize_batch([messages[place] for place in places])
-            found = read.to_rows().values
+            changes = read.to_rows().values
         rows: list[Row] = []
         origins: list[int] = []
-        for place, change in zip(places, found, strict=True):
+        for place, change in zip(places, changes, strict=True):
             for kind, row in _rows_of(change, messages[place]):
                 row.set_row_kind(kind)
                 rows.append(row)
@@ -58,10 +58,10 @@ class DebeziumAvroDeserializationSchema(DeserializationSchema[Row]):
 def _rows_of(change: Row, message: bytes) -> Iterator[tuple[RowKind, Row]]:
     before, after, op = change
     try:
-        found = debezium_changes(op, before, after)
+        changes = debezium_changes(op, before, after)
     except ValueError as error:
         raise MalformedRecordError(str(error), bytes(message)) from None
-    for kind, row in found:
+    for kind, row in changes:
         yield RowKind(kind), row
 
 

@@ -64,12 +64,12 @@ class DebeziumJsonDeserializationSchema(ChangeDeserializationSchema):
 
     def changes(self, message: bytes) -> Sequence[Change]:
         if self._schema_include:
-            found = _read_envelope(message).payload
-            if found is None:
+            payload = _read_envelope(message).payload
+            if payload is None:
                 return ()
         else:
-            found = _read_payload(message)
-        return debezium_changes(found.op, _row(found.before), _row(found.after))
+            payload = _read_payload(message)
+        return debezium_changes(payload.op, _row(payload.before), _row(payload.after))
 
     def __reduce__(self) -> tuple[Any, ...]:
         flags = (self._schema_include, self._ignore_parse_errors, self._null_for_wrong_fields)

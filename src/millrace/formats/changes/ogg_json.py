@@ -48,8 +48,8 @@ class OggJsonDeserializationSchema(ChangeDeserializationSchema):
     """
 
     def changes(self, message: bytes) -> Sequence[Change]:
-        found = _read_message(message)
-        op, before, after = found.op_type, found.before, found.after
+        change = _read_message(message)
+        op, before, after = change.op_type, change.before, change.after
         if op == "I":
             return ((INSERT, _present(after, "after", op)),)
         if op == "U":

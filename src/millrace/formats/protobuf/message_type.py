@@ -44,9 +44,9 @@ class MessageType:
             )
         from google.protobuf.descriptor_pb2 import FileDescriptorSet
 
-        found = FileDescriptorSet()
-        _add_file(found, descriptor.file, set())
-        return checked(MessageType(found.SerializeToString(), descriptor.full_name))
+        file_set = FileDescriptorSet()
+        _add_file(file_set, descriptor.file, set())
+        return checked(MessageType(file_set.SerializeToString(), descriptor.full_name))
 
     @staticmethod
     def of_descriptor_set(descriptor_set: bytes | str | os.PathLike[str], name: str) -> MessageType:
@@ -135,11 +135,11 @@ def _count(descriptor: Any, outer: tuple[str, ...], seen: list[int]) -> None:
             _count(field.message_type, (*outer, name), seen)
 
 
-def _add_file(found: Any, file: Any, names: set[str]) -> None:
+def _add_file(file_set: Any, file: Any, names: set[str]) -> None:
     """Add a file after its imports."""
     if file.name in names:
         return
     names.add(file.name)
     for imported in file.dependencies:
-        _add_file(found, imported, names)
-    file.CopyToProto(found.file.add())
+        _add_file(file_set, imported, names)
+    file.CopyToProto(file_set.file.add())

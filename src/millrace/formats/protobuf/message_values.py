@@ -256,8 +256,8 @@ def _writer_of(field: Any) -> Convert:
 
         def number_of(value: Any) -> int:
             if isinstance(value, str):
-                found = numbers.get(value)
-                return int(value) if found is None else found
+                number = numbers.get(value)
+                return int(value) if number is None else number
             return index(value)
 
         return number_of

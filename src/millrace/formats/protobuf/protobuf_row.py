@@ -204,7 +204,7 @@ class ProtobufRowSerializationSchema(_OfMessageType, SerializationSchema[Any]):
 def _has_column(kind: TypeInformation[Any]) -> bool:
     if isinstance(kind, RowTypeInfo):
         return False
-    found = kind.logical_type
-    if isinstance(found, logical.ArrayType):
-        found = found.element_type
-    return isinstance(found, _IN_COLUMNS)
+    logical_type = kind.logical_type
+    if isinstance(logical_type, logical.ArrayType):
+        logical_type = logical_type.element_type
+    return isinstance(logical_type, _IN_COLUMNS)

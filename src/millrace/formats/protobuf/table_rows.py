@@ -42,7 +42,7 @@ class RowsWithTimes(DeserializationSchema[Row]):
 
     def __init__(self, columns: RowType, inner: DeserializationSchema[Row]) -> None:
         self._columns, self._inner = columns, inner
-        self._types = {each.name: each.type for each in columns.fields}
+        self._types = {field.name: field.type for field in columns.fields}
 
     def deserialize(self, message: bytes) -> Row:
         """The row.
@@ -75,10 +75,10 @@ def _converted(value: Any, kind: LogicalType) -> Any:
         sign = -1 if value < timedelta() else 1  # both parts have the same
         return Row(sign * seconds, sign * (rest // _MICROSECOND) * 1000)
     if isinstance(value, Row) and isinstance(kind, RowType):
-        values = [_converted(value[each.name], each.type) for each in kind.fields]
+        values = [_converted(value[field.name], field.type) for field in kind.fields]
         return named_row(kind.names, values)
     if isinstance(value, list) and isinstance(kind, logical.ArrayType):
-        return [_converted(each, kind.element_type) for each in value]
+        return [_converted(item, kind.element_type) for item in value]
     if isinstance(value, dict) and isinstance(kind, logical.MapType):
-        return {key: _converted(each, kind.value_type) for key, each in value.items()}
+        return {key: _converted(item, kind.value_type) for key, item in value.items()}
     return value

@@ -67,9 +67,9 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema[Row], Res
             JobDefinitionError: the schema is not that of a record, or the registry's address or
                 a property is none.
         """
-        found = require_avro_schema(schema, "for_generic")
+        checked = require_avro_schema(schema, "for_generic")
         config = RegistryConfig.create(url, registry_configs)
-        return ConfluentRegistryAvroDeserializationSchema(found, config)
+        return ConfluentRegistryAvroDeserializationSchema(checked, config)
 
     def deserialize(self, message: bytes) -> Row:
         """Row of a message.
@@ -151,10 +151,10 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema[Any]):
             JobDefinitionError: the schema is not that of a record, the subject is none, or the
                 registry's address or a property is none.
         """
-        found = require_avro_schema(schema, "for_generic")
+        checked = require_avro_schema(schema, "for_generic")
         config = RegistryConfig.create(url, registry_configs)
         return ConfluentRegistryAvroSerializationSchema(
-            required_subject(subject), found, config, auto_register
+            required_subject(subject), checked, config, auto_register
         )
 
     def serialize(self, value: Any) -> bytes:
@@ -224,10 +224,12 @@ def _with_definitions(schema: Any, namespace: str, undefined: dict[str, Any]) ->
     inner = schema.get("namespace", namespace)
     if "name" in schema and "." in str(schema["name"]):
         inner = str(schema["name"]).rpartition(".")[0]
-    found = dict(schema)
+    defined = dict(schema)
     for key in ("type", "items", "values"):
-        if key in found:
-            found[key] = _with_definitions(found[key], inner, undefined)
-    if isinstance(found.get("fields"), list):
-        found["fields"] = [_with_definitions(entry, inner, undefined) for entry in found["fields"]]
-    return found
+        if key in defined:
+            defined[key] = _with_definitions(defined[key], inner, undefined)
+    if isinstance(defined.get("fields"), list):
+        defined["fields"] = [
+            _with_definitions(entry, inner, undefined) for entry in defined["fields"]
+        ]
+    return defined

@@ -136,14 +136,14 @@ class SchemaRegistryClient:
     def _find_id(self, subject: str, schema: RegisteredSchema, registers: bool) -> int:
         path = f"/subjects/{path_part(subject)}"
         answer = self._ask("POST", path + ("/versions" if registers else ""), _body(schema))
-        found = None if answer is None else answer.get("id")
-        if not isinstance(found, int):
+        schema_id = None if answer is None else answer.get("id")
+        if not isinstance(schema_id, int):
             raise SchemaRegistryError(
                 f"the schema is not registered under the subject {subject!r} of the schema "
                 f"registry {self._address}: register it, or let the job do so with "
                 "auto_register=True"
             )
-        return found
+        return schema_id
 
     def version(self, subject: str, schema: RegisteredSchema) -> int:
         """Version of a schema that is registered under a subject.
@@ -163,17 +163,17 @@ class SchemaRegistryClient:
         Raises:
             SchemaRegistryError: the registry lacks a schema, or does not answer.
         """
-        found: dict[str, RegisteredSchema] = {}
-        self._gather(schema, found, 0)
-        return found
+        schemas: dict[str, RegisteredSchema] = {}
+        self._gather(schema, schemas, 0)
+        return schemas
 
     def _gather(
-        self, schema: RegisteredSchema, found: dict[str, RegisteredSchema], depth: int
+        self, schema: RegisteredSchema, schemas: dict[str, RegisteredSchema], depth: int
     ) -> None:
         for reference in schema.references:
-            if reference.name in found:
+            if reference.name in schemas:
                 continue
-            if len(found) >= _MAX_REFERENCES or depth > _MAX_REFERENCES:
+            if len(schemas) >= _MAX_REFERENCES or depth > _MAX_REFERENCES:
                 raise SchemaRegistryError(f"a schema refers to more than {_MAX_REFERENCES} others")
             path = f"/subjects/{path_part(reference.subject)}/versions/{reference.version}"
             answer = self._ask("GET", path)
@@ -183,8 +183,8 @@ class SchemaRegistryClient:
                     f"the subject {reference.subject!r}, which a schema refers to"
                 )
             inner = _schema_of(answer)
-            self._gather(inner, found, depth + 1)
-            found[reference.name] = inner
+            self._gather(inner, schemas, depth + 1)
+            schemas[reference.name] = inner
 
     @property
     def _address(self) -> str:
@@ -305,8 +305,8 @@ def _body(schema: RegisteredSchema) -> dict[str, Any]:
         body["schemaType"] = schema.kind
     if schema.references:
         body["references"] = [
-            {"name": each.name, "subject": each.subject, "version": each.version}
-            for each in schema.references
+            {"name": reference.name, "subject": reference.subject, "version": reference.version}
+            for reference in schema.references
         ]
     return body
 
@@ -326,11 +326,11 @@ def _schema_of(answer: Mapping[str, Any]) -> RegisteredSchema:
     )
 
 
-def _references(found: Sequence[Any]) -> tuple[SchemaReference, ...]:
+def _references(entries: Sequence[Any]) -> tuple[SchemaReference, ...]:
     try:
         return tuple(
-            SchemaReference(str(each["name"]), str(each["subject"]), int(each["version"]))
-            for each in found
+            SchemaReference(str(entry["name"]), str(entry["subject"]), int(entry["version"]))
+            for entry in entries
         )
     except (TypeError, KeyError, ValueError):
         raise SchemaRegistryError("a schema registry returned invalid references") from None

@@ -76,7 +76,7 @@ class RegistryConfig:
             )
         return RegistryConfig(
             urls,
-            tuple(_authorization(each, token) for each in infos),
+            tuple(_authorization(user_info, token) for user_info in infos),
             _first(given, _CA) or None,
             _patience(given),
         )

@@ -87,10 +87,10 @@ class ConfluentRegistryProtobufDeserializationSchema(
     def _contents(self, messages: Sequence[bytes]) -> list[bytes]:
         for schema_id in schema_ids_of(messages) if messages else ():
             if schema_id not in self._known:
-                found = SchemaRegistryClient.of(self._config).schema(schema_id)
-                if found.kind != "PROTOBUF":
+                schema = SchemaRegistryClient.of(self._config).schema(schema_id)
+                if schema.kind != "PROTOBUF":
                     raise SerializationError(
-                        f"the message is {found.kind}, where Protobuf is expected"
+                        f"the message is {schema.kind}, where Protobuf is expected"
                     )
                 self._known.add(schema_id)
         return list(map(content_of, messages))
@@ -225,9 +225,9 @@ def content_of(message: bytes) -> bytes:
 
 def _number(message: bytes, at: int) -> tuple[int, int]:
     """A zigzag-encoded number, and the position after it."""
-    found = 0
+    bits = 0
     for place, byte in enumerate(message[at : at + 5]):
-        found |= (byte & 0x7F) << (7 * place)
+        bits |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:
-            return (found >> 1) ^ -(found & 1), at + place + 1
+            return (bits >> 1) ^ -(bits & 1), at + place + 1
     raise MalformedRecordError("the message's indexes are cut", bytes(message))

@@ -45,7 +45,7 @@ def schema_ids_of(messages: Sequence[bytes]) -> dict[int, list[int]]:
     prefixes = {message[:PREFIX_BYTES] for message in messages}
     if len(prefixes) == 1:
         return {schema_id_of(messages[0]): list(range(len(messages)))}
-    found: dict[int, list[int]] = {}
+    positions: dict[int, list[int]] = {}
     for position, message in enumerate(messages):
-        found.setdefault(schema_id_of(message), []).append(position)
-    return found
+        positions.setdefault(schema_id_of(message), []).append(position)
+    return positions
