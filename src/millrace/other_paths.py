@@ -170,8 +170,8 @@ def late_names(module: str) -> Callable[[str], Any]:
     def find(name: str) -> Any:
         place = vars(sys.modules[module])
         if name in names:
-            place[name] = found = getattr(import_module(names[name]), name)
-            return found
+            place[name] = value = getattr(import_module(names[name]), name)
+            return value
         is_module = name.isidentifier() and not name.startswith("_")
         if is_module and "__path__" in place and find_spec(f"{module}.{name}"):
             return import_module(f"{module}.{name}")

@@ -23,7 +23,10 @@ def graph_lines(ends: Sequence[Transformation]) -> str:
     numbers = {node: number for number, node in enumerate(nodes, start=1)}
     lines = []
     for node in nodes:
-        read = ", ".join(f"{numbers[each.transformation]}{_exchange(each)}" for each in node.inputs)
+        read = ", ".join(
+            f"{numbers[node_input.transformation]}{_exchange(node_input)}"
+            for node_input in node.inputs
+        )
         given = f" <- {read}" if read else ""
         lines.append(f"{numbers[node]}: {node.name}{given} [parallelism {node.parallelism}]")
     return "\n".join(lines)
@@ -37,7 +40,7 @@ def graph_svg(ends: Sequence[Transformation]) -> str:
     rows: dict[Transformation, int] = {}
     filled: dict[int, int] = {}
     for node in nodes:
-        places = [columns.get(each.transformation, -1) for each in node.inputs]
+        places = [columns.get(node_input.transformation, -1) for node_input in node.inputs]
         column = columns[node] = max(places, default=-1) + 1
         rows[node] = filled.get(column, 0)
         filled[column] = rows[node] + 1
@@ -79,8 +82,8 @@ def _line(
 ) -> str:
     x, y = _corner(columns[node], rows[node])
     parts = []
-    for each in node.inputs:
-        source = each.transformation
+    for node_input in node.inputs:
+        source = node_input.transformation
         if source not in columns:  # a loop comes back later
             continue
         from_x, from_y = _corner(columns[source], rows[source])
@@ -88,7 +91,7 @@ def _line(
         parts.append(
             f'<line x1="{start[0]}" y1="{start[1]}" x2="{end[0]}" y2="{end[1]}" stroke="#5b7083"/>'
         )
-        if text := _exchange(each).strip():
+        if text := _exchange(node_input).strip():
             middle = (start[0] + end[0]) // 2, (start[1] + end[1]) // 2 - 4
             parts.append(
                 f'<text x="{middle[0]}" y="{middle[1]}" text-anchor="middle" fill="#4a5a68" '

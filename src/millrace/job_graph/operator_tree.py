@@ -47,7 +47,9 @@ def tree_lines(roots: Sequence[Key], operators: Mapping[Key, TreeOperator[Key]])
         +- Exchange(distribution=[hash])
            +- Source(clicks)
     """
-    readers = Counter(each.source for operator in operators.values() for each in operator.inputs)
+    readers = Counter(
+        tree_input.source for operator in operators.values() for tree_input in operator.inputs
+    )
     reused = [key for key in operators if readers[key] > 1]
     numbers = {key: number for number, key in enumerate(reused, start=1)}
     lines: list[str] = []
@@ -67,7 +69,7 @@ def tree_lines(roots: Sequence[Key], operators: Mapping[Key, TreeOperator[Key]])
             written.add(key)
             text += f"(reuse_id=[{numbers[key]}])"
         lines.append(_indented(text, depth))
-        left += [(each, depth + 1) for each in reversed(operators[key].inputs)]
+        left += [(tree_input, depth + 1) for tree_input in reversed(operators[key].inputs)]
     return lines
 
 

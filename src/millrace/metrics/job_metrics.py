@@ -59,12 +59,12 @@ class JobMetrics:
         }
         if self._rates.began is None:
             self._rates.began = details.since.get(JobStatus.RUNNING)
-        found = [*_of_job(MetricScope(JOB, variables), details, now)]
+        measurements = [*_of_job(MetricScope(JOB, variables), details, now)]
         for stage in details.stages:
-            found += self._of_stage(stage, details, variables, now)
+            measurements += self._of_stage(stage, details, variables, now)
         # what is new at the next look has begun since
         self._rates.began = now
-        return [*found, *_latencies(details, variables)]
+        return [*measurements, *_latencies(details, variables)]
 
     def _of_stage(
         self, stage: StageDetails, details: JobDetails, variables: Mapping[str, str], now: int
@@ -139,9 +139,9 @@ class JobMetrics:
 
 def _of_job(scope: MetricScope, details: JobDetails, now: int) -> Iterator[Measurement]:
     for name, value in _JOB_GAUGES.items():
-        found = value(details)
-        if found is not None:
-            yield _made(scope, name, _GAUGE, found)
+        reading = value(details)
+        if reading is not None:
+            yield _made(scope, name, _GAUGE, reading)
     is_running = details.status is JobStatus.RUNNING
     passed = now - details.since.get(details.status, now)
     yield _made(scope, "uptime", _GAUGE, passed if is_running else 0)
@@ -275,7 +275,7 @@ def _histogram(value: Any) -> HistogramValue | None:
     if isinstance(value, Summary):
         return HistogramValue(value.count, value.sum, value.min, value.max)
     if isinstance(value, Mapping) and {"count", "sum", "min", "max"} <= value.keys():
-        quantiles = {float(share): found for share, found in value.get("quantiles", {}).items()}
+        quantiles = {float(share): figure for share, figure in value.get("quantiles", {}).items()}
         limits = value["min"], value["max"]
         return HistogramValue(value["count"], value["sum"], *limits, quantiles)
     return None

@@ -86,8 +86,8 @@ class JobReporting(JobObserver):
             if self._status is not None and details.status is not self._status:
                 since = {**details.since, self._status: now}
                 details = replace(details, status=self._status, since=since)
-            found = [*metrics.of(details, now), *process.all()]
-            return [measurement for measurement in found if passes(measurement)]
+            measurements = [*metrics.of(details, now), *process.all()]
+            return [measurement for measurement in measurements if passes(measurement)]
 
         return measure
 

@@ -71,8 +71,8 @@ def numbers(measurement: Measurement) -> Iterator[tuple[str, float]]:
     Returns:
         What to put behind the name of the metric, and the number.
     """
-    found = _numbers(measurement.value)
-    yield from ((suffix, number) for suffix, number in found if isfinite(number))
+    suffixed = _numbers(measurement.value)
+    yield from ((suffix, number) for suffix, number in suffixed if isfinite(number))
 
 
 def _numbers(value: float | str | HistogramValue) -> Iterator[tuple[str, float]]:

@@ -68,12 +68,12 @@ def reporters_of(configuration: Configuration) -> list[MetricReporter]:
 def _described(configuration: Configuration) -> dict[str, str]:
     """Factory of each reporter, by the reporter's name."""
     prefix = metric_options.REPORTER_PREFIX
-    found: dict[str, str] = {}
+    factories: dict[str, str] = {}
     for key in configuration.key_set():
         if key.startswith(prefix) and key.endswith(f".{_CLASS}"):
             name = key[len(prefix) : -len(_CLASS) - 1]
-            found[name] = configuration.get_string(key) or ""
-    return found
+            factories[name] = configuration.get_string(key) or ""
+    return factories
 
 
 def _made(name: str, factory: str, configuration: Configuration) -> MetricReporter:

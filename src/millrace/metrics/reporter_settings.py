@@ -113,8 +113,8 @@ class ReporterSettings:
         return {k[1:-1]: v for k, v in wanted.items() if k not in self.excluded_variables}
 
     def _read(self, parameter: str, kind: str, default: T) -> T:
-        found = self._configuration.get(ConfigOption(self._prefix + parameter, kind, default))
-        return default if found is None else found
+        setting = self._configuration.get(ConfigOption(self._prefix + parameter, kind, default))
+        return default if setting is None else setting
 
 
 class _Rule:
@@ -230,4 +230,4 @@ class ScopeFormats:
 
 
 def _filled(part: str, scope: MetricScope) -> str:
-    return _VARIABLE.sub(lambda found: scope.variables.get(found[0], found[0]), part)
+    return _VARIABLE.sub(lambda match: scope.variables.get(match[0], match[0]), part)

@@ -181,10 +181,10 @@ def _numbers(column: Any, things: str) -> Array:
 
     kind = column.type
     if not (pa.types.is_primitive(kind) or pa.types.is_boolean(kind)) or column.null_count:
-        found = f"{column.null_count} nulls" if column.null_count else f"type {kind}"
+        actual = f"{column.null_count} nulls" if column.null_count else f"type {kind}"
         raise JobExecutionError(
             f"functions on whole batches need values of {things} that are numbers, but the "
-            f"values are {found}: map the values first, or use a function of single vertices"
+            f"values are {actual}: map the values first, or use a function of single vertices"
         )
     numbers: Array = column.to_numpy(zero_copy_only=False)
     return numbers

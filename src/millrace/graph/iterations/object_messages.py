@@ -127,9 +127,9 @@ class ObjectMessages:
         gathered = [pair for part in self._exchange.all_gather(unknown) for pair in part]
         slots = self._slots_of([wanted for wanted, _ in gathered])
         here = (slots >= 0) & (slots < self._partition.vertex_count)
-        found = self._exchange.all_reduce(here.astype(np.int8), "max")
-        if not found.all():
-            missing = gathered[int(np.argmin(found))][0]
+        exists = self._exchange.all_reduce(here.astype(np.int8), "max")
+        if not exists.all():
+            missing = gathered[int(np.argmin(exists))][0]
             raise JobExecutionError(
                 f"a message was sent to vertex {missing!r}, which does not exist: send messages to "
                 "vertices of the graph only"

@@ -233,10 +233,10 @@ class _Tasks:
                 places = ranges(rows.offsets[others[first:last]], lengths)
                 columns = rows.columns[places]
                 bases = heights[first - begin : last - begin] * self._width
-                found = self._marks[np.repeat(bases, lengths) + columns]
-                hits = np.flatnonzero(found)
+                marks = self._marks[np.repeat(bases, lengths) + columns]
+                hits = np.flatnonzero(marks)
                 pairs = np.repeat(np.arange(first, last), lengths)[hits]
-                yield pairs, columns[hits], found[hits], rows.bits[places[hits]]
+                yield pairs, columns[hits], marks[hits], rows.bits[places[hits]]
             self._marks[with_marks] = 0
 
     def _emit(self, sources: Array, targets: Array, columns: Array, bits: Array) -> None:

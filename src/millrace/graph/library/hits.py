@@ -86,8 +86,8 @@ class _HITSProgram(SuperstepProgram):
 
     def superstep(self, number: int) -> bool:
         partition = self.partition
-        found = self.exchange.pull(self.authorities)[partition.targets]
-        hubs = partition.combine_at_sources(self._weighted(found), "sum", 0.0)
+        pulled = self.exchange.pull(self.authorities)[partition.targets]
+        hubs = partition.combine_at_sources(self._weighted(pulled), "sum", 0.0)
         given = self._weighted(partition.to_edges(hubs))
         authorities = self.exchange.push(partition.combine_at_targets(given, "sum", 0.0), "sum")
         squares = np.array([np.square(hubs).sum(), np.square(authorities).sum()])

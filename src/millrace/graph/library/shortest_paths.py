@@ -95,10 +95,10 @@ class _ShortestPathsProgram(SuperstepProgram):
         )
         is_target = np.zeros(len(slots), dtype=bool)
         is_target[targets] = True
-        found, is_found = self.exchange.push_changed(slots, is_target, "min")
+        offered, is_found = self.exchange.push_changed(slots, is_target, "min")
         slots[targets] = np.inf
-        self.has_changed = is_found & (found < self.distances)
-        self.distances[self.has_changed] = found[self.has_changed]
+        self.has_changed = is_found & (offered < self.distances)
+        self.distances[self.has_changed] = offered[self.has_changed]
         return bool(self.has_changed.any()) and number < self._max_iterations
 
     def result(self) -> Mapping[str, Any]:

@@ -86,7 +86,9 @@ class _ListingProgram(SuperstepProgram):
     def superstep(self, number: int) -> bool:
         view = distinct_neighbours(self.partition, self.exchange)
         find_triangles(view, self._keep)
-        slots = np.concatenate([np.zeros((0, 3), np.int32), *(found for found, _ in self._found)])
+        slots = np.concatenate(
+            [np.zeros((0, 3), np.int32), *(triangles for triangles, _ in self._found)]
+        )
         bits = np.concatenate([np.zeros(0, np.uint8), *(bits for _, bits in self._found)])
         self._found.clear()
         if self._is_sorted:

@@ -61,10 +61,10 @@ def _pairs_in(
     rows: _Integers, entries: _Integers, of_rows: _Integers, of_entries: _Integers
 ) -> npt.NDArray[np.bool_]:
     """Mask of the pairs (row, entry) that are among others."""
-    found = np.isin(entries, of_entries)
-    places = np.flatnonzero(found)  # few, as a rule
+    mask = np.isin(entries, of_entries)
+    places = np.flatnonzero(mask)  # few, as a rule
     if places.size:
         most = int(of_entries.max()) + 1
         pairs = rows.take(places) * most + entries.take(places)
-        found[places] = np.isin(pairs, of_rows * most + of_entries)
-    return found
+        mask[places] = np.isin(pairs, of_rows * most + of_entries)
+    return mask

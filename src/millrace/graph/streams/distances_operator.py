@@ -217,8 +217,8 @@ class DistancesOperator(SolverOperator):
         offers = [added, self._edges.into.of(cut)[1]]
         if anew and self._has_start:
             offers.append(self._edges.out.of(np.array([self._start]))[1])
-        found = self._relax(distinct(np.concatenate(offers)))
-        return self._messages(found, cut)
+        relaxed = self._relax(distinct(np.concatenate(offers)))
+        return self._messages(relaxed, cut)
 
     def _relax(self, slots: Positions) -> _Paths:
         """Let paths go over edges where that is shorter, and go on from there; returns paths to

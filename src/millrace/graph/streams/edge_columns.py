@@ -219,8 +219,8 @@ class PairsOperator(Operator):
 
 def numbers_of(data: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
     """The numbers in a column, as a NumPy array."""
-    found: npt.NDArray[Any] = data.column(name).to_numpy(zero_copy_only=False)
-    return found
+    numbers: npt.NDArray[Any] = data.column(name).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def changes_of(batch: Batch) -> npt.NDArray[np.int64]:

@@ -79,15 +79,15 @@ class EdgesOperator(Operator):
         slots = table.slots_of(keys, create=True)
         table.touch(slots)
         copies = table.column(0)
-        found = counted(slots, numbers_of(data, CHANGE), copies)
+        copy_counts = counted(slots, numbers_of(data, CHANGE), copies)
         gone = distinct(slots)
         gone = gone[copies.take(gone) == 0]
         if gone.size:
             table.remove(gone)
-        self._emit(batch, self._counting(found))
+        self._emit(batch, self._counting(copy_counts))
 
-    def _counting(self, found: CopyCounts) -> npt.NDArray[np.bool_]:
-        return found.counts
+    def _counting(self, copy_counts: CopyCounts) -> npt.NDArray[np.bool_]:
+        return copy_counts.counts
 
     def _emit(self, batch: ColumnBatch, counting: npt.NDArray[np.bool_]) -> None:
         taken = batch if counting.all() else batch.filter(pa.array(counting))
@@ -102,8 +102,8 @@ class DistinctOperator(EdgesOperator):
 
     name = "@distinct-edges"
 
-    def _counting(self, found: CopyCounts) -> npt.NDArray[np.bool_]:
-        counts: npt.NDArray[np.bool_] = (found.before == 0) != (found.after == 0)
+    def _counting(self, copy_counts: CopyCounts) -> npt.NDArray[np.bool_]:
+        counts: npt.NDArray[np.bool_] = (copy_counts.before == 0) != (copy_counts.after == 0)
         return counts
 
 
@@ -135,8 +135,8 @@ def _halves(data: pa.RecordBatch) -> pa.RecordBatch:
 
 def gone_slots(slots: Positions, *counts: npt.NDArray[Any]) -> Positions:
     """Slots at which all counts are 0, each once."""
-    found = distinct(slots)
-    empty = np.ones(found.size, np.bool_)
+    candidates = distinct(slots)
+    empty = np.ones(candidates.size, np.bool_)
     for count in counts:
-        empty &= count.take(found) == 0
-    return found[empty]
+        empty &= count.take(candidates) == 0
+    return candidates[empty]

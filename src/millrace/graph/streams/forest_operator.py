@@ -136,7 +136,7 @@ class ForestOperator(PacedOperator):
         if not edges.size:
             return
         slots, sides = self._slots(edges)
-        change = np.repeat(np.array([1, 1, -1, -1]), [each.size for each in parts])
+        change = np.repeat(np.array([1, 1, -1, -1]), [part.size for part in parts])
         columns = [*self._table.keys_at(slots), pa.array(sides, pa.int8()), pa.array(change)]
         data = pa.RecordBatch.from_arrays(columns, [LOW, HIGH, SIDE, CHANGE])
         self.output.emit(ColumnBatch(data, None, None, "dict"))

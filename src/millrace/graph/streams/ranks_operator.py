@@ -170,10 +170,10 @@ class RanksOperator(SolverOperator):
         return Messages(rows, self._owner.take(away))
 
     def _has_edges(self, nodes: Positions) -> npt.NDArray[np.bool_]:
-        found: npt.NDArray[np.bool_] = (self._entries.take(nodes) > 0) | (
+        has_edges: npt.NDArray[np.bool_] = (self._entries.take(nodes) > 0) | (
             self._edges.out.lengths(nodes) > 0
         )
-        return found
+        return has_edges
 
     def _exist(self, nodes: Positions) -> None:
         """Note which of distinct nodes are in the graph: those have a rank of their own."""

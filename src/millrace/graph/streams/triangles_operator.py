@@ -71,13 +71,13 @@ def _cell_keys(colours: int, max_parallelism: int) -> _Integers:
     starts = np.searchsorted(np.sort(groups), np.arange(max_parallelism))
     wanted = np.arange(count) * max_parallelism // count
     places = np.arange(count) - np.searchsorted(wanted, wanted)  # among the cells of a group
-    found: _Integers = keys[starts[wanted] + places]
-    return found
+    cell_keys: _Integers = keys[starts[wanted] + places]
+    return cell_keys
 
 
 def _colours_of(ids: pa.Array, colours: int) -> _Integers:
-    found: _Integers = owners_of_columns(ids, colours, _KEY_GROUPS).astype(np.int64)
-    return found
+    owners: _Integers = owners_of_columns(ids, colours, _KEY_GROUPS).astype(np.int64)
+    return owners
 
 
 class CellsOperator(Operator):
@@ -188,11 +188,11 @@ class TrianglesOperator(PacedOperator):
         ends = np.cumsum(self._adjacency.lengths(near))
         parts = np.searchsorted(ends, np.arange(0, int(ends[-1]) + 1, _AT_ONCE), side="right")
         bounds = np.unique(np.concatenate([parts, [0, slots.size]]))
-        found = [
+        triangles = [
             self._closed(slots, near, far, order, int(start), int(end))
             for start, end in pairwise(bounds)
         ]
-        return np.concatenate(found)
+        return np.concatenate(triangles)
 
     def _closed(
         self,
@@ -210,9 +210,9 @@ class TrianglesOperator(PacedOperator):
         mine = order.take(slots.take(rows))
         # the first of a triangle's edges among the slots finds it
         first = (two >= 0) & (mine < order.take(one)) & (mine < order.take(two, mode="clip"))
-        found = np.stack([near.take(rows)[first], far.take(rows)[first], third[first]], axis=1)
-        here = self._weight.take(found).sum(axis=1) == self._wanted.take(found[:, 0])
-        kept: _Integers = found[here]
+        triangles = np.stack([near.take(rows)[first], far.take(rows)[first], third[first]], axis=1)
+        here = self._weight.take(triangles).sum(axis=1) == self._wanted.take(triangles[:, 0])
+        kept: _Integers = triangles[here]
         return kept
 
     def _edges_between(self, x: _Integers, y: _Integers) -> _Integers:
@@ -250,13 +250,13 @@ class TrianglesOperator(PacedOperator):
             self._index.delete(slots)
             self._adjacency.remove(np.concatenate([x, y]), np.concatenate([slots, slots]))
 
-    def _emit(self, found: _Integers, lost: _Integers) -> None:
+    def _emit(self, gained: _Integers, lost: _Integers) -> None:
         if not self._by_vertex:
-            change = pa.array([found.shape[0] - lost.shape[0]], pa.int64())
+            change = pa.array([gained.shape[0] - lost.shape[0]], pa.int64())
             columns, names = [change], [CHANGE]
         else:
-            nodes = np.concatenate([found.reshape(-1), lost.reshape(-1)])
-            sums = np.bincount(nodes, np.repeat([1, -1], [found.size, lost.size]))
+            nodes = np.concatenate([gained.reshape(-1), lost.reshape(-1)])
+            sums = np.bincount(nodes, np.repeat([1, -1], [gained.size, lost.size]))
             changed = np.flatnonzero(sums)
             counts = pa.array(sums.take(changed).astype(np.int64))
             columns, names = [self._nodes.ids(changed), counts], [VERTEX, CHANGE]

@@ -80,7 +80,7 @@ class VertexSumsOperator(_SumsOperator):
         table, data = self._table, batch.data
         slots = table.slots_of([data.column(VERTEX)], create=True)
         table.touch(slots)
-        sums = [table.column(each) for each in range(len(self._spec.columns))]
+        sums = [table.column(index) for index in range(len(self._spec.columns))]
         for column, name in zip(sums, self._spec.columns, strict=True):
             np.add.at(column, slots, numbers_of(data, name))
         gone = gone_slots(slots, *sums)
@@ -97,7 +97,7 @@ class VertexSumsOperator(_SumsOperator):
             self._emit_number(int(np.count_nonzero(now)) - int(np.count_nonzero(before)))
             return
         old = _sum(former.values, self._spec.shown)
-        new = _sum([each.take(former.positions) for each in space.values], self._spec.shown)
+        new = _sum([column.take(former.positions) for column in space.values], self._spec.shown)
         changed = (before != now) | (now & (old != new))
         self._emit_rows(former.positions, old, new, before & changed, now & changed)
 
@@ -118,10 +118,10 @@ class VertexSumsOperator(_SumsOperator):
 
 
 def _sum(columns: list[_Integers], shown: tuple[int, ...]) -> _Integers:
-    found = columns[shown[0]].copy()
+    total = columns[shown[0]].copy()
     for number in shown[1:]:
-        found += columns[number]
-    return found
+        total += columns[number]
+    return total
 
 
 class WholeSumOperator(_SumsOperator):

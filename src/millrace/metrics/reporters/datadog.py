@@ -52,7 +52,7 @@ class DatadogReporter(MetricReporter):
 
     def report(self, measurements: Sequence[Measurement]) -> None:
         now = time.time()
-        series = [one for found in measurements for one in self._series(found, now)]
+        series = [one for measurement in measurements for one in self._series(measurement, now)]
         for begin in range(0, len(series), self._most):
             self._api.Metric.send(metrics=series[begin : begin + self._most])
 

@@ -27,7 +27,9 @@ class JmxReporter(MetricReporter):
         self._gauges = JmxGauges(self.settings.text("domain", DOMAIN))
 
     def report(self, measurements: Sequence[Measurement]) -> None:
-        self._gauges.show(dict(value for each in measurements for value in self._values(each)))
+        self._gauges.show(
+            dict(value for measurement in measurements for value in self._values(measurement))
+        )
 
     def close(self) -> None:
         self._gauges.close()

@@ -92,8 +92,8 @@ class OpenTelemetryReporter(MetricReporter):
         cumulative = AggregationTemporality.CUMULATIVE
         return [
             # a counter may go down, as Flink's can
-            Metric(name, "", "", Sum(found, cumulative, False) if adds_up else Gauge(found))
-            for (name, adds_up), found in points.items()
+            Metric(name, "", "", Sum(series, cumulative, False) if adds_up else Gauge(series))
+            for (name, adds_up), series in points.items()
         ]
 
 

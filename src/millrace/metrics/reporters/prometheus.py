@@ -68,9 +68,9 @@ class _Scraped:
     ) -> _Scraped:
         """The endpoint of a port, opened if necessary, with a job added."""
         with cls._lock:
-            found = cls._open.get(key) or cls._open.setdefault(key, cls(key))
-            found._jobs[reporter] = measure
-            return found
+            scraped = cls._open.get(key) or cls._open.setdefault(key, cls(key))
+            scraped._jobs[reporter] = measure
+            return scraped
 
     def remove(self, reporter: PrometheusReporter) -> None:
         """Remove a job; the last one closes the port."""

@@ -98,11 +98,11 @@ def collector_of(measurements: Iterable[Measurement], settings: ReporterSettings
     """A collector that returns the given measurements."""
     from prometheus_client.registry import Collector
 
-    found = list(families(measurements, settings))
+    metric_families = list(families(measurements, settings))
 
     class Measured(Collector):
         def collect(self) -> Iterable[Metric]:
-            return found
+            return metric_families
 
     return Measured()
 
