@@ -9,8 +9,9 @@ Rules:
     archaic   no "thereof", "wherein", "whereupon" and the like
     chains    no two of "which", "that" and "what" side by side, and no "some of which"
     length    the first sentence of a docstring has at most 32 words, a page's sentence at most 60
-    ambiguous a docstring's first paragraph has no word that has two meanings, or that stands for a
-              time or a default without naming it: "at once", "meanwhile", "for good", "unless set"
+    ambiguous a docstring's first paragraph, and a page, have no word that has two meanings, or that
+              stands for a time or a default without naming it: "at once", "meanwhile", "for good",
+              "unless set"; decisions are records, which stay as they are
     setter    the docstring of a method ``set_...`` begins with a verb
 
 The rules about words hold in docstrings, in the messages of errors that are raised, and on pages.
@@ -21,7 +22,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -49,11 +50,15 @@ CHAINS = re.compile(
     r"|\b(which|that) (which|what)\b|\bwhat (what|which|that)\b",
     re.IGNORECASE,
 )
+TWO_MEANINGS = (
+    (re.compile(r"\bat once\b", re.IGNORECASE), 'say "immediately", "together" or "in one step"'),
+    (re.compile(r"\bmeanwhile\b", re.IGNORECASE), "name the time"),
+    (re.compile(r"\bfor good\b", re.IGNORECASE), 'say "permanently", or what no longer happens'),
+    (re.compile(r"\bunless set\b", re.IGNORECASE), 'say "by default"'),
+)
+"""Words that a reader of a page, too, has to read twice, with advice."""
 AMBIGUOUS = (
-    (re.compile(r"\bat once\b"), 'say "immediately", "together" or "in one step"'),
-    (re.compile(r"\bmeanwhile\b"), "name the time"),
-    (re.compile(r"\bfor good\b"), 'say "permanently", or what no longer happens'),
-    (re.compile(r"\bunless set\b"), 'say "by default"'),
+    *TWO_MEANINGS,
     (re.compile(r"\b[Rr]aises? as `"), 'say "raises the same errors as"'),
     (re.compile(r"^Without effect\b"), "say what the call does nevertheless, and what it does not"),
     (re.compile(r"\bboth of whose\b|\bof which both\b"), "name both things"),
@@ -121,6 +126,9 @@ def check_page(path: Path, text: str) -> Iterator[Finding]:
     for line, paragraph in paragraphs(text):
         for message in broken_words(paragraph):
             yield Finding(path, line, message)
+        if "decisions" not in path.parts:
+            for message in ambiguous(paragraph, TWO_MEANINGS):
+                yield Finding(path, line, message)
         if paragraph.lstrip().startswith(("|", "#")):
             continue
         for sentence in SENTENCE_END.split(paragraph):
@@ -136,12 +144,17 @@ def broken_first_line(docstring: str, name: str = "") -> Iterator[str]:
     yield from broken_opening(first_paragraph)
     if name.startswith("set_") and first_paragraph.split()[0] in NOUNS:
         yield f'"{name}" begins with "{first_paragraph.split()[0]}": begin with a verb'
-    for pattern, advice in AMBIGUOUS:
-        for match in pattern.finditer(first_paragraph):
-            yield f'"{context(first_paragraph, match)}": {advice}'
+    yield from ambiguous(first_paragraph, AMBIGUOUS)
     count = len(SENTENCE_END.split(first_paragraph)[0].split())
     if count > MAX_FIRST_SENTENCE:
         yield f"the first sentence has {count} words, at most {MAX_FIRST_SENTENCE} allowed"
+
+
+def ambiguous(prose: str, words: Iterable[tuple[re.Pattern[str], str]]) -> Iterator[str]:
+    """Yield the words of a list that prose has, with their advice."""
+    for pattern, advice in words:
+        for match in pattern.finditer(prose):
+            yield f'"{context(prose, match)}": {advice}'
 
 
 def broken_opening(text: str) -> Iterator[str]:

@@ -181,7 +181,6 @@ class Session:
         """Put the files there that a session begins with."""
         for match in FILE.finditer(self._page):
             shutil.copy(PAGES / "examples" / match["name"], directory)
-        (directory / "input").mkdir()
 
     def __exit__(self, *exception: object) -> None:
         for job in self._jobs:

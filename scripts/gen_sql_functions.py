@@ -32,8 +32,8 @@ LEFT_OUT = """\
 
 | function | reason |
 | --- | --- |
-| `PARSE_JSON`, `TRY_PARSE_JSON` | there is no type VARIANT yet |
-| `INET_ATON`, `INET_NTOA` | not written yet |
+| `PARSE_JSON`, `TRY_PARSE_JSON` | there is no type VARIANT |
+| `INET_ATON`, `INET_NTOA` | not written |
 | `TO_CHANGELOG`, `FROM_CHANGELOG` | in FROM: [changes as rows](sql/queries/changelogs.md) |
 | `JSON_LENGTH`, `CONV`, `BITAND` and kin | Flink 2.3 has no such functions either |
 | `GROUPING`, `GROUP_ID` | part of GROUPING SETS, not of expressions |

@@ -68,6 +68,9 @@ def test_the_program_on_millrace(sales: Path) -> None:
     first = datetime.fromisoformat("2026-01-01T00:00:00Z").timestamp() * 1000
     starts = {line["start"] - first for line in written(sales / "totals")}
     assert starts == {0, 30_000}
+    lines = [line for path in (sales / "totals").rglob("part-*") for line in path.open()]
+    shown = (DOCS / "coming-from-structured-streaming.md").read_text(encoding="utf-8")
+    assert f"$ sort totals/*/part-*\n{''.join(sorted(lines))}```" in shown
 
 
 @pytest.mark.turns(7)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sqlite3
+import subprocess
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,14 +27,29 @@ PAGE = Path(__file__).parents[2] / "docs" / "connectors" / "writing-a-connector.
 
 
 @pytest.fixture(scope="module")
-def page() -> Iterator[ModuleType]:
-    """All the page's code as one module."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    module = ModuleType("words_page")
-    sys.modules["words_page"] = module
-    exec(compile("\n\n".join(blocks), str(PAGE), "exec"), module.__dict__)
-    yield module
-    del sys.modules["words_page"]
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory with the page's files: the title of each piece of code names its file."""
+    directory = tmp_path_factory.mktemp("package")
+    files = defaultdict[str, list[str]](list)
+    text = PAGE.read_text(encoding="utf-8")
+    for name, code in re.findall(r'```python title="(.*?)"\n(.*?)```', text, re.DOTALL):
+        files[name].append(code)
+    assert set(files) == {"words_connector/words.py", "words_connector/table.py", "job.py"}
+    assert "```python\n" not in text
+    (directory / "words_connector").mkdir()
+    for name in ("words_connector/__init__.py", *files):
+        (directory / name).write_text("\n\n".join(files[name]), encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def page(package: Path) -> Iterator[ModuleType]:
+    """The module with the page's source and sink."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(package)
+        yield import_module("words_connector.words")
+        for name in ("words_connector", "words_connector.words", "words_connector.table"):
+            sys.modules.pop(name, None)
 
 
 class Words:
@@ -122,6 +141,25 @@ def test_a_locked_table_is_waited_for(words: Words) -> None:
     assert metrics["retriedCommittables"] > 0
 
 
+def test_a_worker_that_unpickles_the_connector_imports_no_planner(
+    page: ModuleType, package: Path, tmp_path: Path
+) -> None:
+    pickled = tmp_path / "pickled"
+    pickled.write_bytes(pickle.dumps([page.LogSource("logs"), page.TableSink("w.db", "staging")]))
+    program = """
+import pickle, sys
+sys.path.insert(0, sys.argv[1])
+with open(sys.argv[2], "rb") as file:
+    source, sink = pickle.load(file)
+source.create_enumerator(), sink.create_writer(None, None)
+unwanted = ("millrace.planner", "millrace.table.", "sqlglot")
+print(sorted(name for name in sys.modules if name.startswith(unwanted)))
+"""
+    worker = [sys.executable, "-c", program, package, pickled]
+    ran = subprocess.run(worker, capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
 def test_the_page_is_in_the_navigation() -> None:
     navigation = (PAGE.parents[2] / "mkdocs.yml").read_text(encoding="utf-8")
     assert "connectors/writing-a-connector.md" in navigation
@@ -134,7 +172,7 @@ def test_the_table_is_found_by_the_entry_point_of_its_package(
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: words-connector\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
-        "[millrace.connectors]\nwords = words_page:WordsFactory\n"
+        "[millrace.connectors]\nwords = words_connector.table:WordsFactory\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     options = f"'connector' = 'words', 'database' = '{tmp_path}/w.db', 'staging' = '{tmp_path}'"
