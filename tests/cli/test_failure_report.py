@@ -19,6 +19,7 @@ from millrace.common.errors import (
 )
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.lease import Lease
+from millrace.table.expressions import col
 
 
 def caught(action: Callable[[], object]) -> BaseException:
@@ -138,6 +139,13 @@ def test_a_misspelt_method_is_told_the_right_name(written: str, meant: str) -> N
     report = failure_report(caught(lambda: getattr(stream, written)))
     assert f"has no attribute '{written}'" in report
     assert f"Did you mean: '{meant}'?" in report
+
+
+def test_a_misspelt_method_of_an_expression_is_the_programs_mistake() -> None:
+    """`Expression.__getattr__` raises the error itself."""
+    report = failure_report(caught(lambda: col("degrees").average))
+    assert "inside millrace" not in report
+    assert "did you mean 'avg'? A field of a row is .get('average')" in report
 
 
 def test_an_attribute_that_resembles_none_is_told_as_it_is() -> None:

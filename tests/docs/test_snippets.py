@@ -224,5 +224,5 @@ def test_a_connector_s_page_shows_how_its_job_is_run(page: str) -> None:
     """An example that is a function of the environment is also called, and the job executed."""
     code = "\n".join(snippet.code for snippet in snippets("python") if snippet.page == page)
     names = re.findall(r"^def (\w+)\(\s*(?:env|orders)\b", code, re.MULTILINE)
-    called = [name for name in names if re.search(rf"^    {name}\(\w+,", code, re.MULTILINE)]
+    called = [name for name in names if re.search(rf"^    {name}\([\w.()]+,", code, re.M)]
     assert not names or (called and ".execute(" in code)

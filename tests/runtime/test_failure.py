@@ -283,3 +283,16 @@ def test_an_error_of_ours_in_a_users_function_shows_their_lines() -> None:
     assert "in use" in error.user_traceback
     assert "has no form in JSON" in error.user_traceback
     assert "json/encoder" not in error.user_traceback
+
+
+def test_a_misspelt_method_in_a_function_is_told_the_right_name() -> None:
+    class Misspelling(KeyedProcessFunction):
+        def open(self, runtime_context):
+            runtime_context.get_statee(None)
+
+        def process_element(self, value, ctx):
+            """Never called."""
+
+    error = failure(lambda s: s.key_by(str).process(Misspelling()))
+    assert "has no attribute 'get_statee'" in error.user_traceback
+    assert "Did you mean: 'get_state'?" in error.user_traceback

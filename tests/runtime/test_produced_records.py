@@ -91,3 +91,9 @@ def test_a_long_record_is_not_shown_whole() -> None:
     with pytest.raises(JobExecutionError) as caught:
         producing(lambda: "x" * 1000)()
     assert len(str(caught.value)) < 600
+
+
+def test_the_function_is_named_as_in_the_program() -> None:
+    """Without the address of its object."""
+    with pytest.raises(JobExecutionError, match="^Returning.process_element returned 'a'"):
+        producing(Returning("a").process_element)(1, None)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import sysconfig
 import traceback
 
 import millrace
 from millrace.common.errors import MillraceError, UserFunctionError
-from millrace.common.similar_names import nearest_name
+from millrace.common.similar_names import attribute_hint
 from millrace.engine.failure_hints import failure_hint
 
 _OURS = os.path.dirname(os.path.abspath(millrace.__file__)) + os.sep
@@ -60,31 +59,18 @@ def _traceback(error: BaseException) -> str:
     where = report.stack[-1].filename if report.stack else ""
     if isinstance(error, SyntaxError) and error.filename:  # not where it was raised
         where = error.filename
-    internal = where.startswith(_OURS)
+    # a name that does not exist is the program's mistake, whoever notices it
+    refused = bool(report.stack) and report.stack[-1].name == "__getattr__"
+    internal = where.startswith(_OURS) and not (refused and isinstance(error, AttributeError))
     report.stack = traceback.StackSummary.from_list([f for f in report.stack if _is_users(f)])
     if not from_spark(error):
         lead = "an error inside millrace; please report it with the log\n" if internal else ""
-        return lead + "".join(report.format()) + _suggestion(error)
+        return lead + "".join(report.format()) + attribute_hint(error)
     # Spark's message carries the whole Java stack trace behind its first line.
     kind = type(error).__name__
     first = str(error).strip().partition("\n")[0]
     stack = "".join(report.stack.format())
     return f"Traceback (most recent call last):\n{stack}{kind}: {first}\n"
-
-
-def _suggestion(error: BaseException) -> str:
-    """Line with the nearest name for a misspelt attribute, as Python 3.12 words it."""
-    if sys.version_info >= (3, 12) or not isinstance(error, AttributeError):
-        return ""
-    if not isinstance(error.name, str) or error.obj is None:
-        return ""
-    try:
-        known = [name for name in dir(error.obj) if not name.startswith("_")]
-    except Exception:  # the object's own __dir__; what is to be told is the first error
-        return ""
-    plain = {name.replace("_", "").lower(): name for name in known}
-    near = plain.get(error.name.replace("_", "").lower()) or nearest_name(error.name, known)
-    return f"Did you mean: {near!r}?\n" if near is not None else ""
 
 
 def spark_reason(error: BaseException) -> str:

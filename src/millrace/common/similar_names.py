@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
-__all__ = ["LIKENESS", "did_you_mean", "likeness_of", "nearest_name"]
+__all__ = ["LIKENESS", "attribute_hint", "did_you_mean", "likeness_of", "nearest_name"]
 
 LIKENESS = 0.6
 """Least likeness of a name that is suggested, from 0 to 1 (`difflib.SequenceMatcher.ratio`)."""
@@ -92,3 +93,21 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     if near is not None:
         return f"; did you mean {near!r}?"
     return f"; {otherwise}" if otherwise else ""
+
+
+def attribute_hint(error: BaseException) -> str:
+    """Line with the nearest name for a misspelt attribute, as Python 3.12 words it.
+
+    Later versions of Python add the line themselves, so there it is empty, as for all other errors.
+    """
+    if sys.version_info >= (3, 12) or not isinstance(error, AttributeError):
+        return ""
+    if not isinstance(error.name, str) or error.obj is None:
+        return ""
+    try:
+        known = [name for name in dir(error.obj) if not name.startswith("_")]
+    except Exception:  # the object's own __dir__; what is to be told is the first error
+        return ""
+    plain = {name.replace("_", "").lower(): name for name in known}
+    near = plain.get(error.name.replace("_", "").lower()) or nearest_name(error.name, known)
+    return f"Did you mean: {near!r}?\n" if near is not None else ""

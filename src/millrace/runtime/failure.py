@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 from millrace.common.errors import MillraceError
+from millrace.common.similar_names import attribute_hint
 from millrace.runtime.epoch import Failure
 from millrace.runtime.exchange import CustomExchange, KeyedExchange
 from millrace.runtime.operator import Operator
@@ -113,7 +114,7 @@ def _user_traceback(error: BaseException) -> str:
             if not is_library(line.filename) and not line.filename.startswith(_PACKAGE)
         ]
         report.stack = traceback.StackSummary.from_list(own)
-    return shortened("".join(report.format()))
+    return shortened("".join(report.format()) + attribute_hint(error))
 
 
 def is_library(filename: str) -> bool:

@@ -52,8 +52,9 @@ def records_of(produced: Any, function: Callable[..., Any]) -> Iterator[Any]:
             pass
     shown = repr(produced)
     user = getattr(getattr(function, "__self__", None), "wrapped", function)
+    name = getattr(user, "__qualname__", repr(user)).rpartition("<locals>.")[2]
     raise JobExecutionError(
-        f"{user!r} returned {shown[:200]}{'...' if len(shown) > 200 else ''}, which is one record "
+        f"{name} returned {shown[:200]}{'...' if len(shown) > 200 else ''}, which is one record "
         "where any number of records is expected: write 'yield' instead of 'return', or return a "
         "list of records (None: no record)"
     )

@@ -124,10 +124,12 @@ class Expression(
         return type(self)(made, (name, *extra_names))
 
     def __getattr__(self, name: str) -> NoReturn:
-        # only what is missing comes here; Python and pickle ask for names with an underscore
-        hint = "" if name.startswith("_") else did_you_mean(name, dir(type(self)))
-        field = "" if name.startswith("_") else f"; the field of a row is .get({name!r})"
-        raise AttributeError(f"an expression has no attribute {name!r}{hint}{field}", name=name)
+        message = f"an expression has no attribute {name!r}"
+        if not name.startswith("_"):  # Python and pickle ask for names with an underscore
+            near = did_you_mean(name, dir(type(self)))
+            message += f"{near} A" if near else "; a"
+            message += f" field of a row is .get({name!r})"
+        raise AttributeError(message, name=name)
 
     def __getitem__(self, index: object) -> Self:
         return self.at(index)

@@ -126,7 +126,11 @@ def arranged(
         raise CatalogError(f"the column {twice[0]!r} is written more than once", table.path[-1])
     given = list(columns) or [name for name in wanted.names if name not in static]
     if len(given) != len(node.row_type):
-        raise _misfit(node, table, f"{len(node.row_type)} columns for {len(given)}")
+        number = f"{len(node.row_type)} column{'s' * (len(node.row_type) != 1)}"
+        advice = (
+            "name the columns that it fills behind the table, or give a value for each column of"
+        )
+        raise _misfit(node, table, f"{number} for {len(given)}", advice)
     made: list[ResolvedExpression] = []
     for field in wanted.fields:
         if field.name in given:
@@ -136,7 +140,8 @@ def arranged(
             source = ValueLiteral(text, LITERAL)
         else:
             if not field.type.is_nullable:
-                raise _misfit(node, table, f"no value for {field.name}, which is NOT NULL")
+                why = f"no value for {field.name}, which is NOT NULL"
+                raise _misfit(node, table, why, "give a value for each such column of")
             source = ValueLiteral(None, field.type)
         made.append(_as(source, field.type, field.name, node, table, field.name in static))
     if [str(each) for each in made] == [str(node.field(i)) for i in range(len(node.row_type))] and (
@@ -160,15 +165,16 @@ def _as(
     if isinstance(given, NullType):
         return ValueLiteral(None, kind.with_nullable(True))
     if not any_cast and implicit_cast(given, kind) is None:
-        raise _misfit(node, table, f"{given} for {name}, which is of type {kind}")
+        why = f"{given} for {name}, which is of type {kind}"
+        raise _misfit(node, table, why, "cast its columns to those of")
     return Cast(source, kind.with_nullable(given.is_nullable))
 
 
-def _misfit(node: RelNode, table: ResolvedTable, why: str) -> CatalogError:
+def _misfit(node: RelNode, table: ResolvedTable, why: str, advice: str) -> CatalogError:
     given = ", ".join(f"{field.name} {field.type}" for field in node.row_type.fields)
     wanted = ", ".join(f"{field.name} {field.type}" for field in table.sink_type.fields)
     return CatalogError(
-        f"the query gives {why}; cast its columns to what table {'.'.join(table.path)} takes\n"
+        f"the query gives {why}; {advice} table {'.'.join(table.path)}\n"
         f"  query: {given}\n  table: {wanted}",
         table.path[-1],
     )

@@ -48,7 +48,7 @@ def test_insert_casts_and_fills_up(t_env: TableEnvironment, capsys: Any) -> None
     ("statement", "error"),
     [
         ("INSERT INTO p SELECT 'a', 1", "CHAR(1) NOT NULL for x, which is of type DOUBLE"),
-        ("INSERT INTO p SELECT 1", "1 columns for 2"),
+        ("INSERT INTO p SELECT 1", "gives 1 column for 2; name the columns"),
         ("INSERT INTO p (x, yy) SELECT 1, 'a'", "no column yy; did you mean 'y'?"),
         ("INSERT INTO pp SELECT 1, 'a'", "there is no table pp; did you mean 'p'?"),
         ("SELECT xx FROM p", "line 1, column 8"),

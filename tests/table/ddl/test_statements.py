@@ -306,7 +306,7 @@ def test_names_that_are_not_there_are_marked(statement: str, marked: str, reason
     ("statement", "reason", "column"),
     [
         ("INSERT INTO sink (a, a) SELECT 1, 2", "the column 'a' is written more than once", 13),
-        ("INSERT INTO sink SELECT 1", "the query gives 1 columns for 2", 13),
+        ("INSERT INTO sink SELECT 1", "the query gives 1 column for 2", 13),
         (
             "INSERT INTO sink SELECT 'x', 'y'",
             "gives CHAR(1) NOT NULL for a, which is of type INT",

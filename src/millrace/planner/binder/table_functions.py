@@ -117,7 +117,7 @@ def _window(
     given = _by_parameter(binder, call, name)
     data = given.get("DATA")
     if not isinstance(data, nodes.TableArgument):
-        raise binder.context.refusal(call, f"{name} takes a table: {name}(TABLE t, DESCRIPTOR(c)")
+        raise binder.context.refusal(call, f"{name} takes a table: {name}(TABLE t, ...)")
     rows = binder.table_rows(data)
     scope = Scope((table_of((), rows.row_type),))
     time = _time_column(binder, call, name, given.get("TIMECOL"), rows)
