@@ -156,12 +156,14 @@ class ResolvedTable:
     @property
     def scan_type(self) -> RowType:
         """Row type of the source: physical and metadata columns."""
-        return _row_type([each for each in self.columns if each.kind is not ColumnKind.COMPUTED])
+        return _row_type(
+            [column for column in self.columns if column.kind is not ColumnKind.COMPUTED]
+        )
 
     @property
     def sink_type(self) -> RowType:
         """Row type of the sink: physical columns, and metadata columns that are not virtual."""
-        return _row_type([each for each in self.columns if each.persisted])
+        return _row_type([column for column in self.columns if column.persisted])
 
     @property
     def key_positions(self) -> tuple[int, ...]:
@@ -243,4 +245,4 @@ class CatalogReader(Protocol):
 
 
 def _row_type(columns: Sequence[ResolvedColumn]) -> RowType:
-    return RowType(tuple(RowField(each.name, each.type) for each in columns), nullable=False)
+    return RowType(tuple(RowField(column.name, column.type) for column in columns), nullable=False)

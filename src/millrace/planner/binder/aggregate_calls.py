@@ -183,7 +183,9 @@ def _null_treatment(
     if given is None or given in _NULL_TREATMENTS.get(function, ()):
         return None if given is None else str(given)
     able = ", ".join(
-        f"{known} {words} NULLS" for known, each in _NULL_TREATMENTS.items() for words in each
+        f"{known} {words} NULLS"
+        for known, treatments in _NULL_TREATMENTS.items()
+        for words in treatments
     )
     raise clause.context.refusal(
         node, f"{function} does not take {given} NULLS; supported are {able}"
@@ -200,7 +202,9 @@ def _refuse_arguments(
     separator that varies."""
     distinct = bool(node.args.get("distinct"))
     # what is never NULL does not decide whether a row counts
-    counted = [i for i, each in enumerate(arguments) if distinct or each.output_type.is_nullable]
+    counted = [
+        i for i, argument in enumerate(arguments) if distinct or argument.output_type.is_nullable
+    ]
     if function is built_in.COUNT and len(counted) > 1:
         raise clause.context.refusal(
             node.arguments[counted[1]],
@@ -275,7 +279,7 @@ def bind_specification(
     partition, order, frame = _specification(clause, given, named)
     orders = bind_order(clause.context, order, clause.bind)
     bounds = _frame(clause, frame, orders)
-    return tuple(clause.bind(each) for each in partition), orders, bounds
+    return tuple(clause.bind(key) for key in partition), orders, bounds
 
 
 def _specification(

@@ -75,47 +75,47 @@ class Aggregation:
 
         def change(reference: OuterReference) -> ResolvedExpression:
             field = FieldReference(reference.index, reference.type, reference.name)
-            found = self.over(field)
-            assert isinstance(found, FieldReference)
-            return OuterReference(reference.level, found.index, found.type, reference.name)
+            column = self.over(field)
+            assert isinstance(column, FieldReference)
+            return OuterReference(reference.level, column.index, column.type, reference.name)
 
         return map_outer(relation, 1, change)
 
     def _key_type(self, index: int) -> LogicalType:
         kind = self.keys.expressions[index].output_type
-        missing = self.sets is not None and not all(index in each for each in self.sets)
+        missing = self.sets is not None and not all(index in grouping for grouping in self.sets)
         return kind.with_nullable(True) if missing else kind
 
-    def _value_type(self, each: AggregatePlaceholder | GroupingPlaceholder) -> LogicalType:
+    def _value_type(self, placeholder: AggregatePlaceholder | GroupingPlaceholder) -> LogicalType:
         """Type of an aggregate's value. Without GROUP BY it is nullable, since there may be no
         rows; with GROUP BY it may be NOT NULL, since each group has rows."""
-        kind = each.output_type
-        if isinstance(each, GroupingPlaceholder):
+        kind = placeholder.output_type
+        if isinstance(placeholder, GroupingPlaceholder):
             return kind
         if not self.keys.expressions:
-            return kind if each.function is built_in.COUNT else kind.with_nullable(True)
-        whole = each.function.built_in and self.sets is None and each.filter is None
-        return kind.not_null() if whole and _never_null(each) else kind
+            return kind if placeholder.function is built_in.COUNT else kind.with_nullable(True)
+        whole = placeholder.function.built_in and self.sets is None and placeholder.filter is None
+        return kind.not_null() if whole and _never_null(placeholder) else kind
 
     def node(self, rows: RelNode, state_ttl: int | None = None) -> RelNode:
         """The Aggregate node over a projection of the columns that it reads. Call this method
         after all expressions have been rewritten."""
         keys = len(self.keys.expressions)
         needed = list(self.keys.expressions)
-        positions = {each: index for index, each in reversed(list(enumerate(needed)))}
+        positions = {expression: index for index, expression in reversed(list(enumerate(needed)))}
 
         def position(expression: ResolvedExpression) -> int:
-            found = positions.setdefault(expression, len(needed))
-            if found == len(needed):
+            index = positions.setdefault(expression, len(needed))
+            if index == len(needed):
                 needed.append(expression)
-            return found
+            return index
 
-        calls = [self._call(each, position) for each in self.placeholders]
+        calls = [self._call(placeholder, position) for placeholder in self.placeholders]
         if not needed:  # COUNT(*): rows without columns could not be counted
             needed.append(ValueLiteral(True, BooleanType(nullable=False)))
         key_names = [
-            each.name if isinstance(each, FieldReference) else f"$f{index}"
-            for index, each in enumerate(needed)
+            expression.name if isinstance(expression, FieldReference) else f"$f{index}"
+            for index, expression in enumerate(needed)
         ]
         below = Project(rows, tuple(needed), unique_names(key_names))
         names = _call_names(below.row_type.names[:keys], len(calls))
@@ -124,23 +124,23 @@ class Aggregation:
         return Aggregate(below, tuple(range(keys)), named, self.sets, state_ttl, place=place)
 
     def _call(
-        self, each: AggregatePlaceholder | GroupingPlaceholder, position: _Position
+        self, placeholder: AggregatePlaceholder | GroupingPlaceholder, position: _Position
     ) -> AggregateCall:
-        if isinstance(each, GroupingPlaceholder):
+        if isinstance(placeholder, GroupingPlaceholder):
             positions = []
-            for argument in each.arguments:
+            for argument in placeholder.arguments:
                 if argument not in self.keys.expressions:
                     raise UngroupedError(str(argument))
                 positions.append(self.keys.expressions.index(argument))
-            return AggregateCall(built_in.GROUPING, tuple(positions), each.type)
+            return AggregateCall(built_in.GROUPING, tuple(positions), placeholder.type)
         return AggregateCall(
-            each.function,
-            tuple(position(argument) for argument in each.arguments),
-            self._value_type(each),
-            each.distinct,
-            None if each.filter is None else position(each.filter),
-            each.options,
-            place=each.place,
+            placeholder.function,
+            tuple(position(argument) for argument in placeholder.arguments),
+            self._value_type(placeholder),
+            placeholder.distinct,
+            None if placeholder.filter is None else position(placeholder.filter),
+            placeholder.options,
+            place=placeholder.place,
         )
 
 
@@ -154,10 +154,13 @@ _OF_EACH_GROUP = frozenset(
 """Aggregates that have a value for every group, COLLECT also of values that are all NULL."""
 
 
-def _never_null(each: AggregatePlaceholder) -> bool:
-    if each.function not in _OF_EACH_GROUP:
+def _never_null(placeholder: AggregatePlaceholder) -> bool:
+    if placeholder.function not in _OF_EACH_GROUP:
         return False
-    return each.function is built_in.COLLECT or not each.arguments[0].output_type.is_nullable
+    return (
+        placeholder.function is built_in.COLLECT
+        or not placeholder.arguments[0].output_type.is_nullable
+    )
 
 
 def _call_names(taken: Sequence[str], count: int) -> tuple[str, ...]:

@@ -33,6 +33,9 @@ def cast_rows(rows: RelNode, kinds: Sequence[LogicalType]) -> RelNode:
         return Values((values,), made.row_type)
     fields = [rows.field(index) for index in range(len(rows.row_type))]
     expressions = tuple(map(cast_to, fields, kinds))
-    if all(isinstance(each, type(field)) for each, field in zip(expressions, fields, strict=True)):
+    if all(
+        isinstance(expression, type(field))
+        for expression, field in zip(expressions, fields, strict=True)
+    ):
         return rows
     return Project(rows, expressions, rows.row_type.names)

@@ -60,7 +60,9 @@ class _ChangelogCall:
         if not isinstance(table, nodes.TableArgument):
             raise self._refusal(table or call, f"{name} takes a table: {name}(input => TABLE t)")
         self._rows = binder.table_rows(table)
-        self._partition = tuple(self._column(each) for each in table.args.get("partition_by") or ())
+        self._partition = tuple(
+            self._column(column) for column in table.args.get("partition_by") or ()
+        )
         for key in table.args.get("order") or ():
             raise self._refusal(key, f"{name} takes its rows as they come, without ORDER BY")
         self._time = self._time_column()
@@ -214,7 +216,7 @@ class _ChangelogCall:
             raise self._refusal(
                 node, "op_mapping is a constant map of texts: op_mapping => MAP['INSERT', 'I']"
             )
-        texts = [self._constant(each) for each in node.expressions]
+        texts = [self._constant(entry) for entry in node.expressions]
         if len(texts) % 2:
             raise self._refusal(node, "op_mapping has a key without a value")
         # a key that is given twice has its last value, as in every map
@@ -256,7 +258,7 @@ class _ChangelogCall:
             raise self._refusal(node, "produces_full_deletes is TRUE or FALSE")
         if value.value:
             return None
-        keys = sorted((tuple(sorted(each)) for each in upsert_keys(self._rows)), key=_smallest)
+        keys = sorted((tuple(sorted(key)) for key in upsert_keys(self._rows)), key=_smallest)
         if not keys and not self._partition:
             raise self._refusal(
                 node,
@@ -277,7 +279,7 @@ class _ChangelogCall:
 
 
 def _parts(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",")]
+    return [part.strip() for part in text.split(",")]
 
 
 def _smallest(key: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:

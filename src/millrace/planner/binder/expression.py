@@ -243,18 +243,20 @@ class ExpressionBinder:
         fields = list(zip(left.children(), right.children(), strict=False))
         if len(left.children()) != len(right.children()):
             return self.call(node, function, *pair)
-        parts = [self._compared(node, function, *each) for each in fields]
+        parts = [self._compared(node, function, *operands) for operands in fields]
         if len(parts) == 1:
             return parts[0]
         return self.call(node, built_in.AND if function is built_in.EQUALS else built_in.OR, *parts)
 
     def _plus(self, node: exp.Expr) -> ResolvedExpression:
         operands = self.bind(node.this), self.bind(node.expression)
-        of_texts = [isinstance(each.output_type, _TEXTS) for each in operands]
+        of_texts = [isinstance(operand.output_type, _TEXTS) for operand in operands]
         if not any(of_texts):
             return self.call(node, built_in.PLUS, *operands)
         pairs = zip(operands, of_texts, strict=True)
-        texts = (each if is_text else cast_to(each, VarCharType()) for each, is_text in pairs)
+        texts = (
+            operand if is_text else cast_to(operand, VarCharType()) for operand, is_text in pairs
+        )
         return self.call(node, built_in.CONCAT_OPERATOR, *texts)
 
     def _logical(self, node: exp.Expr) -> ResolvedExpression:
@@ -262,12 +264,12 @@ class ExpressionBinder:
         operands: list[exp.Expr] = []
         pending = [node]
         while pending:
-            each = pending.pop()
-            if type(each) is kind:
-                pending += [each.expression, each.this]
+            part = pending.pop()
+            if type(part) is kind:
+                pending += [part.expression, part.this]
             else:
-                operands.append(each)
-        return self.call(node, function, *(self.condition(each) for each in operands))
+                operands.append(part)
+        return self.call(node, function, *(self.condition(operand) for operand in operands))
 
     def _paren(self, node: exp.Expr) -> ResolvedExpression:
         return self.bind(node.this)
@@ -283,7 +285,7 @@ class ExpressionBinder:
             TemporalUnit.MONTH if months else TemporalUnit.DAY,
         )
         if not isinstance(difference.output_type, INTERVALS):
-            kinds = " and ".join(str(each.output_type) for each in operands)
+            kinds = " and ".join(str(operand.output_type) for operand in operands)
             raise self.context.refusal(
                 node, f"{node.args['unit']} makes an interval of two times, not of {kinds}"
             )

@@ -52,21 +52,21 @@ def bind_grouping_sets(node: exp.Group, bind: Bind) -> GroupKeys:
 
 def _sets(item: exp.Expr, keys: GroupKeys, bind: Bind) -> list[tuple[int, ...]]:
     if isinstance(item, exp.GroupingSets):
-        return [each for inner in item.expressions for each in _sets(inner, keys, bind)]
+        return [grouping for inner in item.expressions for grouping in _sets(inner, keys, bind)]
     if isinstance(item, exp.Rollup | exp.Cube):
-        parts = [_columns(each, keys, bind) for each in item.expressions]
+        parts = [_columns(expression, keys, bind) for expression in item.expressions]
         if isinstance(item, exp.Rollup):
             chosen = [tuple(parts[:count]) for count in range(len(parts), -1, -1)]
         else:
             counts = range(len(parts), -1, -1)
-            chosen = [each for count in counts for each in combinations(parts, count)]
-        return [tuple(column for part in each for column in part) for each in chosen]
+            chosen = [combination for count in counts for combination in combinations(parts, count)]
+        return [tuple(column for part in combination for column in part) for combination in chosen]
     return [_columns(item, keys, bind)]
 
 
 def _columns(item: exp.Expr, keys: GroupKeys, bind: Bind) -> tuple[int, ...]:
     if isinstance(item, exp.Tuple):
-        return tuple(keys.position(bind(each)) for each in item.expressions)
+        return tuple(keys.position(bind(expression)) for expression in item.expressions)
     if isinstance(item, exp.Paren):
         return _columns(item.this, keys, bind)
     return (keys.position(bind(item)),)
@@ -82,9 +82,9 @@ def group_window(
     its columns.
     """
     calls = [
-        each
-        for each in node.expressions
-        if isinstance(each, nodes.FunctionCall) and each.name.upper() in LEGACY
+        expression
+        for expression in node.expressions
+        if isinstance(expression, nodes.FunctionCall) and expression.name.upper() in LEGACY
     ]
     if not calls:
         return rows, None
@@ -100,16 +100,16 @@ def group_window(
     if not isinstance(time, FieldReference):
         raise context.refusal(arguments[0], f"{name} takes a time attribute, not an expression")
     try:
-        amounts = [milliseconds(context, each, bind(each)) for each in arguments[1:]]
+        amounts = [milliseconds(context, argument, bind(argument)) for argument in arguments[1:]]
     except LiteralError as error:
         raise context.refusal(call, str(error)) from None
     sizes = dict(zip((*parameters, "OFFSET"), amounts, strict=False))
     partition = []
     if name == "SESSION":
-        for each in node.expressions:
-            key = None if each is call else bind(each)
+        for key_node in node.expressions:
+            key = None if key_node is call else bind(key_node)
             if key is not None and not isinstance(key, FieldReference):
-                raise context.refusal(each, "SESSION is grouped by columns, not by expressions")
+                raise context.refusal(key_node, "SESSION is grouped by columns, not by expressions")
             if isinstance(key, FieldReference):
                 partition.append(key.index)
     window = WindowingStrategy(

@@ -38,12 +38,12 @@ def query_hints(context: BindingContext, select: exp.Select) -> tuple[tuple[str,
         SqlValidationError: the hint is unknown.
     """
     made: list[tuple[str, Any]] = []
-    for each in written_hints(select):
-        _require_known(context, each, _OF_QUERIES)
-        if each.options:
-            made.append((each.name.upper(), tuple(each.options.items())))
+    for hint in written_hints(select):
+        _require_known(context, hint, _OF_QUERIES)
+        if hint.options:
+            made.append((hint.name.upper(), tuple(hint.options.items())))
         else:
-            made.append((each.name.upper(), tuple(part.name for part in each.expressions)))
+            made.append((hint.name.upper(), tuple(part.name for part in hint.expressions)))
     return tuple(made)
 
 
@@ -53,12 +53,12 @@ def require_tables(context: BindingContext, select: exp.Select, scope: Scope) ->
     Raises:
         SqlValidationError: there is one.
     """
-    for each in written_hints(select):
-        for name in _tables_of(each):
+    for hint in written_hints(select):
+        for name in _tables_of(hint):
             if not any(table.matches((name,)) for table in scope.tables):
                 raise context.refusal(
-                    each,
-                    f"{each.name.upper()}: there is no table {name!r} in FROM"
+                    hint,
+                    f"{hint.name.upper()}: there is no table {name!r} in FROM"
                     + did_you_mean(name, scope.table_names()),
                 )
 
@@ -70,10 +70,10 @@ def table_options(context: BindingContext, table: exp.Expr) -> tuple[tuple[str, 
         SqlValidationError: the hint is unknown.
     """
     options: tuple[tuple[str, str], ...] = ()
-    for each in table.args.get("hints") or ():
-        if isinstance(each, nodes.Hint):
-            _require_known(context, each, _OF_TABLES)
-            options += tuple(each.options.items())
+    for hint in table.args.get("hints") or ():
+        if isinstance(hint, nodes.Hint):
+            _require_known(context, hint, _OF_TABLES)
+            options += tuple(hint.options.items())
     return options
 
 

@@ -60,11 +60,11 @@ def _positions(
 ) -> tuple[int, ...]:
     """Positions of the columns that a clause names."""
     made = []
-    for each in given:
-        bound = binder.expressions(scope, clause).bind(each)
+    for column in given:
+        bound = binder.expressions(scope, clause).bind(column)
         if not isinstance(bound, FieldReference):
             raise binder.context.refusal(
-                each, f"{clause} of MATCH_RECOGNIZE takes columns, this is an expression"
+                column, f"{clause} of MATCH_RECOGNIZE takes columns, this is an expression"
             )
         made.append(bound.index)
     return tuple(made)
@@ -99,7 +99,7 @@ def _measures(
         raise binder.context.refusal(
             node, "MATCH_RECOGNIZE needs MEASURES: they are the columns of a match"
         )
-    return tuple((each.alias, measures.bind(each.this)) for each in given)
+    return tuple((measure.alias, measures.bind(measure.this)) for measure in given)
 
 
 def _check_names(
@@ -107,10 +107,10 @@ def _check_names(
 ) -> None:
     """Refuse a measure with the name of a partition column or of another measure."""
     names = [rows.row_type.names[index] for index in partition]
-    for each in node.args["measures"]:
-        if each.alias in names:
-            raise binder.context.refusal(each, f"Columns ambiguously defined: {each.alias!r}")
-        names.append(each.alias)
+    for measure in node.args["measures"]:
+        if measure.alias in names:
+            raise binder.context.refusal(measure, f"Columns ambiguously defined: {measure.alias!r}")
+        names.append(measure.alias)
 
 
 def _definitions(
@@ -118,14 +118,14 @@ def _definitions(
 ) -> tuple[tuple[str, ResolvedExpression], ...]:
     context = binder.context
     made: dict[str, ResolvedExpression] = {}
-    for each in node.args["define"]:
-        name = each.alias
+    for definition in node.args["define"]:
+        name = definition.alias
         if name not in pattern.names:
-            raise context.refusal(each, pattern.unknown(name))
+            raise context.refusal(definition, pattern.unknown(name))
         if name in made:
-            raise context.refusal(each, f"Pattern variable {name!r} has already been defined")
+            raise context.refusal(definition, f"Pattern variable {name!r} has already been defined")
         bound = PatternExpressionBinder(context, rows.row_type, binder.common, pattern, name)
-        made[name] = bound.condition(each.this)
+        made[name] = bound.condition(definition.this)
     return tuple(made.items())
 
 

@@ -42,14 +42,14 @@ def bind_model_predict(binder: FromContext, call: nodes.FunctionCall) -> RelNode
         raise binder.context.refusal(model or call, f"a model is missing: {_EXPECTED}")
     if not isinstance(columns, nodes.Descriptor):
         raise binder.context.refusal(columns or call, f"the columns are missing: {_EXPECTED}")
-    rows, found = binder.table_rows(data), _model(binder, model)
-    names = [each.name for each in columns.expressions]
+    rows, resolved_model = binder.table_rows(data), _model(binder, model)
+    names = [column.name for column in columns.expressions]
     for node, name in zip(columns.expressions, names, strict=True):
         if name not in rows.row_type.names:
             hint = did_you_mean(name, rows.row_type.names)
             raise binder.context.refusal(node, f"there is no column {name!r}{hint}")
     try:
-        return predicted(rows, found, names)
+        return predicted(rows, resolved_model, names)
     except ValueError as error:
         raise binder.context.refusal(columns, str(error)) from None
 

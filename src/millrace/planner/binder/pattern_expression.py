@@ -208,7 +208,7 @@ class PatternExpressionBinder:
         finally:
             self._inside, self._used = "", before
         function = called_function(self._context, node)
-        types = tuple(each.output_type for each in arguments)
+        types = tuple(argument.output_type for argument in arguments)
         try:
             if function.built_in:
                 kind = resolve_aggregate(function, types, False, options)
@@ -259,8 +259,8 @@ class PatternExpressionBinder:
         if not arguments:
             return MatchRowtime(TimestampType(3, nullable=False))
         names = names_of(arguments[0])
-        found = None if names is None else self._scope.find(names)
-        kind = None if found is None else found.expression.output_type
+        column = None if names is None else self._scope.find(names)
+        kind = None if column is None else column.expression.output_type
         if len(arguments) > 1 or not isinstance(kind, TimestampType | LocalZonedTimestampType):
             raise self._context.refusal(
                 node, "MATCH_ROWTIME takes no argument, or the column with the event time"

@@ -99,7 +99,7 @@ class _ProcessCall:
 
     def _given(self) -> Given:
         """Syntax nodes of the arguments by name, without omitted arguments and DEFAULT."""
-        names = [*(each.name for each in self._signature.arguments), ON_TIME, UID]
+        names = [*(declared.name for declared in self._signature.arguments), ON_TIME, UID]
         by_name: Given = {}
         for position, node in enumerate(self._call.arguments):
             if isinstance(node, exp.Kwarg):
@@ -130,7 +130,7 @@ class _ProcessCall:
     def _descriptor(self, node: exp.Expr) -> list[str]:
         if not isinstance(node, nodes.Descriptor) or not node.expressions:
             raise self._refusal(node, "on_time is the name of a column: on_time => DESCRIPTOR(ts)")
-        return [each.name for each in node.expressions]
+        return [column.name for column in node.expressions]
 
     def _text(self, node: exp.Expr) -> str:
         value = self._binder.expressions(Scope(), UID).bind(node)
@@ -176,15 +176,15 @@ class _ProcessCall:
         self._check_columns(argument, node, rows.row_type)
         names = rows.row_type.names
         partition = tuple(
-            self._column(rows, each, "PARTITION BY") for each in node.args.get("partition_by") or ()
+            self._column(rows, key, "PARTITION BY") for key in node.args.get("partition_by") or ()
         )
         order = tuple(
             SortKey(
-                self._column(rows, each.this, "ORDER BY"),
-                not each.args.get("desc"),
-                _nulls_first(each),
+                self._column(rows, key.this, "ORDER BY"),
+                not key.args.get("desc"),
+                _nulls_first(key),
             )
-            for each in node.args.get("order") or ()
+            for key in node.args.get("order") or ()
         )
         if argument.is_set:
             optional = ArgumentTrait.OPTIONAL_PARTITION_BY in argument.traits
@@ -256,7 +256,9 @@ class _ProcessCall:
     ) -> None:
         signature = self._signature
         required = [
-            each.name for each in signature.tables if ArgumentTrait.REQUIRE_ON_TIME in each.traits
+            argument.name
+            for argument in signature.tables
+            if ArgumentTrait.REQUIRE_ON_TIME in argument.traits
         ]
         if required and on_time is None:
             raise self._refusal(
@@ -272,7 +274,7 @@ class _ProcessCall:
             ]
             assert on_time is not None
             if not types:
-                known = [each for rows in operands for each in rows.row_type.names]
+                known = [column for rows in operands for column in rows.row_type.names]
                 raise self._refusal(
                     on_time, f"on_time: there is no column {name!r}{did_you_mean(name, known)}"
                 )
@@ -287,7 +289,7 @@ class _ProcessCall:
             [rows.row_type.fields[index].type.with_nullable(True) for index in table.partition]
             for rows, table in zip(operands, tables, strict=True)
         ]
-        if any(each != kinds[0] for each in kinds):
+        if any(partition_kinds != kinds[0] for partition_kinds in kinds):
             raise self._refusal(
                 self._call,
                 "all tables of a process table function have the same partition: as many columns, "
@@ -326,7 +328,7 @@ def _known(name: str, names: Sequence[str]) -> str | None:
     argument matches."""
     if name in names:
         return name
-    alike = [each for each in names if each.lower() == name.lower()]
+    alike = [candidate for candidate in names if candidate.lower() == name.lower()]
     return alike[0] if len(alike) == 1 else None
 
 

@@ -99,7 +99,7 @@ class _QueryBinder:
             raise self.context.refusal(node, f"{type(node).__name__} is no query")
         order = node.args.get("order")
         if order is not None:
-            keys = tuple(self._sort_key(each, rows) for each in order.expressions)
+            keys = tuple(self._sort_key(item, rows) for item in order.expressions)
             rows = self.context.placed(Sort(rows, keys), order)
         return self._limited(node, rows)
 
@@ -109,12 +109,12 @@ class _QueryBinder:
             return common
         known = dict(common)
         own: set[str] = set()
-        for each in given.expressions:
-            alias = each.args["alias"]
+        for common_table in given.expressions:
+            alias = common_table.args["alias"]
             if alias.name in own:
                 raise self.context.refusal(alias, f"WITH names {alias.name!r} twice")
             own.add(alias.name)
-            rows = self.bind(each.this, outer, known)
+            rows = self.bind(common_table.this, outer, known)
             columns = tuple(column.name for column in alias.args.get("columns") or ())
             if columns and len(columns) != len(rows.row_type):
                 reason = f"{alias.name!r} names {len(columns)} columns of {len(rows.row_type)}"
@@ -167,9 +167,9 @@ class _QueryBinder:
         columns = list(zip(*rows, strict=True))
         kinds = []
         for index, column in enumerate(columns):
-            kind = common_type(tuple(each.output_type for each in column))
+            kind = common_type(tuple(expression.output_type for expression in column))
             if kind is None:
-                kinds_there = ", ".join(str(each.output_type) for each in column)
+                kinds_there = ", ".join(str(expression.output_type) for expression in column)
                 reason = f"column {index + 1} of VALUES has no common type of {kinds_there}"
                 raise self.context.refusal(node, reason)
             kinds.append(kind)
@@ -190,7 +190,7 @@ class _QueryBinder:
             operands.append(left.expression)
             left = left.this
         nodes_in_order = [left, *reversed(operands)]
-        inputs = [self.bind(each, outer, common) for each in nodes_in_order]
+        inputs = [self.bind(operand, outer, common) for operand in nodes_in_order]
         return self._united(node, nodes_in_order, inputs, kind, every)
 
     def _united(
@@ -202,13 +202,13 @@ class _QueryBinder:
         every: bool,
     ) -> RelNode:
         first = inputs[0].row_type
-        for each, rows in zip(written, inputs, strict=True):
+        for operand, rows in zip(written, inputs, strict=True):
             if len(rows.row_type) != len(first):
                 reason = (
                     f"{type(node).__name__.upper()}: the queries have {len(first)} and "
                     f"{len(rows.row_type)} columns"
                 )
-                raise self.context.refusal(each, reason)
+                raise self.context.refusal(operand, reason)
         fields = []
         for index, field in enumerate(first):
             kinds = tuple(rows.row_type.fields[index].type for rows in inputs)
@@ -218,6 +218,6 @@ class _QueryBinder:
                 reason = f"column {index + 1} ({field.name!r}) has no common type of {shown}"
                 raise self.context.refusal(node, f"{type(node).__name__.upper()}: {reason}")
             fields.append(RowField(field.name, merged))
-        cast = [cast_rows(rows, [each.type for each in fields]) for rows in inputs]
+        cast = [cast_rows(rows, [merged_field.type for merged_field in fields]) for rows in inputs]
         row_type = RowType(tuple(fields), nullable=False)
         return self.context.placed(SetOperation(kind, every, tuple(cast), row_type), node)

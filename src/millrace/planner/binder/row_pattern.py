@@ -29,7 +29,7 @@ class RowPattern:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the variables, in the order of the pattern."""
-        return tuple(each.name for each in self.variables)
+        return tuple(variable.name for variable in self.variables)
 
     def members(self, name: str) -> tuple[str, ...] | None:
         """Variables that a name stands for (a variable, or a subset of them), in the order of the
@@ -40,7 +40,9 @@ class RowPattern:
     def occurs(self, names: tuple[str, ...]) -> bool:
         """Whether every match has a row of one of the given variables or, without names, of any
         variable."""
-        return any(each.least for each in self.variables if not names or each.name in names)
+        return any(
+            variable.least for variable in self.variables if not names or variable.name in names
+        )
 
     def unknown(self, name: str) -> str:
         """Error text about an unknown pattern variable, with a similar name if there is one."""
@@ -67,7 +69,7 @@ def bind_pattern(context: BindingContext, node: nodes.MatchRecognize) -> RowPatt
     variables: list[QuantifiedVariable] = []
     for part in parts:
         variable = _variable(context, part)
-        if any(variable.name == each.name for each in variables):
+        if any(variable.name == earlier.name for earlier in variables):
             raise context.refusal(
                 part,
                 "Pattern variables must be unique. That might change in the future: "
@@ -114,7 +116,7 @@ def _check(
                 f"Optional pattern cannot be preceded by greedy pattern: {variable} comes after "
                 f"{before}; make that one reluctant ({before}?), or this one take a row",
             )
-    if not any(each.least for each in variables):
+    if not any(quantified.least for quantified in variables):
         raise context.refusal(
             parts[0],
             "Patterns that can produce empty matches are not supported. There must be at least one "
@@ -146,10 +148,10 @@ def _subsets(
                 subset, f"Pattern variable {subset.name!r} has already been defined"
             )
         members = []
-        for each in subset.expressions:
-            if each.name not in pattern.names:
-                raise context.refusal(each, pattern.unknown(each.name))
-            members.append(each.name)
+        for member in subset.expressions:
+            if member.name not in pattern.names:
+                raise context.refusal(member, pattern.unknown(member.name))
+            members.append(member.name)
         made[subset.name] = tuple(name for name in pattern.names if name in members)
     return made
 

@@ -45,21 +45,23 @@ class ScopeTable:
     def called(self, names: tuple[str, ...]) -> ScopeTable:
         """The same table with other column names, which may contain duplicates."""
         columns = (
-            FieldReference(each.index, each.type, name)
-            for each, name in zip(self.columns, names, strict=True)
+            FieldReference(column.index, column.type, name)
+            for column, name in zip(self.columns, names, strict=True)
         )
         return ScopeTable(self.path, tuple(columns))
 
     def shifted(self, by: int) -> ScopeTable:
         """The same table, with its columns further to the right in the row of a join."""
-        columns = (FieldReference(each.index + by, each.type, each.name) for each in self.columns)
+        columns = (
+            FieldReference(column.index + by, column.type, column.name) for column in self.columns
+        )
         return ScopeTable(self.path, tuple(columns))
 
     def nullable(self) -> ScopeTable:
         """The same table on the optional side of an outer join, with nullable columns."""
         columns = (
-            FieldReference(each.index, each.type.with_nullable(True), each.name)
-            for each in self.columns
+            FieldReference(column.index, column.type.with_nullable(True), column.name)
+            for column in self.columns
         )
         return ScopeTable(self.path, tuple(columns))
 
@@ -104,12 +106,12 @@ class Scope:
         scope: Scope | None = self
         level = 0
         while scope is not None:
-            found = scope._find_here(names)
-            if found is not None:
+            column = scope._find_here(names)
+            if column is not None:
                 expression = (
-                    found.expression if level == 0 else from_inside(found.expression, level)
+                    column.expression if level == 0 else from_inside(column.expression, level)
                 )
-                return FoundColumn(expression, found.fields)
+                return FoundColumn(expression, column.fields)
             scope, level = scope.parent, level + 1
         return None
 
@@ -118,20 +120,22 @@ class Scope:
         for length in range(min(3, len(names) - 1), 0, -1):
             for table in self.tables:
                 if table.matches(names[:length]):
-                    columns = [each for each in table.columns if each.name == names[length]]
+                    columns = [column for column in table.columns if column.name == names[length]]
                     if len(columns) > 1:
                         raise AmbiguousNameError(names[length], True)
                     if columns:
                         return FoundColumn(columns[0], names[length + 1 :])
         if names[0] in self.merged:
             return FoundColumn(self.merged[names[0]], names[1:])
-        found = [
+        matching = [
             column for table in self.tables for column in table.columns if column.name == names[0]
         ]
-        if len(found) > 1:
-            shared = [sum(each.name == names[0] for each in table.columns) for table in self.tables]
+        if len(matching) > 1:
+            shared = [
+                sum(column.name == names[0] for column in table.columns) for table in self.tables
+            ]
             raise AmbiguousNameError(names[0], max(shared) > 1)
-        return FoundColumn(found[0], names[1:]) if found else None
+        return FoundColumn(matching[0], names[1:]) if matching else None
 
     def table(self, qualifier: tuple[str, ...]) -> ScopeTable | None:
         """The table that ``t.*`` refers to."""
@@ -163,5 +167,7 @@ class Scope:
 
 def table_of(path: tuple[str, ...], row_type: RowType) -> ScopeTable:
     """The `ScopeTable` for a table that stands alone in FROM."""
-    columns = (FieldReference(i, each.type, each.name) for i, each in enumerate(row_type))
+    columns = (
+        FieldReference(i, row_field.type, row_field.name) for i, row_field in enumerate(row_type)
+    )
     return ScopeTable(path, tuple(columns))

@@ -108,7 +108,7 @@ class _Select:
         self._from()
         keys = self._group_keys()
         _check_windows(self._expressions("WINDOW", over=False).clause, self.windows)
-        items = [item for each in self.node.expressions for item in self._items(each)]
+        items = [item for node in self.node.expressions for item in self._items(node)]
         having = self.node.args.get("having")
         condition = None
         if having is not None:
@@ -120,13 +120,13 @@ class _Select:
         outputs = [expression for _, expression in items]
         order = self._order(names, outputs)
         qualify = self.node.args.get("qualify")
-        qualified = [*outputs, *(each.expression for each in order)]
+        qualified = [*outputs, *(key.expression for key in order)]
         if qualify is not None:
             binder = self._expressions("QUALIFY", outputs=QualifyNames(self.context, items))
             qualified.append(binder.condition(qualify.this))
         aggregated = any(
-            has(each, AggregatePlaceholder) or has(each, GroupingPlaceholder)
-            for each in (*qualified, *([] if condition is None else [condition]))
+            has(expression, AggregatePlaceholder) or has(expression, GroupingPlaceholder)
+            for expression in (*qualified, *([] if condition is None else [condition]))
         )
         if keys is not None or aggregated or having is not None:
             qualified, condition = self._aggregate(keys or GroupKeys(), qualified, condition)
@@ -201,8 +201,8 @@ class _Select:
             return self.rows.field(width - 3) if node is call else plain.bind(node)
 
         keys = bind_grouping_sets(group, bind)
-        ends = [keys.position(self.rows.field(width - each)) for each in (2, 1)]
-        keys.sets = [(*each, *ends) for each in keys.sets]
+        ends = [keys.position(self.rows.field(width - from_end)) for from_end in (2, 1)]
+        keys.sets = [(*grouping, *ends) for grouping in keys.sets]
         return keys
 
     def _items(self, node: exp.Expr) -> list[Item]:
@@ -232,7 +232,7 @@ class _Select:
             kind = row.output_type
             if isinstance(kind, RowType):
                 binder = self._plain("SELECT")
-                return [(each, binder.field(node, row, each)) for each in kind.names]
+                return [(name, binder.field(node, row, name)) for name in kind.names]
         known = [table.path[-1] for table in self.scope.tables if table.path]
         hint = did_you_mean(names[-1], known)
         raise self.context.refusal(node, f"there is no table {'.'.join(names)!r} in FROM{hint}")
@@ -269,7 +269,7 @@ class _Select:
     ) -> tuple[list[ResolvedExpression], ResolvedExpression | None]:
         aggregation = Aggregation(keys)
         try:
-            changed = [aggregation.over(each) for each in expressions]
+            changed = [aggregation.over(expression) for expression in expressions]
             having = None if condition is None else aggregation.over(condition)
             self.rows = aggregation.node(self.rows, self._state_ttl.of(self.scope))
             if self.node.args.get("group") is not None:
@@ -278,11 +278,11 @@ class _Select:
             name = str(error)
             place = next(
                 (
-                    each
+                    column
                     for part in (*self.node.expressions, self.node.args.get("having"))
                     if part is not None
-                    for each in part.find_all(exp.Column)
-                    if each.name == name
+                    for column in part.find_all(exp.Column)
+                    if column.name == name
                 ),
                 None,
             )
@@ -329,13 +329,14 @@ def _projected(
     if rows is _NO_TABLE:
         pairs = zip(names, expressions, strict=True)
         kind = RowType(
-            tuple(RowField(name, each.output_type) for name, each in pairs), nullable=False
+            tuple(RowField(name, expression.output_type) for name, expression in pairs),
+            nullable=False,
         )
         return Values((expressions,), kind)
     fields = len(rows.row_type)
     same = all(
-        isinstance(each, FieldReference) and each.index == index
-        for index, each in enumerate(expressions)
+        isinstance(expression, FieldReference) and expression.index == index
+        for index, expression in enumerate(expressions)
     )
     if same and fields == len(expressions) and names == rows.row_type.names:
         return rows
@@ -399,10 +400,10 @@ def over_aggregate(
     columns."""
     frames: dict[Frame, list[OverPlaceholder]] = {}
     for expression in expressions:
-        for each in _placeholders(expression):
-            calls = frames.setdefault(_frame(each), [])
-            if each not in calls:
-                calls.append(each)
+        for placeholder in _placeholders(expression):
+            calls = frames.setdefault(_frame(placeholder), [])
+            if placeholder not in calls:
+                calls.append(placeholder)
     if not frames:
         return rows, tuple(expressions)
     fields: list[ResolvedExpression] = [rows.field(i) for i in range(len(rows.row_type))]
@@ -426,7 +427,7 @@ def over_aggregate(
             calls[0].rows,
             calls[0].preceding,
             calls[0].following,
-            tuple(_call(each, position, f"w{i}$o{k}") for k, each in enumerate(calls)),
+            tuple(_call(call, position, f"w{i}$o{k}") for k, call in enumerate(calls)),
         )
         for i, calls in enumerate(frames.values())
     ]
@@ -434,7 +435,7 @@ def over_aggregate(
     if len(fields) > len(rows.row_type):
         base = Project(rows, tuple(fields), unique_names(names))
     over = OverAggregate(base, tuple(groups), place=groups[0].calls[0].place)
-    ordered = [each for calls in frames.values() for each in calls]
+    ordered = [call for calls in frames.values() for call in calls]
     first = len(base.row_type)
 
     def replaced(expression: ResolvedExpression) -> ResolvedExpression:
@@ -449,23 +450,29 @@ def over_aggregate(
 def _placeholders(expression: ResolvedExpression) -> list[OverPlaceholder]:
     if isinstance(expression, OverPlaceholder):
         return [expression]
-    return [each for child in expression.children() for each in _placeholders(child)]
+    return [placeholder for child in expression.children() for placeholder in _placeholders(child)]
 
 
-def _frame(each: OverPlaceholder) -> Frame:
-    return each.partition, each.order, each.rows, each.preceding, each.following
+def _frame(placeholder: OverPlaceholder) -> Frame:
+    return (
+        placeholder.partition,
+        placeholder.order,
+        placeholder.rows,
+        placeholder.preceding,
+        placeholder.following,
+    )
 
 
-def _call(each: OverPlaceholder, position: _Position, name: str) -> AggregateCall:
+def _call(placeholder: OverPlaceholder, position: _Position, name: str) -> AggregateCall:
     return AggregateCall(
-        each.function,
-        tuple(position(argument) for argument in each.arguments),
-        each.type,
-        each.distinct,
-        None if each.filter is None else position(each.filter),
-        options=each.options,
+        placeholder.function,
+        tuple(position(argument) for argument in placeholder.arguments),
+        placeholder.type,
+        placeholder.distinct,
+        None if placeholder.filter is None else position(placeholder.filter),
+        options=placeholder.options,
         name=name,
-        place=each.place,
+        place=placeholder.place,
     )
 
 

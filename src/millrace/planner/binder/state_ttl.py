@@ -30,8 +30,8 @@ class StateTtlHint:
         if len(scope.tables) != 1:
             return None
         (table,) = scope.tables
-        found = (ttl for name, ttl in self.by_table.items() if table.matches((name,)))
-        return next(found, None)
+        ttls = (ttl for name, ttl in self.by_table.items() if table.matches((name,)))
+        return next(ttls, None)
 
 
 def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
@@ -41,14 +41,14 @@ def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
         SqlValidationError: the hint is not written in pairs, or a value is not a duration.
     """
     ttls: dict[str, int] = {}
-    for each in written_hints(select):
-        if each.name.upper() != "STATE_TTL":
+    for hint in written_hints(select):
+        if hint.name.upper() != "STATE_TTL":
             continue
-        if not each.options:
-            raise context.refusal(each, "STATE_TTL is written STATE_TTL('table' = '1 d')")
-        for name, value in each.options.items():
+        if not hint.options:
+            raise context.refusal(hint, "STATE_TTL is written STATE_TTL('table' = '1 d')")
+        for name, value in hint.options.items():
             try:
                 ttls[name] = Duration.parse(value).to_millis()
             except ValueError as error:
-                raise context.refusal(each, f"STATE_TTL of {name!r}: {error}") from None
+                raise context.refusal(hint, f"STATE_TTL of {name!r}: {error}") from None
     return StateTtlHint(ttls)

@@ -83,7 +83,7 @@ def bind_unnest(binder: FromContext, node: nodes.CollectionTable, left: Scope | 
     """The rows of ``UNNEST(tags) WITH ORDINALITY``: one per element; an element that is a row
     becomes a column per field."""
     expressions = binder.expressions(Scope(parent=left or binder.outer), "UNNEST")
-    operands = [expressions.bind(each) for each in node.expressions]
+    operands = [expressions.bind(operand) for operand in node.expressions]
     return _unnest(binder, node, operands, bool(node.args.get("ordinality")))
 
 
@@ -122,8 +122,8 @@ def _window(
     scope = Scope((table_of((), rows.row_type),))
     time = _time_column(binder, call, name, given.get("TIMECOL"), rows)
     partition = []
-    for each in data.args.get("partition_by") or ():
-        bound = binder.expressions(scope, "PARTITION BY").bind(each)
+    for partition_key in data.args.get("partition_by") or ():
+        bound = binder.expressions(scope, "PARTITION BY").bind(partition_key)
         partition.append(getattr(bound, "index", -1))
     constant = binder.expressions(Scope(), name)
     sizes = {
@@ -205,7 +205,7 @@ def windowed(rows: RelNode, time: int, window: WindowingStrategy) -> WindowTable
     names = unique_names((*rows.row_type.names, "window_start", "window_end", "window_time"))
     kinds = (*(field.type for field in rows.row_type), stamp, stamp, kind)
     pairs = zip(names, kinds, strict=True)
-    row = RowType(tuple(RowField(name, each) for name, each in pairs))
+    row = RowType(tuple(RowField(name, column_kind) for name, column_kind in pairs))
     local = isinstance(kind, logical.LocalZonedTimestampType)
     processing = time_attributes(rows).get(time) is TimeAttribute.PROCTIME
     window = replace(window, local=local, processing=processing)

@@ -30,14 +30,14 @@ def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -
     path = path_of(node)
     if len(path) == 1 and path[0] in common:
         return common[path[0]]
-    found = context.catalog.resolve_table(path)
-    if found is None:
+    table = context.catalog.resolve_table(path)
+    if table is None:
         known = [*common, *context.catalog.names(NameKind.TABLE)]
         hint = did_you_mean(path[-1], known)
         raise context.refusal(node, f"there is no table or view called {'.'.join(path)!r}{hint}")
-    if isinstance(found, ResolvedView):
-        return _view(context, node, found)
-    return table_rows(found, table_options(context, node), context.place(node))
+    if isinstance(table, ResolvedView):
+        return _view(context, node, table)
+    return table_rows(table, table_options(context, node), context.place(node))
 
 
 def table_rows(

@@ -71,7 +71,11 @@ def translate_aggregate(node: Aggregate, translator: Translator) -> Transformati
 def state_signature(node: Aggregate, retracts: bool, translator: Translator) -> StateSignature:
     """Signature of the state: accumulators of the calls by group."""
     rows = translator.provenance(translator.input(node.input))
-    sets = None if node.grouping_sets is None else [rows.at(each) for each in node.grouping_sets]
+    sets = (
+        None
+        if node.grouping_sets is None
+        else [rows.at(grouping) for grouping in node.grouping_sets]
+    )
     return StateSignature.of(
         rows,
         groups=rows.at(node.groups),
@@ -100,7 +104,9 @@ def refuse_missing(
 def _expanded(node: Aggregate, translator: Translator) -> Transformation:
     """The rows, repeated once per grouping set."""
     assert node.grouping_sets is not None
-    sets = [[node.input.row_type.fields[i].name for i in each] for each in node.grouping_sets]
+    sets = [
+        [node.input.row_type.fields[i].name for i in grouping] for grouping in node.grouping_sets
+    ]
     rows = translator.input(node.input)
     return translator.stateless(
         "Expand",

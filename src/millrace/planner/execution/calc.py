@@ -60,7 +60,7 @@ def fused(node: RelNode) -> FusedCalc:
             below = node.expressions
             if _grows([*projections, *([] if condition is None else [condition])], below):
                 break
-            projections = tuple(composed(each, below) for each in projections)
+            projections = tuple(composed(projection, below) for projection in projections)
             condition = None if condition is None else composed(condition, below)
         elif isinstance(node, Filter):
             if not all(map(is_deterministic, projections)):
@@ -77,8 +77,8 @@ def composed(
 ) -> ResolvedExpression:
     """Rewrite an expression over a projection's output into one over the projection's input."""
 
-    def replaced(each: ResolvedExpression) -> ResolvedExpression:
-        return below[each.index] if isinstance(each, FieldReference) else each
+    def replaced(part: ResolvedExpression) -> ResolvedExpression:
+        return below[part.index] if isinstance(part, FieldReference) else part
 
     return rewritten(expression, replaced)
 
@@ -86,8 +86,8 @@ def composed(
 def _grows(above: Sequence[ResolvedExpression], below: Sequence[ResolvedExpression]) -> bool:
     """Whether merging would copy too many expressions: if each projection reads a column of the
     one below twice, the size doubles at every level."""
-    sizes = [_size(each) for each in below]
-    together = sum(_size(each, sizes) for each in above)
+    sizes = [_size(expression) for expression in below]
+    together = sum(_size(expression, sizes) for expression in above)
     return together > sum(map(_size, above)) + sum(sizes) + _MOST_COPIED
 
 
@@ -102,7 +102,7 @@ def _size(expression: ResolvedExpression, fields: Sequence[int] | None = None) -
 def _is_identity(
     projections: tuple[ResolvedExpression, ...], condition: ResolvedExpression | None
 ) -> bool:
-    fields = all(isinstance(each, FieldReference) for each in projections)
+    fields = all(isinstance(projection, FieldReference) for projection in projections)
     return condition is None and fields and len(set(projections)) == len(projections)
 
 
@@ -126,8 +126,8 @@ def _translated(node: RelNode, translator: Translator) -> Transformation:
         translator.settings.session or SessionSettings(),
     )
     selected = ", ".join(
-        f"{each} AS {name}" if str(each) != name else name
-        for each, name in zip(calc.projections, node.row_type.names, strict=True)
+        f"{projection} AS {name}" if str(projection) != name else name
+        for projection, name in zip(calc.projections, node.row_type.names, strict=True)
     )
     where = "" if calc.condition is None else f", where=[{calc.condition}]"
     rows = translator.input(calc.input)
@@ -144,7 +144,7 @@ def _gives(calc: FusedCalc, rows: Provenance, insert_only: bool) -> Provenance:
     """Meaning of the result, which decides the uids of later operators. A new version of the
     query may change a filter on inserted rows, but not the column values. It may not change a
     filter on updates either, since rows that the old filter let through could not be retracted."""
-    columns = [rows.column(each) for each in calc.projections]
+    columns = [rows.column(projection) for projection in calc.projections]
     if calc.condition is None:
         return rows.with_columns(columns)
     if insert_only:

@@ -22,7 +22,11 @@ def translate_to_changelog(node: ToChangelog, translator: Translator) -> Transfo
     stay = range(len(names)) if node.kept is None else (*node.kept, *node.partition)
     blanked = [n for n, index in enumerate(order) if index is not None and index not in stay]
     factory = partial(
-        ToChangelogOperator, node.row_type, [codes.get(each) for each in OPERATIONS], order, blanked
+        ToChangelogOperator,
+        node.row_type,
+        [codes.get(operation) for operation in OPERATIONS],
+        order,
+        blanked,
     )
     source = translator.input(node.input)
     rows = translator.provenance(source)

@@ -79,7 +79,7 @@ def _made(
         return None
     joined = (*node.left.row_type.fields, *scan.row_type.fields)
     return MadeOfRows(
-        RowType.of(*((f"f{index}", each.type) for index, each in enumerate(joined))),
+        RowType.of(*((f"f{index}", field.type) for index, field in enumerate(joined))),
         tuple(columns),
         conjunction(conditions) if conditions else None,
     )
@@ -90,7 +90,7 @@ def _gives(scan: TableFunctionScan, spec: CorrelateSpec, rows: Provenance) -> Pr
     call = digest(
         scan.function.value,
         spec.ordinality,
-        [rows.column(each) for each in spec.arguments],
+        [rows.column(argument) for argument in spec.arguments],
         spec.pads,
     )
     added = (digest(call, index) for index in range(len(scan.row_type)))

@@ -78,13 +78,13 @@ def translate_join(node: Join, translator: Translator) -> Transformation:
 def _lateral(node: Join, translator: Translator) -> Transformation:
     """The operator of a temporal or look-up join. A time attribute in event time needs versions
     of the right rows; processing time needs their current state."""
-    found = snapshot_side(node)
-    if found is None:
+    side_and_snapshot = snapshot_side(node)
+    if side_and_snapshot is None:
         raise node.refusal(
             "the query behind LATERAL reads the tables before it in a way that no join can stand "
             "for: write it as a join"
         )
-    side, snapshot = found
+    side, snapshot = side_and_snapshot
     if snapshot.versions is not None:
         return temporal_function_join(node, side, snapshot, translator)
     if node.kind not in (JoinKind.INNER, JoinKind.LEFT):
@@ -183,7 +183,7 @@ def state_signature(
         parts: parts of the query, besides the condition, that decide which rows are kept and how
             long.
     """
-    left, right = (translator.provenance(translator.input(each)) for each in node.inputs)
+    left, right = (translator.provenance(translator.input(child)) for child in node.inputs)
     pairs = left.beside(right)
     return StateSignature.of(
         left,

@@ -103,12 +103,12 @@ def _gives(
     rows: Provenance,
 ) -> Provenance:
     """Meaning of the result: one row per row that is looked up."""
-    found = digest(table.path, names, rows.at(spec.keys))
-    there = rows.with_columns([digest(found, name) for name in spec.types[1].names])
-    right = there.with_columns([there.column(each) for each in spec.columns])
+    lookup_digest = digest(table.path, names, rows.at(spec.keys))
+    there = rows.with_columns([digest(lookup_digest, name) for name in spec.types[1].names])
+    right = there.with_columns([there.column(column) for column in spec.columns])
     left = rows.with_columns(rows.columns[: spec.shown])
     condition = left.beside(right).expression(spec.condition)
     return rows.with_columns(
         (*left.columns, *right.columns),
-        *(found, kind, there.expression(spec.there), condition),
+        *(lookup_digest, kind, there.expression(spec.there), condition),
     )

@@ -104,7 +104,7 @@ def lookup_hint(hints: Hints, names: tuple[str, ...]) -> dict[str, Any]:
     for kind, given in hints:
         if kind != "LOOKUP":
             continue
-        values = dict(given) if all(isinstance(each, tuple) for each in given) else {}
+        values = dict(given) if all(isinstance(option, tuple) for option in given) else {}
         if "table" not in values:
             raise JobDefinitionError("the hint LOOKUP names its table: LOOKUP('table'='customers')")
         if values["table"] in names:

@@ -53,8 +53,8 @@ def translate_match(node: Match, translator: Translator) -> Transformation:
     names = node.input.row_type.names
     keys = ", ".join(names[index] for index in node.partition)
     pattern = " ".join(map(str, node.pattern))
-    defined = ", ".join(f"{name} AS {each}" for name, each in node.definitions)
-    measures = ", ".join(f"{each} AS {name}" for name, each in node.measures)
+    defined = ", ".join(f"{name} AS {condition}" for name, condition in node.definitions)
+    measures = ", ".join(f"{measure} AS {name}" for name, measure in node.measures)
     return translator.stateful(
         "Match",
         partial(MatchOperator, spec),
@@ -74,8 +74,8 @@ def state_signature(node: Match, translator: Translator) -> StateSignature:
         partition=rows.at(node.partition),
         order=rows.order(node.order),
         pattern=node.pattern,
-        definitions=[(name, rows.column(each)) for name, each in node.definitions],
-        measures=[rows.column(each) for _, each in node.measures],
+        definitions=[(name, rows.column(condition)) for name, condition in node.definitions],
+        measures=[rows.column(measure) for _, measure in node.measures],
         skip=(node.after_match, node.skip_to),
         within=node.within,
     )
@@ -96,14 +96,14 @@ def match_spec(node: Match, session: SessionSettings, batch: bool = False) -> Ma
                 f"{column.name!r} is"
             )
     rowtime = _rowtime(node, batch)
-    if rowtime is None and any(isinstance(each, MatchRowtime) for _, each in node.measures):
+    if rowtime is None and any(isinstance(measure, MatchRowtime) for _, measure in node.measures):
         raise node.refusal(
             "MATCH_ROWTIME is of matches in the order of event time; these are in that of "
             "processing time: use MATCH_PROCTIME()"
         )
     conditions = dict(node.definitions)
-    for each in (*conditions.values(), *(each for _, each in node.measures)):
-        _refuse_missing(node, each)
+    for expression in (*conditions.values(), *(measure for _, measure in node.measures)):
+        _refuse_missing(node, expression)
     return MatchSpec(
         row_type,
         node.partition,
@@ -111,9 +111,10 @@ def match_spec(node: Match, session: SessionSettings, batch: bool = False) -> Ma
         node.order if rowtime is not None else node.order[1:],
         rowtime,
         tuple(
-            _variable(each, conditions.get(each.name), row_type, session) for each in node.pattern
+            _variable(variable, conditions.get(variable.name), row_type, session)
+            for variable in node.pattern
         ),
-        tuple(each for _, each in node.measures),
+        tuple(measure for _, measure in node.measures),
         node.row_type,
         _skip(node),
         node.within,
@@ -183,7 +184,7 @@ def _skip(node: Match) -> AfterMatchSkipStrategy:
 def _refuse_missing(node: Match, expression: ResolvedExpression) -> None:
     """Refuse aggregates that cannot run, before the job starts."""
     if isinstance(expression, PatternAggregate):
-        types = tuple(each.output_type for each in expression.arguments)
+        types = tuple(argument.output_type for argument in expression.arguments)
         try:
             accumulator(expression.function, types, expression.type)
         except FunctionResolutionError as error:

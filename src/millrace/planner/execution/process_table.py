@@ -39,7 +39,7 @@ def translate_process_table(node: ProcessTable, translator: Translator) -> Trans
     description = f"ProcessTableFunction(invocation=[{node.invocation}], uid=[{node.uid}]"
     description += f", partitionBy=[{keys}])" if keys else ")"
     if not node.is_keyed:
-        inputs = [translator.input(each, place) for place, each in enumerate(node.operands)]
+        inputs = [translator.input(operand, place) for place, operand in enumerate(node.operands)]
         gives = _gives(node, "", inputs, translator)
         return translator.stateless("ProcessTableFunction", factory, inputs, gives, description)
     inputs = [
@@ -62,17 +62,17 @@ def state_signature(
 
 def _gives(node: ProcessTable, uid: str, inputs: list[Input], translator: Translator) -> Provenance:
     """Meaning of the result: every output column depends on all input columns."""
-    tables = [translator.provenance(each) for each in inputs]
+    tables = [translator.provenance(source) for source in inputs]
     of_nothing = Provenance("", (), translator.session)
     made = digest(
         node.function,
         uid,
-        [(each.rows, each.columns) for each in tables],
+        [(table.rows, table.columns) for table in tables],
         [(t.argument, t.partition, t.order, t.time) for t in node.tables],
-        [of_nothing.expression(each) for each in node.values],
+        [of_nothing.expression(value) for value in node.values],
     )
     columns = (digest(made, index) for index in range(len(node.row_type)))
-    filters = (digest([each.filters for each in tables]),)
+    filters = (digest([table.filters for table in tables]),)
     return Provenance(made, tuple(columns), translator.session, filters)
 
 

@@ -89,17 +89,17 @@ def expression_digest(
     made: list[str] = []
     pending: list[tuple[ResolvedExpression, bool]] = [(expression, False)]
     while pending:  # not recursive: conditions of many parts are deep
-        each, has_children = pending.pop()
-        children = each.children()
-        if isinstance(each, FieldReference):
-            made.append(columns[each.index])
+        current, has_children = pending.pop()
+        children = current.children()
+        if isinstance(current, FieldReference):
+            made.append(columns[current.index])
         elif has_children or not children:
             first = len(made) - len(children)
             parts = made[first:]
             del made[first:]
-            made.append(digest(*_own_parts(each, columns, session), parts))
+            made.append(digest(*_own_parts(current, columns, session), parts))
         else:
-            pending.append((each, True))
+            pending.append((current, True))
             pending += [(child, False) for child in reversed(children)]
     return made[0]
 
@@ -144,7 +144,7 @@ def _options(options: object, columns: Sequence[str], session: SessionSettings) 
     if isinstance(options, ResolvedExpression):
         return expression_digest(options, columns, session)
     if isinstance(options, tuple):
-        return tuple(_options(each, columns, session) for each in options)
+        return tuple(_options(option, columns, session) for option in options)
     return options
 
 
@@ -154,7 +154,9 @@ def _is_zoned(call: Call) -> bool:
         return True
     if call.function in _UNZONED or isinstance(call.type, BooleanType):
         return False
-    return any(isinstance(each.output_type, LocalZonedTimestampType) for each in call.arguments)
+    return any(
+        isinstance(argument.output_type, LocalZonedTimestampType) for argument in call.arguments
+    )
 
 
 def _cast_options(cast: Cast, session: SessionSettings) -> Iterator[object]:
@@ -169,7 +171,7 @@ def _cast_options(cast: Cast, session: SessionSettings) -> Iterator[object]:
 
 def type_identity(logical_type: LogicalType) -> str:
     """Text of a type without its nullability, which has no influence on values."""
-    return str(rewritten_type(logical_type, lambda each: each.with_nullable(True)))
+    return str(rewritten_type(logical_type, lambda part: part.with_nullable(True)))
 
 
 def _encoded(value: object) -> str:
@@ -194,9 +196,9 @@ def _encoded_object(value: object) -> str:
     defaults change no digest."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         pairs = [
-            (each.name, getattr(value, each.name))
-            for each in dataclasses.fields(value)
-            if each.compare and not _is_default(each, getattr(value, each.name))
+            (field.name, getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if field.compare and not _is_default(field, getattr(value, field.name))
         ]
         return f"<{_tagged('c', type(value).__name__)}{_encoded(pairs)}>"
     text = repr(value)
@@ -205,8 +207,8 @@ def _encoded_object(value: object) -> str:
     return _tagged("o", f"{type(value).__name__} {text}")
 
 
-def _is_default(each: dataclasses.Field[Any], value: object) -> bool:
-    return each.default is not dataclasses.MISSING and bool(each.default == value)
+def _is_default(field: dataclasses.Field[Any], value: object) -> bool:
+    return field.default is not dataclasses.MISSING and bool(field.default == value)
 
 
 _ENCODERS: tuple[tuple[type | UnionType, Callable[[Any], str]], ...] = (

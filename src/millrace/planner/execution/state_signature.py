@@ -87,7 +87,9 @@ class Provenance:
         """
         sides = (("left", self), ("right", right))
         columns = [digest(name, column) for name, side in sides for column in side.columns]
-        filters = tuple(digest(name, each) for name, side in sides for each in side.filters)
+        filters = tuple(
+            digest(name, filter_digest) for name, side in sides for filter_digest in side.filters
+        )
         return Provenance(digest(self.rows, right.rows), tuple(columns), self.session, filters)
 
 
@@ -111,14 +113,14 @@ class StateSignature:
     @property
     def digest(self) -> str:
         """Digest of the signature."""
-        return digest([each.rows for each in self.inputs], self.parts)
+        return digest([provenance.rows for provenance in self.inputs], self.parts)
 
     @property
     def filters(self) -> str:
         """Digest of those filters of the inputs that may change. It distinguishes operators with
         otherwise equal signatures.
         """
-        return digest([each.filters for each in self.inputs])
+        return digest([provenance.filters for provenance in self.inputs])
 
 
 def clock_identity(clock: WindowTime) -> object:

@@ -101,8 +101,8 @@ def _columns(table: ResolvedTable, row_type: RowType) -> list[object]:
     """Identity of each column in the source."""
     metadata = _metadata(table, row_type.names)
     return [
-        (each.name in metadata, metadata.get(each.name, each.name), each.type)
-        for each in row_type.fields
+        (field.name in metadata, metadata.get(field.name, field.name), field.type)
+        for field in row_type.fields
     ]
 
 
@@ -129,13 +129,15 @@ def _data_stream(
             factory=partial(
                 DataStreamScanOperator,
                 node.row_type,
-                tuple(each.name for each in table.columns if each.kind is ColumnKind.PHYSICAL),
+                tuple(
+                    column.name for column in table.columns if column.kind is ColumnKind.PHYSICAL
+                ),
                 tuple(metadata),
                 None if own or watermark is None else compiled(watermark, node.row_type, session),
                 inserts_only=not table.changes - INSERT_ONLY,
             ),
             inputs=access.inputs,
-            parallelism=max(each.transformation.parallelism for each in access.inputs),
+            parallelism=max(source.transformation.parallelism for source in access.inputs),
             description=_description(node),
         ),
         ascii(node.path),
@@ -150,9 +152,9 @@ def is_source_watermark(expression: ResolvedExpression | None) -> bool:
 
 def _metadata(table: ResolvedTable, names: tuple[str, ...]) -> Mapping[str, str]:
     return {
-        each.name: each.metadata_key or each.name
-        for each in table.columns
-        if each.kind is ColumnKind.METADATA and each.name in names
+        column.name: column.metadata_key or column.name
+        for column in table.columns
+        if column.kind is ColumnKind.METADATA and column.name in names
     }
 
 

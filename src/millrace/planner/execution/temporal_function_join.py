@@ -74,7 +74,7 @@ def _versions(
     *columns, key, time = low.columns
     netting = isinstance(low.rows, Deduplicate | ChangelogNormalize)
     if netting and isinstance(key, FieldReference) and isinstance(time, FieldReference):
-        found, keys, at = versions_of(node, replace(low, columns=tuple(columns)))
+        version_side, keys, at = versions_of(node, replace(low, columns=tuple(columns)))
         if keys == (key.index,) and at == time.index:
-            return found, key.index, at
+            return version_side, key.index, at
     return side, versions.key, versions.time

@@ -106,7 +106,7 @@ def state_signature(
 ) -> StateSignature:
     """Signature of the state: waiting rows of the left side, and versions of the right side, by
     key."""
-    rows, versions = (translator.provenance(translator.input(each)) for each in (left, right))
+    rows, versions = (translator.provenance(translator.input(side)) for side in (left, right))
     times = None
     if spec.times is not None:
         times = (rows.columns[spec.times[0]], versions.columns[spec.times[1]])
@@ -137,7 +137,7 @@ def versions_of(node: Join, side: SnapshotSide) -> tuple[SnapshotSide, tuple[int
         keys = rows.keys
         side = side.over(rows.input)
     else:
-        keys = min((tuple(sorted(each)) for each in upsert_keys(rows)), key=len, default=())
+        keys = min((tuple(sorted(key)) for key in upsert_keys(rows)), key=len, default=())
     times = [
         index for index, kind in time_attributes(side.rows).items() if kind is TimeAttribute.ROWTIME
     ]
@@ -176,10 +176,12 @@ def with_columns(
     Expressions that are columns already are not appended.
     """
     width = len(rows.row_type)
-    added = [each for each in expressions if not isinstance(each, FieldReference)]
+    added = [expression for expression in expressions if not isinstance(expression, FieldReference)]
     places = tuple(
-        each.index if isinstance(each, FieldReference) else width + added.index(each)
-        for each in expressions
+        expression.index
+        if isinstance(expression, FieldReference)
+        else width + added.index(expression)
+        for expression in expressions
     )
     if not added:
         return rows, places

@@ -207,8 +207,8 @@ class Translator:
                 cannot use state that was kept for other values.
         """
         inputs = tuple(inputs)
-        parallelism = max(each.transformation.parallelism for each in inputs)
-        uid = self.uid(name, digest([self.provenance(each).rows for each in inputs]))
+        parallelism = max(source.transformation.parallelism for source in inputs)
+        uid = self.uid(name, digest([self.provenance(source).rows for source in inputs]))
         made = Transformation(
             f"{name}[{self.number()}]",
             Role.OPERATOR,
@@ -239,8 +239,8 @@ class Translator:
         """
         inputs = tuple(inputs)
         single = any(
-            each.partitioning is not None and each.partitioning.exchange is Exchange.GLOBAL
-            for each in inputs
+            source.partitioning is not None and source.partitioning.exchange is Exchange.GLOBAL
+            for source in inputs
         )
         uid = self.uid(name, digest(QUERY_UIDS, signature.digest), signature.filters)
         made = Transformation(
@@ -285,7 +285,7 @@ class Translator:
         # the second scan of a table gives the same rows
         uid = _first_uid(transformation.name, identity)
         self._provenance[transformation] = Provenance(
-            uid, tuple(digest(uid, each) for each in columns), self.session
+            uid, tuple(digest(uid, column) for column in columns), self.session
         )
         return transformation
 

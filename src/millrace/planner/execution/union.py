@@ -22,16 +22,19 @@ def translate_set_operation(node: SetOperation, translator: Translator) -> Trans
     inputs = [replace(translator.input(operand), number=0) for operand in node.inputs]
     fields = ", ".join(node.row_type.names)
     description = f"Union(all=[true], [{fields}])"
-    rows = [translator.provenance(each) for each in inputs]
+    rows = [translator.provenance(source) for source in inputs]
     return translator.stateless("Union", UnionOperator, inputs, _gives(rows), description)
 
 
 def _gives(inputs: list[Provenance]) -> Provenance:
     """Meaning of the rows of all inputs, independent of the inputs' order."""
-    ordered = sorted(inputs, key=lambda each: digest(each.rows, each.columns, each.filters))
-    branches = [digest(each.rows, each.columns) for each in ordered]
+    ordered = sorted(
+        inputs,
+        key=lambda provenance: digest(provenance.rows, provenance.columns, provenance.filters),
+    )
+    branches = [digest(provenance.rows, provenance.columns) for provenance in ordered]
     # a column knows which branch has what in it: two columns may have the same, in other rows
-    columns = zip(*(each.columns for each in ordered), strict=True)
-    merged = tuple(digest(sorted(zip(branches, each, strict=True))) for each in columns)
-    filters = (digest([each.filters for each in ordered]),)
+    columns = zip(*(provenance.columns for provenance in ordered), strict=True)
+    merged = tuple(digest(sorted(zip(branches, digests, strict=True))) for digests in columns)
+    filters = (digest([provenance.filters for provenance in ordered]),)
     return Provenance(digest(sorted(branches)), merged, inputs[0].session, filters)

@@ -43,7 +43,9 @@ def translate_values(node: Values, translator: Translator) -> Transformation:
         source=source,
         description=f"Values(tuples=[{len(node.rows)} rows])",
     )
-    rows = [[expression_digest(each, (), translator.session) for each in row] for row in node.rows]
+    rows = [
+        [expression_digest(value, (), translator.session) for value in row] for row in node.rows
+    ]
     return translator.begin(made, digest(rows), range(len(node.row_type)))
 
 

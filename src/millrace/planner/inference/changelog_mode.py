@@ -108,11 +108,11 @@ class ChangelogModes:
         """Changes that a node emits besides inserts."""
         if not self._streaming:
             return RowChanges.NONE
-        found = self._changes.get(node)
-        if found is None:
-            inputs = [self.changes(each) for each in node.inputs]
-            found = self._changes[node] = changes_of(node, inputs)
-        return found
+        changes = self._changes.get(node)
+        if changes is None:
+            inputs = [self.changes(child) for child in node.inputs]
+            changes = self._changes[node] = changes_of(node, inputs)
+        return changes
 
     def insert_only(self, node: RelNode) -> bool:
         """Whether a node's rows are never updated or deleted."""
@@ -132,16 +132,16 @@ class ChangelogModes:
     def _repeat(self, node: RelNode) -> None:
         if node not in self._repeatable:
             self._repeatable.add(node)
-            for each in node.inputs:
-                self._repeat(each)
+            for child in node.inputs:
+                self._repeat(child)
 
     def _need(self, node: RelNode, needed: bool) -> None:
         known = self._needed.get(node)
         if known is not None and (known or not needed):
             return
         self._needed[node] = needed
-        for each in node.inputs:
-            self._need(each, _needs_update_before(node, needed))
+        for child in node.inputs:
+            self._need(child, _needs_update_before(node, needed))
 
 
 def _needs_update_before(node: RelNode, needed: bool) -> bool:
@@ -175,8 +175,8 @@ def _process_needs_update_before(node: ProcessTable) -> bool:
 def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
     """Changes that a node emits besides inserts, given the changes of its inputs."""
     merged = RowChanges.NONE
-    for each in inputs:
-        merged |= each
+    for changes in inputs:
+        merged |= changes
     if isinstance(node, TableScan | ProcessTable | FromChangelog):
         return _of_kinds(_kinds_of(node))
     if isinstance(node, ToChangelog | Values | WindowAggregate | CountWindowAggregate | Match):

@@ -56,13 +56,13 @@ def interval_bounds(
     Args:
         times: the time attributes of the joined row.
     """
-    found: dict[tuple[int, int], list[tuple[int | None, int | None, ResolvedExpression]]] = {}
+    by_pair: dict[tuple[int, int], list[tuple[int | None, int | None, ResolvedExpression]]] = {}
     for part in conjuncts(condition):
         bound = _bound(part, times, width)
         if bound is not None:
             pair, low, high = bound
-            found.setdefault(pair, []).append((low, high, part))
-    for (left, right), bounds in found.items():
+            by_pair.setdefault(pair, []).append((low, high, part))
+    for (left, right), bounds in by_pair.items():
         lows = [low for low, _, _ in bounds if low is not None]
         highs = [high for _, high, _ in bounds if high is not None]
         if lows and highs:
@@ -79,7 +79,7 @@ def _bound(
     allows."""
     if not isinstance(part, Call) or part.function not in built_in.SWAPPED_COMPARISONS:
         return None
-    sides = [_shifted_time(each, times) for each in part.arguments]
+    sides = [_shifted_time(argument, times) for argument in part.arguments]
     if sides[0] is None or sides[1] is None:
         return None
     (one, one_shift), (two, two_shift), function = sides[0], sides[1], part.function
@@ -141,7 +141,7 @@ def _interval(expression: ResolvedExpression) -> int | None:
         return None
     if not isinstance(expression, Call):
         return None
-    parts = [_interval(each) for each in expression.arguments]
+    parts = [_interval(argument) for argument in expression.arguments]
     if expression.function is built_in.MINUS and len(parts) == 1 and parts[0] is not None:
         return -parts[0]
     if expression.function in _SUMS and len(parts) == 2:

@@ -97,7 +97,7 @@ class _Returns:
         return self.known[node]
 
     def _derived(self, node: RelNode) -> Fixed | None:
-        inputs = [self.of(each) for each in node.inputs]
+        inputs = [self.of(child) for child in node.inputs]
         if isinstance(node, Join):
             return self._of_join(node, *inputs)
         known = [fixed for fixed in inputs if fixed is not None]
@@ -182,7 +182,7 @@ def _of_scan(node: TableScan) -> Fixed | None:
     if table.changes == INSERT_ONLY:
         return fixed
     # metadata, such as the time of a change, is not that of the row that it takes back
-    metadata = {each.name for each in table.columns if each.kind is ColumnKind.METADATA}
+    metadata = {column.name for column in table.columns if column.kind is ColumnKind.METADATA}
     return fixed - {i for i, name in enumerate(node.row_type.names) if name in metadata}
 
 
@@ -196,7 +196,10 @@ def _is_repeated(node: RelNode, *conditions: ResolvedExpression) -> bool:
 
 def _reads(fixed: Fixed, expressions: Iterable[ResolvedExpression]) -> bool:
     """Whether expressions depend on fixed columns alone."""
-    return all(is_deterministic(each) and fixed.issuperset(fields_of(each)) for each in expressions)
+    return all(
+        is_deterministic(expression) and fixed.issuperset(fields_of(expression))
+        for expression in expressions
+    )
 
 
 def _of_same_rows(node: RelNode, fixed: Fixed, modes: ChangelogModes) -> Fixed:
@@ -204,7 +207,9 @@ def _of_same_rows(node: RelNode, fixed: Fixed, modes: ChangelogModes) -> Fixed:
 
 
 def _of_project(node: Project, fixed: Fixed, modes: ChangelogModes) -> Fixed:
-    return frozenset(index for index, each in enumerate(node.expressions) if _reads(fixed, [each]))
+    return frozenset(
+        index for index, expression in enumerate(node.expressions) if _reads(fixed, [expression])
+    )
 
 
 def _of_filter(node: Filter, fixed: Fixed, modes: ChangelogModes) -> Fixed | None:

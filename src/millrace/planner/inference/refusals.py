@@ -115,9 +115,9 @@ def _maker(node: RelNode, refused: RowChanges, modes: ChangelogModes) -> RelNode
     """The uppermost node that emits such changes even if its inputs only insert rows."""
     alone = changes_of(node, [RowChanges.NONE for _ in node.inputs])
     if not alone & refused:
-        for each in node.inputs:
-            if modes.changes(each) & refused:
-                return _maker(each, refused, modes)
+        for child in node.inputs:
+            if modes.changes(child) & refused:
+                return _maker(child, refused, modes)
     return node
 
 
@@ -138,7 +138,7 @@ def _windows(node: Join) -> None:
         return
     if windows.left.window.processing or windows.right.window.processing:
         raise node.refusal("Processing time Window Join is not supported yet.")
-    left, right = (replace(each.window, partition=()) for each in (windows.left, windows.right))
+    left, right = (replace(side.window, partition=()) for side in (windows.left, windows.right))
     if left != right:
         raise node.refusal(
             "Currently, window join doesn't support different window table function of left and "
@@ -259,8 +259,8 @@ def _watermarks(node: Project | Filter) -> None:
         for child in expression.children():
             visit(child)
 
-    for each in node.expressions if isinstance(node, Project) else (node.condition,):
-        visit(each)
+    for expression in node.expressions if isinstance(node, Project) else (node.condition,):
+        visit(expression)
 
 
 def _windowed(node: WindowTableFunction | WindowAggregate, time: int) -> None:

@@ -51,10 +51,10 @@ TimeAttributes = dict[int, TimeAttribute]
 
 def time_attributes(node: RelNode) -> TimeAttributes:
     """Time attributes of a node's columns, by position."""
-    found = _KNOWN.get(node)
-    if found is None:
-        found = _KNOWN[node] = _derived(node)
-    return found
+    attributes = _KNOWN.get(node)
+    if attributes is None:
+        attributes = _KNOWN[node] = _derived(node)
+    return attributes
 
 
 def ordered_by_time(node: OverAggregate) -> bool:
@@ -100,8 +100,8 @@ def _derived(node: RelNode) -> TimeAttributes:
         return _of_match(node)
     if isinstance(node, SetOperation):
         shared = time_attributes(node.operands[0])
-        for each in node.operands[1:]:
-            others = time_attributes(each)
+        for operand in node.operands[1:]:
+            others = time_attributes(operand)
             shared = {i: kind for i, kind in shared.items() if others.get(i) is kind}
         return shared
     return {}
@@ -132,8 +132,8 @@ def _of_window_aggregate(node: WindowAggregate) -> TimeAttributes:
     first = len(node.groups) + len(node.calls)
     return {
         first + place: kind
-        for place, each in enumerate(node.property_kinds)
-        if each == "time" and kind is not None
+        for place, property_kind in enumerate(node.property_kinds)
+        if property_kind == "time" and kind is not None
     }
 
 

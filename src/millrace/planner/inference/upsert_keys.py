@@ -40,7 +40,7 @@ def upsert_keys(node: RelNode) -> UpsertKeys:
     if isinstance(node, TableScan):
         names = node.row_type.names
         key = node.table.primary_key
-        return _one(names.index(each) for each in key) if key and set(key) <= set(names) else NONE
+        return _one(names.index(name) for name in key) if key and set(key) <= set(names) else NONE
     if isinstance(node, ChangelogNormalize):
         return _one(node.keys)
     if isinstance(node, Project):
@@ -51,8 +51,12 @@ def upsert_keys(node: RelNode) -> UpsertKeys:
         return NONE if node.grouping_sets is not None else _one(range(len(node.groups)))
     if isinstance(node, WindowAggregate):
         first = len(node.groups) + len(node.calls)
-        ends = [i for i, each in enumerate(node.property_kinds) if each in ("start", "end")]
-        keys = (*range(len(node.groups)), *(first + each for each in ends[:1]))
+        ends = [
+            i
+            for i, property_kind in enumerate(node.property_kinds)
+            if property_kind in ("start", "end")
+        ]
+        keys = (*range(len(node.groups)), *(first + end for end in ends[:1]))
         return _one(keys) if ends else NONE
     if isinstance(node, Deduplicate):
         return _one(node.keys) | upsert_keys(node.input)
@@ -71,9 +75,9 @@ def _one(columns: Iterable[int]) -> UpsertKeys:
 
 def _of_project(node: Project) -> UpsertKeys:
     places: dict[int, int] = {}
-    for index, each in enumerate(node.expressions):
-        if isinstance(each, FieldReference):
-            places.setdefault(each.index, index)
+    for index, expression in enumerate(node.expressions):
+        if isinstance(expression, FieldReference):
+            places.setdefault(expression.index, index)
     return frozenset(
         frozenset(places[index] for index in key)
         for key in upsert_keys(node.input)

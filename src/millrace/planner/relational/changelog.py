@@ -93,8 +93,8 @@ class FromChangelog(SingleRel):
     @property
     def order(self) -> tuple[int, ...]:
         """Position of the input column for each column of the result."""
-        found = _order(self.input.row_type, self.partition, self.op, self.time)
-        return tuple(index for index in found if index is not None)
+        positions = _order(self.input.row_type, self.partition, self.op, self.time)
+        return tuple(index for index in positions if index is not None)
 
     @property
     def changes(self) -> frozenset[RowKind]:

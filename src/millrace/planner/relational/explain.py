@@ -50,14 +50,14 @@ def _queries(node: RelNode) -> list[RelNode]:
         expressions = node.expressions
     elif isinstance(node, rel.Filter | rel.Join):
         expressions = (node.condition,)
-    return [each for expression in expressions for each in _subqueries(expression)]
+    return [query for expression in expressions for query in _subqueries(expression)]
 
 
 def _subqueries(expression: ResolvedExpression) -> list[RelNode]:
-    found = [expression.relation] if isinstance(expression, rel.Subquery) else []
+    queries = [expression.relation] if isinstance(expression, rel.Subquery) else []
     for child in expression.children():
-        found += _subqueries(child)
-    return found
+        queries += _subqueries(child)
+    return queries
 
 
 def _fields(node: RelNode, positions: Sequence[int]) -> str:
@@ -87,7 +87,7 @@ def _pairs(node: RelNode) -> list[tuple[str, str]]:
         return [("type", str(node.row_type)), ("rows", str(len(node.rows)))]
     if isinstance(node, rel.Project):
         items = zip(node.names, node.expressions, strict=True)
-        return [("select", ", ".join(_item(name, each) for name, each in items))]
+        return [("select", ", ".join(_item(name, expression) for name, expression in items))]
     if isinstance(node, rel.Filter):
         return [("where", str(node.condition))]
     if isinstance(node, rel.Join):
@@ -146,7 +146,7 @@ def _item(name: str, expression: ResolvedExpression) -> str:
 def _aggregate(node: rel.Aggregate) -> list[tuple[str, str]]:
     pairs = [("groupBy", _fields(node.input, node.groups))]
     if node.grouping_sets is not None:
-        sets = (f"{{{_fields(node.input, each)}}}" for each in node.grouping_sets)
+        sets = (f"{{{_fields(node.input, grouping)}}}" for grouping in node.grouping_sets)
         pairs.append(("groupingSets", ", ".join(sets)))
     pairs.append(("select", _calls(node.input, node.calls)))
     return [*pairs, ("stateTtl", _millis(node.state_ttl))]
@@ -237,11 +237,11 @@ def _match(node: stream.Match) -> list[tuple[str, str]]:
     return [
         ("partitionBy", _fields(node.input, node.partition)),
         ("orderBy", _keys(node.input, node.order)),
-        ("measures", ", ".join(f"{each} AS {name}" for name, each in node.measures)),
+        ("measures", ", ".join(f"{measure} AS {name}" for name, measure in node.measures)),
         ("after", skip if node.skip_to is None else f"{skip} {node.skip_to}"),
         ("pattern", f"({' '.join(map(str, node.pattern))})"),
         ("within", "" if node.within is None else f"{node.within} ms"),
-        ("define", ", ".join(f"{name} AS {each}" for name, each in node.definitions)),
+        ("define", ", ".join(f"{name} AS {condition}" for name, condition in node.definitions)),
     ]
 
 

@@ -39,7 +39,7 @@ class JoinCondition:
     def without(self, parts: tuple[ResolvedExpression, ...]) -> JoinCondition:
         """The same condition without some of its parts other than equalities, because the join
         checks these parts elsewhere."""
-        kept = tuple(each for each in self.residual if each not in parts)
+        kept = tuple(part for part in self.residual if part not in parts)
         return JoinCondition(self.left, self.right, kept)
 
 
@@ -50,8 +50,8 @@ def join_condition(node: Join) -> JoinCondition:
     residual = []
     for part in conjuncts(node.condition):
         sides = equal_sides(part, width)
-        if sides is not None and all(isinstance(each, FieldReference) for each in sides):
-            left, right = (next(fields_of(each)) for each in sides)
+        if sides is not None and all(isinstance(side, FieldReference) for side in sides):
+            left, right = (next(fields_of(side)) for side in sides)
             pairs[left, right - width] = None
         else:
             residual.append(part)

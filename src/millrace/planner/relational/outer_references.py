@@ -41,7 +41,7 @@ def expressions_of(node: RelNode) -> tuple[ResolvedExpression, ...]:
     if isinstance(node, LogicalSnapshot):
         return (node.period,)
     if isinstance(node, Values):
-        return tuple(each for row in node.rows for each in row)
+        return tuple(value for row in node.rows for value in row)
     return ()
 
 
@@ -95,12 +95,12 @@ def refers_outside(expression: ResolvedExpression) -> bool:
 
 def has_outer(node: RelNode, level: int) -> bool:
     """Whether a tree refers to the row of the query ``level`` levels further out."""
-    return any(each == level for each in _outer_levels(node))
+    return any(outer_level == level for outer_level in _outer_levels(node))
 
 
 def has_any_outer(node: RelNode) -> bool:
     """Whether a tree refers to a row of any outer query."""
-    return any(each > 0 for each in _outer_levels(node))
+    return any(level > 0 for level in _outer_levels(node))
 
 
 def map_outer(
@@ -108,15 +108,15 @@ def map_outer(
 ) -> RelNode:
     """The tree, with ``change`` applied to references to the row ``level`` levels further out."""
 
-    def expression(each: ResolvedExpression) -> ResolvedExpression:
-        if isinstance(each, OuterReference):
-            return change(each) if each.level == level else each
-        children = each.children()
+    def expression(part: ResolvedExpression) -> ResolvedExpression:
+        if isinstance(part, OuterReference):
+            return change(part) if part.level == level else part
+        children = part.children()
         if children:
-            each = each.with_children(tuple(map(expression, children)))
-        if isinstance(each, Subquery):
-            each = replace(each, relation=map_outer(each.relation, level + 1, change))
-        return each
+            part = part.with_children(tuple(map(expression, children)))
+        if isinstance(part, Subquery):
+            part = replace(part, relation=map_outer(part.relation, level + 1, change))
+        return part
 
     inputs = tuple(
         map_outer(

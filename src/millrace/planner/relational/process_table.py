@@ -68,26 +68,28 @@ class ProcessTable(RelNode):
     @property
     def signature(self) -> ProcessSignature:
         """Arguments and result of the function."""
-        found = self.function.process
-        assert isinstance(found, ProcessSignature)
-        return found
+        process = self.function.process
+        assert isinstance(process, ProcessSignature)
+        return process
 
     @property
     def invocation(self) -> str:
         """Text of the call, with its values."""
         pairs = zip(self.signature.arguments, self.values, strict=True)
-        shown = ("TABLE" if each.is_table else str(value or "DEFAULT") for each, value in pairs)
+        shown = (
+            "TABLE" if argument.is_table else str(value or "DEFAULT") for argument, value in pairs
+        )
         return f"{self.function.name}({', '.join(shown)})"
 
     @property
     def is_keyed(self) -> bool:
         """Whether the function's tables are partitioned."""
-        return any(each.is_set for each in self.signature.tables)
+        return any(table.is_set for table in self.signature.tables)
 
     @property
     def is_timed(self) -> bool:
         """Whether the call has ``on_time``."""
-        return any(each.time is not None for each in self.tables)
+        return any(table.time is not None for table in self.tables)
 
     def argument(self, table: TableOperand) -> ProcessArgument | None:
         """The declared argument for a table."""

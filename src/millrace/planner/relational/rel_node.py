@@ -147,7 +147,7 @@ class Project(SingleRel):
     @cached_property
     def row_type(self) -> RowType:
         pairs = zip(self.names, self.expressions, strict=True)
-        return RowType(tuple(RowField(name, each.output_type) for name, each in pairs))
+        return RowType(tuple(RowField(name, expression.output_type) for name, expression in pairs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ class Aggregate(SingleRel):
         if self.grouping_sets is not None:
             columns = [
                 column
-                if all(index in each for each in self.grouping_sets)
+                if all(index in grouping for grouping in self.grouping_sets)
                 else RowField(column.name, column.type.with_nullable(True))
                 for index, column in zip(self.groups, columns, strict=True)
             ]
@@ -225,9 +225,11 @@ class Join(RelNode):
     def row_type(self) -> RowType:
         left, right = self.left.row_type.fields, self.right.row_type.fields
         if self.kind in (JoinKind.RIGHT, JoinKind.FULL):
-            left = tuple(RowField(each.name, each.type.with_nullable(True)) for each in left)
+            left = tuple(RowField(column.name, column.type.with_nullable(True)) for column in left)
         if self.kind in (JoinKind.LEFT, JoinKind.FULL):
-            right = tuple(RowField(each.name, each.type.with_nullable(True)) for each in right)
+            right = tuple(
+                RowField(column.name, column.type.with_nullable(True)) for column in right
+            )
         columns = left if self.kind in (JoinKind.SEMI, JoinKind.ANTI) else left + right
         pairs = zip(self.names, columns, strict=True)
         return RowType(tuple(RowField(name, column.type) for name, column in pairs))

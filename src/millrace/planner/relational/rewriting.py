@@ -23,13 +23,13 @@ def bottom_up(node: RelNode, change: Callable[[RelNode], RelNode]) -> RelNode:
     """The tree with ``change`` applied to each node, inputs first; shared nodes stay shared."""
     done: dict[int, tuple[RelNode, RelNode]] = {}  # the key's node is kept, so its id is its own
 
-    def visit(each: RelNode) -> RelNode:
-        if id(each) in done:
-            return done[id(each)][1]
-        inputs = tuple(visit(child) for child in each.inputs)
-        same = all(new is old for new, old in zip(inputs, each.inputs, strict=True))
-        made = change(each if same else each.with_inputs(inputs))
-        done[id(each)] = (each, made)
+    def visit(node: RelNode) -> RelNode:
+        if id(node) in done:
+            return done[id(node)][1]
+        inputs = tuple(visit(child) for child in node.inputs)
+        same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
+        made = change(node if same else node.with_inputs(inputs))
+        done[id(node)] = (node, made)
         return made
 
     return visit(node)
@@ -38,7 +38,7 @@ def bottom_up(node: RelNode, change: Callable[[RelNode], RelNode]) -> RelNode:
 def conjuncts(condition: ResolvedExpression) -> list[ResolvedExpression]:
     """The parts of a condition that are combined by AND."""
     if isinstance(condition, Call) and condition.function is built_in.AND:
-        return [part for each in condition.arguments for part in conjuncts(each)]
+        return [part for operand in condition.arguments for part in conjuncts(operand)]
     if isinstance(condition, ValueLiteral) and condition.value is True:
         return []
     return [condition]
@@ -51,7 +51,7 @@ def conjunction(parts: Iterable[ResolvedExpression]) -> ResolvedExpression:
         return ValueLiteral(True, BooleanType(nullable=False))
     if len(given) == 1:
         return given[0]
-    nullable = any(each.output_type.is_nullable for each in given)
+    nullable = any(part.output_type.is_nullable for part in given)
     return Call(built_in.AND, given, BooleanType(nullable=nullable))
 
 

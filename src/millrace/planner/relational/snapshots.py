@@ -36,13 +36,13 @@ class SnapshotSide:
         if isinstance(rows, Project):
             expressions = rows.expressions
 
-            def within(each: ResolvedExpression) -> ResolvedExpression:
-                return substituted(each, lambda field: expressions[field.index])
+            def within(expression: ResolvedExpression) -> ResolvedExpression:
+                return substituted(expression, lambda field: expressions[field.index])
 
             return SnapshotSide(
                 rows.input,
-                tuple(within(each) for each in self.columns),
-                tuple(within(each) for each in self.conditions),
+                tuple(within(column) for column in self.columns),
+                tuple(within(condition) for condition in self.conditions),
             )
         if isinstance(rows, Filter):
             conditions = (*self.conditions, *conjuncts(rows.condition))
@@ -73,11 +73,11 @@ class SnapshotSide:
             if is_deterministic(rows.expressions[key])
         }
 
-        def within(each: ResolvedExpression) -> ResolvedExpression:
-            if isinstance(each, FieldReference):
-                return each
-            below = substituted(each, lambda field: rows.expressions[field.index])
-            return made.get(_nameless(below), each)
+        def within(expression: ResolvedExpression) -> ResolvedExpression:
+            if isinstance(expression, FieldReference):
+                return expression
+            below = substituted(expression, lambda field: rows.expressions[field.index])
+            return made.get(_nameless(below), expression)
 
         return SnapshotSide(rows, tuple(map(within, self.columns)), self.conditions)
 

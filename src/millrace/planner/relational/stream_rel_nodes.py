@@ -329,5 +329,5 @@ class Match(SingleRel):
     @cached_property
     def row_type(self) -> RowType:
         columns = [self.input.row_type.fields[index] for index in self.partition]
-        measures = (RowField(name, each.output_type) for name, each in self.measures)
+        measures = (RowField(name, measure.output_type) for name, measure in self.measures)
         return RowType((*columns, *measures))

@@ -46,7 +46,8 @@ class WindowColumns:
     def shifted(self, by: int) -> WindowColumns:
         """The same window columns, with their positions further to the right."""
         start, end, time = (
-            frozenset(by + each for each in places) for places in (self.start, self.end, self.time)
+            frozenset(by + place for place in places)
+            for places in (self.start, self.end, self.time)
         )
         return WindowColumns(self.window, start, end, time)
 
@@ -58,13 +59,15 @@ def windows_of(node: RelNode) -> WindowColumns | None:
     """
     if isinstance(node, WindowTableFunction):
         width = len(node.input.row_type)
-        places = [frozenset({width + each}) for each in range(3)]
+        places = [frozenset({width + offset}) for offset in range(3)]
         return WindowColumns(node.window, *places)
     if isinstance(node, WindowAggregate):
         first = len(node.groups) + len(node.calls)
         kinds = {
             kind: frozenset(
-                first + place for place, each in enumerate(node.property_kinds) if each == kind
+                first + place
+                for place, property_kind in enumerate(node.property_kinds)
+                if property_kind == kind
             )
             for kind in ("start", "end", "time")
         }
@@ -109,11 +112,13 @@ def _of_union(node: SetOperation) -> WindowColumns | None:
     """Columns that are window columns of all inputs of UNION ALL, if their windows are the same."""
     if node.kind is not SetKind.UNION or not node.all:
         return None
-    found = [windows_of(each) for each in node.operands]
-    inner = [each for each in found if each is not None]
-    if len(inner) < len(found) or len({each.window for each in inner}) != 1:
+    of_inputs = [windows_of(operand) for operand in node.operands]
+    inner = [columns for columns in of_inputs if columns is not None]
+    if len(inner) < len(of_inputs) or len({columns.window for columns in inner}) != 1:
         return None
-    starts, ends, times = zip(*((each.start, each.end, each.time) for each in inner), strict=True)
+    starts, ends, times = zip(
+        *((columns.start, columns.end, columns.time) for columns in inner), strict=True
+    )
     return WindowColumns(
         inner[0].window, *(frozenset.intersection(*places) for places in (starts, ends, times))
     )
@@ -145,8 +150,8 @@ def _through(node: Project, inner: WindowColumns | None) -> WindowColumns | None
     def places(before: frozenset[int]) -> frozenset[int]:
         return frozenset(
             place
-            for place, each in enumerate(node.expressions)
-            if isinstance(each, FieldReference) and each.index in before
+            for place, expression in enumerate(node.expressions)
+            if isinstance(expression, FieldReference) and expression.index in before
         )
 
     return WindowColumns(inner.window, places(inner.start), places(inner.end), places(inner.time))

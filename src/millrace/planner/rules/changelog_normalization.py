@@ -76,7 +76,7 @@ def _is_normalized(scan: TableScan, changelogs: SourceChangelogs) -> bool:
 
 def _normalized(rows: RelNode, scan: TableScan) -> RelNode:
     names = rows.row_type.names
-    return ChangelogNormalize(rows, tuple(names.index(each) for each in scan.table.primary_key))
+    return ChangelogNormalize(rows, tuple(names.index(name) for name in scan.table.primary_key))
 
 
 def _lifted(node: WatermarkAssigner) -> RelNode:
@@ -88,6 +88,6 @@ def _lifted(node: WatermarkAssigner) -> RelNode:
     if not isinstance(scan, ChangelogNormalize) or not isinstance(scan.input, TableScan):
         return node
     below: RelNode = scan.input
-    for each in reversed(projections):
-        below = replace(each, input=below)
+    for projection in reversed(projections):
+        below = replace(projection, input=below)
     return _normalized(replace(node, input=below), scan.input)

@@ -72,7 +72,7 @@ def _of_no_rows(node: Aggregate) -> RelNode:
     0."""
     if node.groups or node.grouping_sets is not None:
         return Values((), node.row_type)
-    row = tuple(each for each in map(value_of_nothing, node.calls) if each is not None)
+    row = tuple(value for value in map(value_of_nothing, node.calls) if value is not None)
     return Values((row,), node.row_type) if len(row) == len(node.calls) else node
 
 

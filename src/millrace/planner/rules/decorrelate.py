@@ -135,8 +135,8 @@ def _filter(rows: Filter, around: RelNode | None) -> Decorrelated:
     # HAVING decides about the row of a group without rows, too
     inner = _with_row(decorrelated(rows.input, around), around)
     parts = conjuncts(rows.condition)
-    pulled = tuple(each for each in parts if is_outer(each))
-    kept = [each for each in parts if not is_outer(each)]
+    pulled = tuple(part for part in parts if is_outer(part))
+    kept = [part for part in parts if not is_outer(part)]
     return Decorrelated(filtered(inner.rows, kept), (*inner.predicates, *pulled))
 
 
@@ -145,18 +145,18 @@ def _project(rows: Project, around: RelNode | None) -> Decorrelated:
     expressions, read = rows.expressions, set(_read_of_outer(*rows.expressions))
     if read:
         inner, places = _beside(inner, around, read)
-        expressions = tuple(_of_columns(each, places) for each in expressions)
-    needed = sorted({index for each in inner.predicates for index in _fields(each)})
+        expressions = tuple(_of_columns(expression, places) for expression in expressions)
+    needed = sorted({index for predicate in inner.predicates for index in _fields(predicate)})
     width = len(expressions)
     positions = {index: width + place for place, index in enumerate(needed)}
     extra = tuple(inner.rows.field(index) for index in needed)
-    names = unique_names((*rows.names, *(each.name or "$f" for each in extra)))
+    names = unique_names((*rows.names, *(field.name or "$f" for field in extra)))
     return Decorrelated(
         Project(inner.rows, (*expressions, *extra), names),
-        tuple(moved(each, positions) for each in inner.predicates),
+        tuple(moved(predicate, positions) for predicate in inner.predicates),
         None
         if inner.empty is None
-        else tuple(_of_nothing(each, inner.empty) for each in expressions),
+        else tuple(_of_nothing(expression, inner.empty) for expression in expressions),
     )
 
 
@@ -164,7 +164,7 @@ def _of_nothing(
     expression: ResolvedExpression, empty: tuple[ResolvedExpression, ...]
 ) -> ResolvedExpression:
     """Value of an expression over an empty query result."""
-    value = substituted(expression, lambda each: empty[each.index])
+    value = substituted(expression, lambda field: empty[field.index])
     null = ValueLiteral(None, value.output_type.with_nullable(True))
     return null if is_always_null(value) else value
 
@@ -179,11 +179,13 @@ def _fields(expression: ResolvedExpression) -> Iterator[int]:
 def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, list[int]]:
     """The query, and the columns by which the outer row selects its rows."""
     keyed = _with_key_columns(inner)
-    keys = [_key(each) for each in keyed.predicates]
+    keys = [_key(predicate) for predicate in keyed.predicates]
     if None not in keys:
         return keyed, list(dict.fromkeys(key for key in keys if key is not None))
     if _domain(around) is None:
-        odd = next(each for each, key in zip(keyed.predicates, keys, strict=True) if key is None)
+        odd = next(
+            predicate for predicate, key in zip(keyed.predicates, keys, strict=True) if key is None
+        )
         raise UnsupportedQueryError(
             "a correlated subquery with an aggregate or a LIMIT may compare its columns with "
             f"columns of the outer query only by =, not by {odd}",
@@ -224,14 +226,14 @@ def _domain(around: RelNode | None) -> RelNode | None:
 def _wider(rows: RelNode) -> RelNode:
     """The rows without the filters that have outer references."""
     if isinstance(rows, Filter):
-        kept = [each for each in conjuncts(rows.condition) if not refers_outside(each)]
+        kept = [part for part in conjuncts(rows.condition) if not refers_outside(part)]
         return filtered(_wider(rows.input), kept)
     if isinstance(rows, Project):
         return replace(rows, input=_wider(rows.input))
     if isinstance(rows, Join) and not rows.lateral:
         rows = replace(rows, left=_wider(rows.left))
         if rows.kind is JoinKind.INNER:
-            kept = [each for each in conjuncts(rows.condition) if not refers_outside(each)]
+            kept = [part for part in conjuncts(rows.condition) if not refers_outside(part)]
             rows = replace(rows, right=_wider(rows.right), condition=conjunction(kept))
     return rows
 
@@ -249,7 +251,7 @@ def _asking(
             "it cannot be read twice: join to them"
         )
     columns = tuple(rows.field(index) for index in read)
-    names = unique_names(each.name or "$f" for each in columns)
+    names = unique_names(column.name or "$f" for column in columns)
     return Aggregate(Project(rows, columns, names), tuple(range(len(read))), ()), read
 
 
@@ -263,7 +265,7 @@ def _beside(
     asking, read = _asking(inner, around, also)
     width = len(inner.rows.row_type)
     places = {index: width + place for place, index in enumerate(read)}
-    condition = conjunction([_of_columns(each, places) for each in inner.predicates])
+    condition = conjunction([_of_columns(predicate, places) for predicate in inner.predicates])
     both = unique_names((*inner.rows.row_type.names, *asking.row_type.names))
     join = Join(inner.rows, asking, JoinKind.INNER, condition, both, place=inner.rows.place)
     return Decorrelated(join, _same(join, places, around)), places
@@ -291,7 +293,7 @@ def _joined_to_each(
     asking, read = _asking(inner, around, also)
     places = {index: place for place, index in enumerate(read)}
     behind = {index: len(read) + index for index in range(len(rows.row_type))}
-    conditions = [_of_columns(moved(each, behind), places) for each in inner.predicates]
+    conditions = [_of_columns(moved(predicate, behind), places) for predicate in inner.predicates]
     names = unique_names((*asking.row_type.names, *rows.row_type.names))
     kind = JoinKind.LEFT
     return Join(asking, rows, kind, conjunction(conditions), names, place=rows.place), read
@@ -361,17 +363,17 @@ def _is_null(expression: ResolvedExpression) -> bool:
 
 def _read_of_outer(*expressions: ResolvedExpression) -> Iterator[int]:
     """Columns of the outer row that expressions read."""
-    for each in expressions:
-        if isinstance(each, OuterReference) and each.level == 1:
-            yield each.index
-        yield from _read_of_outer(*each.children())
+    for expression in expressions:
+        if isinstance(expression, OuterReference) and expression.level == 1:
+            yield expression.index
+        yield from _read_of_outer(*expression.children())
 
 
 def _of_columns(expression: ResolvedExpression, places: dict[int, int]) -> ResolvedExpression:
     """The expression with references to the outer row replaced by columns of the same row."""
     if isinstance(expression, OuterReference) and expression.level == 1:
         return FieldReference(places[expression.index], expression.type, expression.name)
-    children = tuple(_of_columns(each, places) for each in expression.children())
+    children = tuple(_of_columns(child, places) for child in expression.children())
     return expression.with_children(children) if children else expression
 
 
@@ -380,16 +382,16 @@ def _with_key_columns(inner: Decorrelated) -> Decorrelated:
     must equal an expression of the outer row."""
     width, computed = len(inner.rows.row_type), list[ResolvedExpression]()
     predicates = []
-    for each in inner.predicates:
-        predicate = each
-        if isinstance(each, Call) and each.function is built_in.EQUALS:
-            sides = list(each.arguments)
+    for given in inner.predicates:
+        predicate = given
+        if isinstance(given, Call) and given.function is built_in.EQUALS:
+            sides = list(given.arguments)
             own = [n for n, side in enumerate(sides) if not is_outer(side) and side.children()]
             if len(own) == 1 and not list(_fields(sides[1 - own[0]])):
                 kind = sides[own[0]].output_type
                 computed.append(sides[own[0]])
                 sides[own[0]] = FieldReference(width + len(computed) - 1, kind, "$key")
-                predicate = replace(each, arguments=tuple(sides))
+                predicate = replace(given, arguments=tuple(sides))
         predicates.append(predicate)
     if not computed:
         return inner
@@ -423,14 +425,14 @@ def _aggregate(rows: Aggregate, around: RelNode | None) -> Decorrelated:
     first, last = len(rows.groups), len(groups)
     order = [*range(first), *range(last, last + len(calls)), *range(first, last)]
     fields = tuple(made.field(index) for index in order)
-    names = unique_names((*rows.row_type.names, *(each.name for each in fields[-len(keys) :])))
+    names = unique_names((*rows.row_type.names, *(field.name for field in fields[-len(keys) :])))
     result = Project(made, fields, names[: len(fields)])
     positions = {index: place for place, index in enumerate(rows.groups)}
     positions |= {key: first + len(calls) + place for place, key in enumerate(keys)}
     return Decorrelated(
         result,
-        tuple(moved(each, positions) for each in inner.predicates),
-        None if rows.groups else tuple(each for each in empty if each is not None),
+        tuple(moved(predicate, positions) for predicate in inner.predicates),
+        None if rows.groups else tuple(value for value in empty if value is not None),
     )
 
 
@@ -494,7 +496,7 @@ def _over(rows: OverAggregate, around: RelNode | None) -> Decorrelated:
     order = [*range(width), *range(behind, behind + calls), *range(width, behind)]
     names = unique_names((*rows.row_type.names, *inner.rows.row_type.names[width:]))
     positions = {index: index + (calls if index >= width else 0) for index in range(behind)}
-    predicates = tuple(moved(each, positions) for each in inner.predicates)
+    predicates = tuple(moved(predicate, positions) for predicate in inner.predicates)
     return Decorrelated(Project(made, tuple(map(made.field, order)), names), predicates)
 
 
@@ -513,8 +515,8 @@ def _join(rows: Join, around: RelNode | None) -> Decorrelated:
         places, others = {}, {}
     new_left = len(left.rows.row_type)
     shift = {i: i for i in range(old_left)} | {old_left + i: new_left + i for i in range(old_right)}
-    moved_parts = [_of_columns(moved(each, shift), places) for each in parts]
-    kept = [each for each in moved_parts if not is_outer(each)]
+    moved_parts = [_of_columns(moved(part, shift), places) for part in parts]
+    kept = [part for part in moved_parts if not is_outer(part)]
     for index, place in places.items():
         other = right.rows.field(others[index])
         pair = left.rows.field(place), replace(other, index=new_left + other.index)
@@ -528,12 +530,12 @@ def _join(rows: Join, around: RelNode | None) -> Decorrelated:
     order = [*first, *(index for index in range(total) if index not in first)]
     positions = {index: place for place, index in enumerate(order)}
     fields = tuple(join.field(index) for index in order)
-    result = Project(join, fields, unique_names(each.name for each in fields))
-    predicates = [moved(each, positions) for each in left.predicates]
+    result = Project(join, fields, unique_names(field.name for field in fields))
+    predicates = [moved(predicate, positions) for predicate in left.predicates]
     if inner:
         of_right = {index: positions[new_left + index] for index in range(total - new_left)}
-        predicates += [moved(each, of_right) for each in right.predicates]
-        predicates += [moved(each, positions) for each in moved_parts if is_outer(each)]
+        predicates += [moved(predicate, of_right) for predicate in right.predicates]
+        predicates += [moved(part, positions) for part in moved_parts if is_outer(part)]
     return Decorrelated(result, tuple(predicates))
 
 
@@ -546,7 +548,7 @@ def joined_condition(
     def inner(reference: FieldReference) -> ResolvedExpression:
         return FieldReference(reference.index + width, reference.type, reference.name)
 
-    return [outer_fields(substituted(each, inner)) for each in predicates]
+    return [outer_fields(substituted(predicate, inner)) for predicate in predicates]
 
 
 def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
@@ -566,5 +568,7 @@ def nearer(rows: RelNode) -> RelNode:
     """
     for level in (2, 3):
         if has_outer(rows, level):
-            rows = map_outer(rows, level, lambda each: replace(each, level=each.level - 1))
+            rows = map_outer(
+                rows, level, lambda reference: replace(reference, level=reference.level - 1)
+            )
     return rows

@@ -37,7 +37,7 @@ def with_side_conditions(rows: RelNode) -> RelNode:
 def _factored(node: RelNode) -> RelNode:
     if not isinstance(node, Filter | Join):
         return node
-    parts = [part for each in conjuncts(node.condition) for part in _factors(each)]
+    parts = [part for conjunct in conjuncts(node.condition) for part in _factors(conjunct)]
     condition = conjunction(parts)
     return node if condition == conjunction(conjuncts(node.condition)) else _with(node, condition)
 
@@ -48,16 +48,16 @@ def _with(node: Filter | Join, condition: ResolvedExpression) -> RelNode:
 
 def _factors(condition: ResolvedExpression) -> list[ResolvedExpression]:
     """The common parts of the alternatives, and the rest of the condition."""
-    alternatives = [conjuncts(each) for each in _disjuncts(condition)]
+    alternatives = [conjuncts(alternative) for alternative in _disjuncts(condition)]
     first, *others = alternatives
     common = [
-        each
-        for each in first
-        if others and is_deterministic(each) and all(each in other for other in others)
+        part
+        for part in first
+        if others and is_deterministic(part) and all(part in other for other in others)
     ]
     if not common:
         return [condition]
-    rest = [[part for part in each if part not in common] for each in alternatives]
+    rest = [[part for part in alternative if part not in common] for alternative in alternatives]
     return common if not all(rest) else [*common, _disjunction(map(conjunction, rest))]
 
 
@@ -68,8 +68,8 @@ def _derived(node: RelNode) -> RelNode:
     parts = conjuncts(node.condition)
     left, right = range(width), range(width, width + len(node.right.row_type))
     sides = [left] * (node.kind in _LEFT) + [right] * (node.kind in _RIGHT)
-    found = [_of_side(part, side) for part in parts for side in sides]
-    derived = [each for each in found if each is not None and each not in parts]
+    implied = [_of_side(part, side) for part in parts for side in sides]
+    derived = [part for part in implied if part is not None and part not in parts]
     return replace(node, condition=conjunction([*parts, *derived])) if derived else node
 
 
@@ -80,7 +80,10 @@ def _of_side(condition: ResolvedExpression, side: range) -> ResolvedExpression |
         return None
     if all(index in side for index in fields_of(condition)):
         return None
-    parts = [[part for part in conjuncts(each) if _reads_only(part, side)] for each in alternatives]
+    parts = [
+        [part for part in conjuncts(alternative) if _reads_only(part, side)]
+        for alternative in alternatives
+    ]
     return _disjunction(map(conjunction, parts)) if all(parts) else None
 
 
@@ -91,7 +94,7 @@ def _reads_only(condition: ResolvedExpression, side: range) -> bool:
 
 def _disjuncts(condition: ResolvedExpression) -> list[ResolvedExpression]:
     if isinstance(condition, Call) and condition.function is built_in.OR:
-        return [part for each in condition.arguments for part in _disjuncts(each)]
+        return [part for operand in condition.arguments for part in _disjuncts(operand)]
     return [condition]
 
 
@@ -99,5 +102,5 @@ def _disjunction(parts: map[ResolvedExpression]) -> ResolvedExpression:
     given = tuple(dict.fromkeys(parts))
     if len(given) == 1:
         return given[0]
-    nullable = any(each.output_type.is_nullable for each in given)
+    nullable = any(part.output_type.is_nullable for part in given)
     return Call(built_in.OR, given, BooleanType(nullable=nullable))

@@ -59,9 +59,9 @@ def _with_keys(node: RelNode) -> RelNode:
 def _computed(part: ResolvedExpression, width: int) -> Sides | None:
     """Both sides of an equality, unless both are columns already."""
     sides = equal_sides(part, width)
-    if sides is None or all(isinstance(each, FieldReference) for each in sides):
+    if sides is None or all(isinstance(side, FieldReference) for side in sides):
         return None
-    return sides if all(is_deterministic(each) for each in sides) else None
+    return sides if all(is_deterministic(side) for side in sides) else None
 
 
 def _extended(rows: RelNode, keys: list[ResolvedExpression], side: str) -> Project:

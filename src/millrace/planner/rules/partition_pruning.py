@@ -42,8 +42,8 @@ def with_pruned_partitions(rows: RelNode) -> RelNode:
 def _changed(node: RelNode) -> RelNode:
     if not isinstance(node, Filter):
         return node
-    found = _pushed(node.input, conjuncts(node.condition))
-    return node if found is None else replace(node, input=found)
+    pushed = _pushed(node.input, conjuncts(node.condition))
+    return node if pushed is None else replace(node, input=pushed)
 
 
 def _pushed(rows: RelNode, parts: Sequence[ResolvedExpression]) -> RelNode | None:
@@ -51,22 +51,22 @@ def _pushed(rows: RelNode, parts: Sequence[ResolvedExpression]) -> RelNode | Non
     if isinstance(rows, TableScan):
         return _scan(rows, parts)
     if isinstance(rows, Project):
-        below = [substituted(each, lambda field: rows.expressions[field.index]) for each in parts]
-        found = _pushed(rows.input, below)
+        below = [substituted(part, lambda field: rows.expressions[field.index]) for part in parts]
+        pushed = _pushed(rows.input, below)
     elif isinstance(rows, WatermarkAssigner):
-        found = _pushed(rows.input, parts)
+        pushed = _pushed(rows.input, parts)
     else:
         return None
-    return None if found is None else replace(rows, input=found)
+    return None if pushed is None else replace(rows, input=pushed)
 
 
 def _scan(scan: TableScan, parts: Sequence[ResolvedExpression]) -> RelNode | None:
     names = scan.row_type.names
     keys = {names.index(name) for name in scan.table.partition_keys if name in names}
     wanted = [
-        each
-        for each in parts
-        if fields_of(each) and keys.issuperset(fields_of(each)) and _pure(each)
+        part
+        for part in parts
+        if fields_of(part) and keys.issuperset(fields_of(part)) and _pure(part)
     ]
     if not wanted:
         return None

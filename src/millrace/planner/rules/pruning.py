@@ -83,7 +83,7 @@ def _pruned(node: RelNode, needed: Iterable[int]) -> Pruned:
         return _model_predict(node, columns)
     if isinstance(node, Match):
         return _match(node), {index: index for index in range(len(node.row_type))}
-    inputs = tuple(pruned(each) for each in node.inputs)
+    inputs = tuple(pruned(child) for child in node.inputs)
     same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
     made = node if same else node.with_inputs(inputs)
     return made, {index: index for index in range(len(node.row_type))}
@@ -136,23 +136,25 @@ def _at(window: tuple[int, int] | None, places: dict[int, int]) -> tuple[int, in
 
 def _match(node: Match) -> Match:
     """The node over the columns that it reads."""
-    expressions = [each for _, each in (*node.definitions, *node.measures)]
-    read = {index for each in expressions for index in _matched_fields(each)}
+    expressions = [expression for _, expression in (*node.definitions, *node.measures)]
+    read = {index for expression in expressions for index in _matched_fields(expression)}
     order = [key.index for key in node.order]
     inner, places = _pruned(node.input, [*read, *node.partition, *order])
 
-    def change(each: ResolvedExpression) -> ResolvedExpression:
-        if isinstance(each, FieldReference | PatternFieldReference):
-            return replace(each, index=places[each.index])
-        return each
+    def change(expression: ResolvedExpression) -> ResolvedExpression:
+        if isinstance(expression, FieldReference | PatternFieldReference):
+            return replace(expression, index=places[expression.index])
+        return expression
 
     return replace(
         node,
         input=inner,
         partition=tuple(places[index] for index in node.partition),
         order=tuple(replace(key, index=places[key.index]) for key in node.order),
-        definitions=tuple((name, rewritten(each, change)) for name, each in node.definitions),
-        measures=tuple((name, rewritten(each, change)) for name, each in node.measures),
+        definitions=tuple(
+            (name, rewritten(expression, change)) for name, expression in node.definitions
+        ),
+        measures=tuple((name, rewritten(expression, change)) for name, expression in node.measures),
     )
 
 
@@ -184,9 +186,11 @@ def _scan(node: TableScan, columns: list[int]) -> Pruned:
 def _project(node: Project, columns: list[int]) -> Pruned:
     columns = columns or [0]
     expressions = [node.expressions[index] for index in columns]
-    inner, places = _pruned(node.input, [i for each in expressions for i in fields_of(each)])
+    inner, places = _pruned(
+        node.input, [i for expression in expressions for i in fields_of(expression)]
+    )
     names = tuple(node.names[index] for index in columns)
-    made = Project(inner, tuple(moved(each, places) for each in expressions), names)
+    made = Project(inner, tuple(moved(expression, places) for expression in expressions), names)
     return made, {old: new for new, old in enumerate(columns)}
 
 

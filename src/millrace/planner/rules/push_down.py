@@ -52,15 +52,15 @@ def _changed(node: RelNode) -> RelNode:
 
 
 def _merged(outer: Project, inner: Project) -> RelNode:
-    used = [index for each in outer.expressions for index in fields_of(each)]
+    used = [index for projection in outer.expressions for index in fields_of(projection)]
     for index, expression in enumerate(inner.expressions):
         # what is not a column is computed once, so it is merged into one use only
         costly = not isinstance(expression, FieldReference) and bool(expression.children())
         if (costly or not is_deterministic(expression)) and used.count(index) > 1:
             return outer
     expressions = tuple(
-        substituted(each, lambda field: inner.expressions[field.index])
-        for each in outer.expressions
+        substituted(projection, lambda field: inner.expressions[field.index])
+        for projection in outer.expressions
     )
     return Project(inner.input, expressions, outer.names)
 
@@ -74,7 +74,7 @@ def _pushed(rows: RelNode, parts: list[ResolvedExpression]) -> RelNode:
     if isinstance(rows, Project):
         return _through_project(rows, parts)
     if isinstance(rows, SetOperation):
-        inputs = tuple(_pushed(each, parts) for each in rows.inputs)
+        inputs = tuple(_pushed(operand, parts) for operand in rows.inputs)
         return rows.with_inputs(inputs)
     if isinstance(rows, Aggregate) and rows.grouping_sets is None and rows.groups:
         return _through_keys(rows, parts)
@@ -83,9 +83,9 @@ def _pushed(rows: RelNode, parts: list[ResolvedExpression]) -> RelNode:
     if isinstance(rows, WindowTableFunction) and rows.window.kind is not WindowKind.SESSION:
         # a session depends on which rows there are, other windows do not
         width = len(rows.input.row_type)
-        below = [each for each in parts if all(index < width for index in fields_of(each))]
+        below = [part for part in parts if all(index < width for index in fields_of(part))]
         rows = replace(rows, input=_pushed(rows.input, below))
-        return filtered(rows, [each for each in parts if each not in below])
+        return filtered(rows, [part for part in parts if part not in below])
     return filtered(rows, parts)
 
 
@@ -94,22 +94,22 @@ def _through_project(rows: Project, parts: list[ResolvedExpression]) -> RelNode:
         return all(is_deterministic(rows.expressions[index]) for index in fields_of(part))
 
     below = [
-        substituted(each, lambda field: rows.expressions[field.index])
-        for each in parts
-        if movable(each)
+        substituted(part, lambda field: rows.expressions[field.index])
+        for part in parts
+        if movable(part)
     ]
-    kept = [each for each in parts if not movable(each)]
+    kept = [part for part in parts if not movable(part)]
     return filtered(replace(rows, input=_pushed(rows.input, below)), kept)
 
 
 def _through_keys(rows: Aggregate, parts: list[ResolvedExpression]) -> RelNode:
     keys = len(rows.groups)
-    below = [each for each in parts if all(index < keys for index in fields_of(each))]
+    below = [part for part in parts if all(index < keys for index in fields_of(part))]
     if not below:
         return filtered(rows, parts)
     positions = dict(enumerate(rows.groups))
-    inner = _pushed(rows.input, [moved(each, positions) for each in below])
-    return filtered(replace(rows, input=inner), [each for each in parts if each not in below])
+    inner = _pushed(rows.input, [moved(part, positions) for part in below])
+    return filtered(replace(rows, input=inner), [part for part in parts if part not in below])
 
 
 def _sides(
@@ -117,21 +117,21 @@ def _sides(
 ) -> tuple[list[ResolvedExpression], list[ResolvedExpression], list[ResolvedExpression]]:
     """Conditions on the left row, on the right one (over it), and on both."""
     left, right, both = [], [], []
-    for each in parts:
-        fields = set(fields_of(each))
+    for part in parts:
+        fields = set(fields_of(part))
         if fields and all(index < width for index in fields):
-            left.append(each)
+            left.append(part)
         elif fields and all(index >= width for index in fields):
-            right.append(moved(each, {index: index - width for index in fields}))
+            right.append(moved(part, {index: index - width for index in fields}))
         else:
-            both.append(each)
+            both.append(part)
     return left, right, both
 
 
 def _through_join(rows: Join, parts: list[ResolvedExpression]) -> RelNode:
     width = len(rows.left.row_type)
     left, right, both = _sides(parts, width)
-    right_again = [moved(each, _shift(each, width)) for each in right]
+    right_again = [moved(part, _shift(part, width)) for part in right]
     if rows.kind in (JoinKind.RIGHT, JoinKind.FULL):
         both, left = [*both, *left], []
     if rows.kind in (JoinKind.LEFT, JoinKind.FULL) or rows.lateral:
@@ -155,7 +155,7 @@ def _join_condition(node: Join) -> RelNode:
     left, right, both = _sides(conjuncts(node.condition), width)
     keep_left = node.kind not in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI)
     keep_right = node.kind in (JoinKind.RIGHT, JoinKind.FULL)
-    again = [moved(each, _shift(each, width)) for each in right]
+    again = [moved(part, _shift(part, width)) for part in right]
     kept = [*both, *(left if keep_left else []), *(again if keep_right else [])]
     left = [] if keep_left else left
     right = [] if keep_right else right

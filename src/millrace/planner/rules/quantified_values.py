@@ -58,7 +58,9 @@ def quantified_value(query: Subquery) -> ResolvedExpression:
     else:
         is_matched = _is_unequal_to_any(query)
     missing = [
-        resolve_call(built_in.IS_NULL, (each,)) for each in query.operands if _nullable(each)
+        resolve_call(built_in.IS_NULL, (operand,))
+        for operand in query.operands
+        if _nullable(operand)
     ]
     if not missing and not any(map(_nullable, _columns(query))):
         return is_matched
@@ -96,7 +98,7 @@ def _is_unequal_to_any(query: Subquery) -> ResolvedExpression:
         _aggregated(query, extreme, query.relation.field(0))
         for extreme in (built_in.MIN, built_in.MAX)
     ]
-    unequal = [resolve_call(built_in.NOT_EQUALS, (query.operands[0], each)) for each in ends]
+    unequal = [resolve_call(built_in.NOT_EQUALS, (query.operands[0], end)) for end in ends]
     return resolve_call(built_in.IS_TRUE, (resolve_call(built_in.OR, tuple(unequal)),))
 
 
@@ -106,7 +108,7 @@ def _extreme(query: Subquery) -> Subquery:
 
 def _nulls(query: Subquery) -> Subquery:
     """1 if a row of the query has a NULL, 0 if no row has one, NULL if there is no row."""
-    tests = [resolve_call(built_in.IS_NULL, (each,)) for each in _columns(query)]
+    tests = [resolve_call(built_in.IS_NULL, (column,)) for column in _columns(query)]
     any_null = tests[0] if len(tests) == 1 else resolve_call(built_in.OR, tuple(tests))
     return _aggregated(
         query, built_in.MAX, resolve_call(built_in.CASE, (any_null, _number(1), _number(0)))

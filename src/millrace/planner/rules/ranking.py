@@ -51,8 +51,8 @@ def _changed(node: RelNode) -> RelNode:
     if isinstance(node.input, Project) and isinstance(node.input.input, OverAggregate):
         project = node.input
         parts = [
-            substituted(each, lambda field: project.expressions[field.index])
-            for each in conjuncts(node.condition)
+            substituted(part, lambda field: project.expressions[field.index])
+            for part in conjuncts(node.condition)
         ]
         made = _ranked(project.input, parts)
         return node if made is None else replace(project, input=made)
@@ -107,7 +107,7 @@ def rank_without_end(node: Filter) -> OverAggregate | None:
     if isinstance(rows, Project):
         project = rows
         parts = [
-            substituted(each, lambda field: project.expressions[field.index]) for each in parts
+            substituted(part, lambda field: project.expressions[field.index]) for part in parts
         ]
         rows = project.input
     if not isinstance(rows, OverAggregate):
@@ -116,8 +116,8 @@ def rank_without_end(node: Filter) -> OverAggregate | None:
         return None
     if rows.over[0].calls[0].function not in KINDS:
         return None
-    found = [_bounds(part, len(rows.input.row_type)) for part in parts]
-    return rows if any(each is not None and each[1] is None for each in found) else None
+    limits = [_bounds(part, len(rows.input.row_type)) for part in parts]
+    return rows if any(limit is not None and limit[1] is None for limit in limits) else None
 
 
 def _bounds(part: ResolvedExpression, number: int) -> tuple[int, int | None] | None:

@@ -61,7 +61,7 @@ def _changed(node: RelNode) -> RelNode:
     ]
     if node.kind is SetKind.INTERSECT:
         times = reduce(_least, counts)
-        kept = [resolve_call(built_in.GREATER_THAN, (each, _ZERO)) for each in counts]
+        kept = [resolve_call(built_in.GREATER_THAN, (count, _ZERO)) for count in counts]
     elif node.all:
         times = resolve_call(built_in.MINUS, (counts[0], counts[1]))
         kept = [resolve_call(built_in.GREATER_THAN, (times, _ZERO))]

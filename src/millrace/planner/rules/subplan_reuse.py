@@ -68,7 +68,7 @@ class _Reuse:
     def _first(self, node: RelNode) -> RelNode:
         if isinstance(node, LogicalSink | CollectSink) or not _is_repeatable(node):
             return node
-        kind = type(node), tuple(self._alike[each] for each in node.inputs)
+        kind = type(node), tuple(self._alike[child] for child in node.inputs)
         firsts = self._firsts.setdefault(kind, [])
         for first in firsts:
             if _parts(first) == _parts(node):
@@ -85,21 +85,23 @@ def _parts(node: RelNode) -> list[Any]:
 
 def _has_nodes(value: Any) -> bool:
     if isinstance(value, tuple):
-        return any(isinstance(each, RelNode) for each in value)
+        return any(isinstance(item, RelNode) for item in value)
     return isinstance(value, RelNode)
 
 
 def _is_repeatable(node: RelNode) -> bool:
     """Whether all expressions of a node are deterministic."""
-    return all(is_deterministic(each) for part in _parts(node) for each in _expressions(part))
+    return all(
+        is_deterministic(expression) for part in _parts(node) for expression in _expressions(part)
+    )
 
 
 def _expressions(part: Any) -> Iterator[ResolvedExpression]:
     if isinstance(part, ResolvedExpression):
         yield part
     elif isinstance(part, tuple):
-        for each in part:
-            yield from _expressions(each)
+        for item in part:
+            yield from _expressions(item)
     elif is_dataclass(part) and not isinstance(part, ResolvedTable | type):
         for field in fields(part):
             yield from _expressions(getattr(part, field.name))

@@ -68,7 +68,9 @@ def _removed(node: RelNode) -> RelNode:
     if isinstance(node, Project) and any(map(_has_query, node.expressions)):
         base, expressions = _scalars(node.input, node.expressions)
         return Project(base, expressions, node.names)
-    if isinstance(node, Values) and any(_has_query(each) for row in node.rows for each in row):
+    if isinstance(node, Values) and any(
+        _has_query(expression) for row in node.rows for expression in row
+    ):
         return _values(node)
     if isinstance(node, Join) and _has_query(node.condition):
         return _join(node)
@@ -85,8 +87,8 @@ def _join(node: Join) -> RelNode:
             "a query in ON of an outer join is not supported: join to its result first"
         )
     parts = conjuncts(node.condition)
-    plain = [each for each in parts if not _has_query(each)]
-    queries = [each for each in parts if _has_query(each)]
+    plain = [part for part in parts if not _has_query(part)]
+    queries = [part for part in parts if _has_query(part)]
     joined = _removed(replace(node, condition=conjunction(plain)))
     return _filter(Filter(joined, conjunction(queries)))
 
@@ -121,11 +123,11 @@ def _filter(node: Filter) -> RelNode:
             others.append(resolve_call(built_in.NOT, (one,)) if negated else one)
         else:
             queries.append((inner, negated))
-    plain = [each for each in others if not _has_query(each)]
+    plain = [part for part in others if not _has_query(part)]
     rows = filtered(rows, plain)
     for query, negated in queries:
         rows = _semi(rows, query, negated)
-    scalar = [each for each in others if _has_query(each)]
+    scalar = [part for part in others if _has_query(part)]
     if not scalar:
         return rows
     rows, conditions = _scalars(rows, tuple(scalar))
@@ -209,11 +211,11 @@ def _equal(
     left: ResolvedExpression, right: ResolvedExpression, null_aware: bool
 ) -> ResolvedExpression:
     equal: ResolvedExpression = resolve_call(built_in.EQUALS, (left, right))
-    nullable = [each for each in (left, right) if each.output_type.is_nullable]
+    nullable = [side for side in (left, right) if side.output_type.is_nullable]
     if not null_aware or not nullable:
         return equal
     boolean = BooleanType(nullable=False)
-    missing = tuple(Call(built_in.IS_NULL, (each,), boolean) for each in nullable)
+    missing = tuple(Call(built_in.IS_NULL, (side,), boolean) for side in nullable)
     return Call(built_in.OR, (equal, *missing), BooleanType())
 
 
@@ -248,12 +250,12 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
         count = AggregateCall(built_in.COUNT, (), BigIntType(nullable=False), name="EXPR$0")
         relation = Aggregate(one, (), (count,), place=relation.place)
     inner = decorrelated(_single(relation), rows)
-    found, mark = with_mark(inner)
+    marked, mark = with_mark(inner)
     width = len(rows.row_type)
     conditions = joined_condition(inner.predicates, width)
-    names = unique_names((*rows.row_type.names, *found.row_type.names))
+    names = unique_names((*rows.row_type.names, *marked.row_type.names))
     join = Join(
-        *(rows, nearer(found), JoinKind.LEFT, conjunction(conditions), names),
+        *(rows, nearer(marked), JoinKind.LEFT, conjunction(conditions), names),
         place=relation.place,
     )
     value: ResolvedExpression = join.field(width)
@@ -298,14 +300,14 @@ def _lateral(node: Join) -> RelNode:
     conditions = joined_condition(made.predicates, left)
     # an aggregate without keys gives a row for every outer row, also where it finds none
     padded = node.kind in (JoinKind.INNER, JoinKind.LEFT) and made.empty is not None
-    found, mark = with_mark(made) if padded else (made.rows, None)
+    marked, mark = with_mark(made) if padded else (made.rows, None)
     kind = JoinKind.LEFT if padded else node.kind
     if not padded:  # it reads the left row and the query's own columns, which come first
         conditions += conjuncts(node.condition)
-    names = unique_names((*node.left.row_type.names, *found.row_type.names))
+    names = unique_names((*node.left.row_type.names, *marked.row_type.names))
     join = replace(
         node,
-        right=nearer(found),
+        right=nearer(marked),
         kind=kind,
         condition=conjunction(conditions),
         names=names,

@@ -67,10 +67,10 @@ def _flat(node: Join) -> RelNode:
     names = unique_names((*node.left.row_type.names, *scan.row_type.names))
     join = Join(node.left, scan, node.kind, conjunction(()), names, lateral=True, place=node.place)
     row: list[ResolvedExpression] = [join.field(index) for index in range(left)]
-    row += [_typed(each, join) for each in outputs]
+    row += [_typed(output, join) for output in outputs]
     conditions += [_over(part, row) for part in conjuncts(node.condition)]
     if node.kind is JoinKind.LEFT and (
-        conditions or not all(isinstance(each, FieldReference) for each in outputs)
+        conditions or not all(isinstance(output, FieldReference) for output in outputs)
     ):
         return _padded(node, scan, outputs, conditions)
     if only_renamed:
@@ -87,8 +87,8 @@ def _padded(
     """A left join that keeps the expressions over the function's rows on its right side, so that
     NULLs replace their values where the function returns no rows."""
     left = len(node.left.row_type)
-    right = filtered(scan, [_of_the_right(each, left) for each in conditions])
-    made = tuple(_of_the_right(each, left) for each in outputs)
+    right = filtered(scan, [_of_the_right(condition, left) for condition in conditions])
+    made = tuple(_of_the_right(output, left) for output in outputs)
     right = Project(right, made, node.right.row_type.names)
     return replace(node, right=right, condition=conjunction(()))
 
@@ -101,7 +101,7 @@ def _of_the_right(expression: ResolvedExpression, left: int) -> ResolvedExpressi
             return OuterReference(1, expression.index, expression.type, expression.name)
         return replace(expression, index=expression.index - left)
     children = expression.children()
-    return expression.with_children(tuple(_of_the_right(each, left) for each in children))
+    return expression.with_children(tuple(_of_the_right(child, left) for child in children))
 
 
 def function_rows(
@@ -115,7 +115,7 @@ def function_rows(
 
 def _are_renamed(outputs: list[ResolvedExpression], left: int, scan: TableFunctionScan) -> bool:
     """Whether the outputs are the function's columns in order."""
-    places = [each.index if isinstance(each, FieldReference) else -1 for each in outputs]
+    places = [output.index if isinstance(output, FieldReference) else -1 for output in outputs]
     return places == list(range(left, left + len(scan.row_type)))
 
 
@@ -129,14 +129,14 @@ def _above(rows: RelNode, left: int) -> tuple[list[ResolvedExpression], list[Res
         outputs, conditions = _above(rows.input, left)
         return _moved(rows.expressions, outputs), conditions
     fields = [rows.field(index) for index in range(len(rows.row_type))]
-    return [replace(each, index=left + each.index) for each in fields], []
+    return [replace(field, index=left + field.index) for field in fields], []
 
 
 def _moved(
     expressions: list[ResolvedExpression] | tuple[ResolvedExpression, ...],
     outputs: list[ResolvedExpression],
 ) -> list[ResolvedExpression]:
-    return [_over(each, outputs) for each in expressions]
+    return [_over(expression, outputs) for expression in expressions]
 
 
 def _over(expression: ResolvedExpression, row: list[ResolvedExpression]) -> ResolvedExpression:
@@ -145,7 +145,7 @@ def _over(expression: ResolvedExpression, row: list[ResolvedExpression]) -> Reso
         return row[expression.index]
     if isinstance(expression, OuterReference) and expression.level == 1:
         return FieldReference(expression.index, expression.type, expression.name)
-    return expression.with_children(tuple(_over(each, row) for each in expression.children()))
+    return expression.with_children(tuple(_over(child, row) for child in expression.children()))
 
 
 def _typed(expression: ResolvedExpression, join: Join) -> ResolvedExpression:

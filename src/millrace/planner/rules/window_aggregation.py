@@ -50,11 +50,11 @@ def _changed(node: RelNode) -> RelNode:
     if columns is None:
         return node
     sets = (node.groups,) if node.grouping_sets is None else node.grouping_sets
-    if not all(set(each) & columns.start and set(each) & columns.end for each in sets):
+    if not all(set(grouping) & columns.start and set(grouping) & columns.end for grouping in sets):
         return node  # a group aggregate over rows that have windows: never complete
     if node.grouping_sets is None:
         return _aggregate(node, columns)
-    parts = tuple(_of_set(node, each, columns) for each in sets)
+    parts = tuple(_of_set(node, grouping, columns) for grouping in sets)
     return SetOperation(SetKind.UNION, True, parts, node.row_type)
 
 
@@ -138,7 +138,7 @@ def _fused(node: Aggregate, columns: WindowColumns, keys: list[int]) -> WindowAg
     width = len(function.input.row_type)
     kept = [place for place in range(len(project.expressions)) if place not in columns.all]
     expressions = [project.expressions[place] for place in kept]
-    if any(index >= width for each in expressions for index in _fields(each)):
+    if any(index >= width for expression in expressions for index in _fields(expression)):
         return None
     read = {index for call in node.calls for index in _read(call)}
     if read & columns.all:
@@ -147,8 +147,8 @@ def _fused(node: Aggregate, columns: WindowColumns, keys: list[int]) -> WindowAg
 
     def position(index: int) -> int:
         field: ResolvedExpression = function.input.field(index)
-        for place, each in enumerate(expressions):
-            if isinstance(each, FieldReference) and each.index == index:
+        for place, expression in enumerate(expressions):
+            if isinstance(expression, FieldReference) and expression.index == index:
                 return place
         expressions.append(field)
         names.append(function.input.row_type.names[index])

@@ -117,18 +117,18 @@ class CatalogObjects(Protocol):
 
 
 def _classes(modules: Iterable[ModuleType]) -> dict[str, type]:
-    found = (vars(module)[name] for module in modules for name in module.__all__)
-    return {each.__name__: each for each in found if isinstance(each, type)}
+    members = (vars(module)[name] for module in modules for name in module.__all__)
+    return {member.__name__: member for member in members if isinstance(member, type)}
 
 
 _CLASSES: Mapping[str, type] = {
-    name: each
-    for name, each in {
+    name: cls
+    for name, cls in {
         **_classes([rel_node, stream_rel_nodes, sink_nodes]),
         **_classes([changelog, process_table, model_predict]),
         **_classes([resolved, pattern_expressions, catalog_reader, logical_type]),
     }.items()
-    if is_dataclass(each) or issubclass(each, Enum)
+    if is_dataclass(cls) or issubclass(cls, Enum)
 }
 _CHANGELOGS = ("changes", "accepts")
 _ROW_KINDS = {str(kind): kind for kind in RowKind}
@@ -183,9 +183,9 @@ class _Writer:
             raise JobDefinitionError(f"a plan in a file cannot have a {name}")
         left_out = ("source", "function", "options") if issubclass(of, _CALLS) else ("source",)
         given = {
-            each.name: self.value(getattr(value, each.name))
-            for each in fields(of)
-            if each.compare and each.name not in left_out
+            field.name: self.value(getattr(value, field.name))
+            for field in fields(of)
+            if field.compare and field.name not in left_out
         }
         if isinstance(value, _CALLS):
             given |= self._call(value)
@@ -205,7 +205,7 @@ class _Writer:
         if isinstance(value, RelNode):
             return {KIND: "node", "value": self.node(value)}
         if isinstance(value, tuple):
-            return [self.value(each) for each in value]
+            return [self.value(item) for item in value]
         if isinstance(value, ResolvedTable):
             contained = self._fields(value) if self._objects.contains(value) else None
             return {KIND: "table", "path": list(value.path), "definition": contained}
@@ -222,12 +222,12 @@ class _Writer:
         if isinstance(value, Enum):
             return {KIND: type(value).__name__, "value": value.name}
         if isinstance(value, Mapping):
-            pairs = [[key, self.value(each)] for key, each in value.items()]
+            pairs = [[key, self.value(item)] for key, item in value.items()]
             return {KIND: "map", "value": pairs}
         if isinstance(value, frozenset):
             return {KIND: "set", "value": sorted(map(self.value, value))}
         if isinstance(value, list):
-            return {KIND: "list", "value": [self.value(each) for each in value]}
+            return {KIND: "list", "value": [self.value(item) for item in value]}
         if isinstance(value, LogicalType) and reads_back(value):
             return written_value(value)
         return self._fields(value) if is_dataclass(value) else written_value(value)
@@ -249,7 +249,7 @@ def _options(definition: FunctionDefinition, payload: Any) -> CallOptions | None
     if definition is built_in.GET:
         return FieldPosition(payload)
     if isinstance(payload, tuple):
-        return JsonClauses(tuple(_clause(*each) for each in payload))
+        return JsonClauses(tuple(_clause(*clause) for clause in payload))
     return _FAMILIES.get(definition, TemporalUnit)(payload)
 
 
@@ -274,9 +274,9 @@ class _Reader:
         self._of_kind: dict[str, Callable[[Any], Any]] = {
             "node": lambda written: self.nodes[written],
             "function": objects.function_of,
-            "list": lambda written: [self.value(each) for each in written],
-            "set": lambda written: frozenset(self.value(each) for each in written),
-            "map": lambda written: {key: self.value(each) for key, each in written},
+            "list": lambda written: [self.value(item) for item in written],
+            "set": lambda written: frozenset(self.value(item) for item in written),
+            "map": lambda written: {key: self.value(item) for key, item in written},
         }
 
     def add(self, written: Mapping[str, Any]) -> None:
@@ -286,7 +286,7 @@ class _Reader:
     def _object(self, written: Mapping[str, Any]) -> Any:
         of = _CLASSES[written[KIND]]
         given = {
-            name: self.value(each) for name, each in written.items() if name not in (KIND, "id")
+            name: self.value(part) for name, part in written.items() if name not in (KIND, "id")
         }
         if issubclass(of, Enum):
             return of[given["value"]]
@@ -303,7 +303,7 @@ class _Reader:
     def value(self, written: Any) -> Any:
         """The value of JSON written by `_Writer.value`."""
         if isinstance(written, list):
-            return tuple(self.value(each) for each in written)
+            return tuple(self.value(item) for item in written)
         if not isinstance(written, dict):
             return written
         kind = written[KIND]
