@@ -130,12 +130,12 @@ class QueryableStateClient:
         query = urlencode([("key", _text(key)) for key in wanted])
         answer = self.ask(f"{self._path(job, operator, name)}?{EXACT}&{query}")
         pairs = zip(wanted, answer["values"], strict=True)
-        return {key: found["value"] for key, found in pairs if found["found"]}
+        return {key: entry["value"] for key, entry in pairs if entry["found"]}
 
     def states(self, job: JobID | str | None = None) -> list[dict[str, Any]]:
         """The queryable states of a job; raises the same errors as `get`."""
-        found: list[dict[str, Any]] = self.ask(self._path(job))["states"]
-        return found
+        states: list[dict[str, Any]] = self.ask(self._path(job))["states"]
+        return states
 
     def get_kv_state(
         self,

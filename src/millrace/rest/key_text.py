@@ -131,11 +131,11 @@ def _parsed(text: str) -> tuple[bool, Any]:
 
 
 def _distinct(keys: Iterable[Any]) -> list[Any]:
-    found: list[Any] = []
+    distinct: list[Any] = []
     for key in keys:
-        if not any(type(key) is type(other) and key == other for other in found):
-            found.append(key)
-    return found
+        if not any(type(key) is type(other) and key == other for other in distinct):
+            distinct.append(key)
+    return distinct
 
 
 def read_like(example: Any, source: Any) -> Any:

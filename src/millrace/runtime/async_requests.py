@@ -90,13 +90,13 @@ class AsyncRequests:
     def ended(self, wait: float | None = 0.0) -> list[CompletedRequest]:
         """Requests that have ended since the last call. Waits up to ``wait`` seconds for one, or
         without limit if ``wait`` is None."""
-        found: list[tuple[int, CompletedRequest]] = []
+        ended: list[tuple[int, CompletedRequest]] = []
         with suppress(Empty):
             if wait != 0:
-                found.append(self._ended.get(timeout=wait))
+                ended.append(self._ended.get(timeout=wait))
             while True:
-                found.append(self._ended.get_nowait())
-        return [done for generation, done in found if generation == self._generation]
+                ended.append(self._ended.get_nowait())
+        return [done for generation, done in ended if generation == self._generation]
 
     async def _serve(self, generation: int, number: int, value: Any) -> None:
         limit = asyncio.timeout(self._timeout)

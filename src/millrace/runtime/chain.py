@@ -175,8 +175,8 @@ class OperatorChain:
         if operator.output_wrapper is not None:
             main = operator.output_wrapper(main)
         side = {
-            tag: declared_output(combined(found), tag.type_info)
-            for tag, found in outputs.items()
+            tag: declared_output(combined(tagged), tag.type_info)
+            for tag, tagged in outputs.items()
             if tag is not None
         }
         operator.setup(context, main, side)

@@ -87,11 +87,11 @@ class DeclaredRecords:
         """Raise the error that names the first record of another type."""
         # the report of a failure takes the record from the variable of this name
         for value in values:
-            found = mismatch(self.type_info, value)
-            if found is not None:
+            difference = mismatch(self.type_info, value)
+            if difference is not None:
                 raise SerializationError(
-                    f"a record is declared as {self.type_info.name}, but {found}: {value!r}; emit "
-                    "what is declared, or declare what is emitted"
+                    f"a record is declared as {self.type_info.name}, but {difference}: {value!r}; "
+                    "emit what is declared, or declare what is emitted"
                 )
         raise AssertionError("a batch is not of its type, but each of its records is")
 

@@ -41,14 +41,14 @@ class ExpiryQueue:
 
     def due(self, until: int) -> Positions:
         """Remove the rows whose time is not after ``until``, and return them."""
-        found = [np.zeros(0, np.int64)]
+        parts = [np.zeros(0, np.int64)]
         while self._runs and self._runs[0][0] <= until:
             _, _, rows, times = heapq.heappop(self._runs)
             end = int(np.searchsorted(times, until, side="right"))
-            found.append(rows[:end])
+            parts.append(rows[:end])
             if end < rows.size:
                 self._push(rows[end:], times[end:])
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
     def _push(self, rows: Positions, times: Times) -> None:
         self._number += 1

@@ -23,10 +23,10 @@ from millrace.runtime.runtime_context import StreamRuntimeContext
 
 def as_callable(function: Any, method: str) -> Callable[..., Any]:
     """The method of a Flink function object that is to be called, or a callable itself."""
-    found = getattr(function, method, None) if isinstance(function, Function) else function
-    if not callable(found):
+    implementation = getattr(function, method, None) if isinstance(function, Function) else function
+    if not callable(implementation):
         raise JobDefinitionError(f"{function!r} is neither callable nor has it a method {method}()")
-    called: Callable[..., Any] = found
+    called: Callable[..., Any] = implementation
     return called
 
 

@@ -120,10 +120,10 @@ class _ListState(ListState[Any]):
         self._check = check
 
     def get(self) -> list[Any]:
-        found = self._table.get(self._current.key) or []
-        if not self._current.shared and not are_immutable(found):
+        values = self._table.get(self._current.key) or []
+        if not self._current.shared and not are_immutable(values):
             self._current.shared = True
-        return found
+        return values
 
     def add(self, value: Any) -> None:
         if self._check is not None:
@@ -373,8 +373,8 @@ class KeyedStates(KeyedStateStore):
 
     def newly_queryable(self) -> list[QueryableState]:
         """Queryable states that were registered since the last call."""
-        found, self._queryable = self._queryable, []
-        return found
+        queryable, self._queryable = self._queryable, []
+        return queryable
 
     def _note_queryable(self, descriptor: StateDescriptor) -> None:
         if descriptor.queryable_state_name is None:

@@ -40,8 +40,8 @@ class MergingWindowSet:
         """State window of a window: the namespace under which the window's contents are stored.
         None if the set does not contain the window.
         """
-        found = self._table.data.get(key, {}).get(namespace_of(window))
-        return None if found is None else window_of(found)
+        namespace = self._table.data.get(key, {}).get(namespace_of(window))
+        return None if namespace is None else window_of(namespace)
 
     def retire(self, key: Any, window: Any) -> None:
         """Remove a window."""

@@ -114,8 +114,8 @@ class Redistribution:
             self._own.start <= theirs.start and theirs.stop <= self._own.stop
         )
         keep = None if all_ours else self._is_ours
-        found = self._state.take(handle.deltas, self._load, wants, keep, handle.subtask, self._own)
-        return {key: value for key, value in found.items() if self._ours(key, handle, assignment)}
+        taken = self._state.take(handle.deltas, self._load, wants, keep, handle.subtask, self._own)
+        return {key: value for key, value in taken.items() if self._ours(key, handle, assignment)}
 
     def _keys_of(self, handle: StateHandle) -> range:
         return key_group_range(handle.subtask, handle.parallelism, self._subtask.max_parallelism)

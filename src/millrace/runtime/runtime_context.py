@@ -73,13 +73,13 @@ class StreamRuntimeContext(RuntimeContext):
         return self._accumulator(name, Histogram)
 
     def _accumulator(self, name: str, kind: type[A]) -> A:
-        found = self._context.accumulators.setdefault(name, kind())
-        if type(found) is not kind:
+        accumulator = self._context.accumulators.setdefault(name, kind())
+        if type(accumulator) is not kind:
             raise JobExecutionError(
                 f"accumulator '{name}' of operator '{self._context.name}' is a "
-                f"{type(found).__name__}, not a {kind.__name__}"
+                f"{type(accumulator).__name__}, not a {kind.__name__}"
             )
-        return found
+        return accumulator
 
     def get_state(self, state_descriptor: Any) -> Any:
         return self._keyed().get_state(state_descriptor)

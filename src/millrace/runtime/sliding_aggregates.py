@@ -120,12 +120,12 @@ class SlidingAggregates:
     # -- merging -----------------------------------------------------------------------------------
 
     def _fold(self, key: Any, parts: list[Merged], into: Merged) -> None:
-        found = [part[key] for part in parts if key in part]
-        if not found:
+        accumulators = [part[key] for part in parts if key in part]
+        if not accumulators:
             return
-        merge = self._merging(dict(enumerate(found)))
-        total = found[0]
-        for accumulator in found[1:]:
+        merge = self._merging(dict(enumerate(accumulators)))
+        total = accumulators[0]
+        for accumulator in accumulators[1:]:
             total = merge(total, accumulator)
         into[key] = total
 

@@ -69,9 +69,9 @@ def running(
     else:
         arranged[starts] = ufunc(begin, arranged.take(starts))
         _continue(ufunc, arranged, starts, groups.lengths)
-    found = np.empty_like(arranged)
-    found[groups.order] = arranged
-    return found
+    unsorted = np.empty_like(arranged)
+    unsorted[groups.order] = arranged
+    return unsorted
 
 
 def _continue(

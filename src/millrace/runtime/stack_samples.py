@@ -215,10 +215,10 @@ class StackSampler:
                     *running_subtask,
                     tuple(
                         SampledStack(tuple(numbers[call] for call in stack), *counted)
-                        for stack, counted in found.items()
+                        for stack, counted in counts.items()
                     ),
                 )
-                for running_subtask, found in stacks.items()
+                for running_subtask, counts in stacks.items()
             ),
         )
 
@@ -280,13 +280,13 @@ def _short(path: str) -> str:
     """Path of a file below the directory of its library; a program's own files have the whole
     path."""
     for root in _LIBRARIES:
-        _, found, rest = path.rpartition(root)
-        if found:
+        _, root_found, rest = path.rpartition(root)
+        if root_found:
             return rest
     if path.startswith(_STANDARD):
         return path[len(_STANDARD) :]
-    before, found, rest = path.rpartition(f"src{os.sep}millrace{os.sep}")
-    return f"millrace{os.sep}{rest}" if found and before else path
+    before, root_found, rest = path.rpartition(f"src{os.sep}millrace{os.sep}")
+    return f"millrace{os.sep}{rest}" if root_found and before else path
 
 
 def write_request(reports: str, request: SampleRequest) -> None:

@@ -31,4 +31,4 @@ def _record_types(program: Program, stage: Stage) -> dict[int, TypeInformation[A
 def _key_type(program: Program, stage: Stage) -> TypeInformation[Any] | None:
     inputs = set(stage.inputs)
     types = (edge.key_type for edge in program.edges if edge.id in inputs)
-    return next((found for found in types if found is not None), None)
+    return next((key_type for key_type in types if key_type is not None), None)

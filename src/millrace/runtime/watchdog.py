@@ -335,13 +335,13 @@ def reports_in(job_dir: str) -> Iterator[SubtaskReport]:
         names = sorted(os.listdir(directory))
     except OSError:
         return
-    found: dict[tuple[str, int, int], SubtaskReport] = {}
+    reports: dict[tuple[str, int, int], SubtaskReport] = {}
     for suffix, read in ((".json", _read), (SUFFIX, _read_dump)):
         for name in names:
             report = read(os.path.join(directory, name)) if name.endswith(suffix) else None
             if report is not None:
-                found[report.worker, report.stage, report.subtask] = report
-    yield from found.values()
+                reports[report.worker, report.stage, report.subtask] = report
+    yield from reports.values()
 
 
 def clear_reports(job_dir: str) -> None:

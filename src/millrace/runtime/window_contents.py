@@ -82,8 +82,8 @@ class ElementContents:
 
     def get(self, key: Any, window: Any) -> list[Any] | None:
         """Input of the window function. None if the window is empty."""
-        found = self._table.data.get((namespace_of(window), key))
-        return None if found is None else [detached(value) for value in found]
+        values = self._table.data.get((namespace_of(window), key))
+        return None if values is None else [detached(value) for value in values]
 
     def clear(self, key: Any, window: Any) -> None:
         """Delete the contents of the window."""
@@ -112,8 +112,8 @@ class EvictableContents(ElementContents):
 
     def elements(self, key: Any, window: Any) -> list[TimestampedValue] | None:
         """Elements of the window. None if the window is empty."""
-        found = self.get(key, window)
-        return None if found is None else [TimestampedValue(*pair) for pair in found]
+        pairs = self.get(key, window)
+        return None if pairs is None else [TimestampedValue(*pair) for pair in pairs]
 
     def replace(self, key: Any, window: Any, elements: list[TimestampedValue]) -> None:
         """Replace the elements of the window."""

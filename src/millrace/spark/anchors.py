@@ -69,8 +69,10 @@ class Anchors:
         if not self.pinned:
             return [None] * width
         anchor, context = self.of(width).rdd(), self._context._jsc.sc()
-        found = [context.getPreferredLocs(anchor, task) for task in range(width)]
-        return [str(places.head().toString()) if places.nonEmpty() else None for places in found]
+        locations = [context.getPreferredLocs(anchor, task) for task in range(width)]
+        return [
+            str(places.head().toString()) if places.nonEmpty() else None for places in locations
+        ]
 
     def close(self) -> None:
         """Release the cached blocks."""

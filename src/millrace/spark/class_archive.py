@@ -48,8 +48,8 @@ def with_archive(settings: Mapping[str, str]) -> dict[str, str]:
 
 def _java(environment: Mapping[str, str]) -> Path | None:
     home = environment.get("JAVA_HOME")
-    found = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    return Path(found).resolve() if found and os.path.exists(found) else None
+    path = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    return Path(path).resolve() if path and os.path.exists(path) else None
 
 
 def _directory(environment: Mapping[str, str]) -> Path | None:
@@ -64,11 +64,11 @@ def _directory(environment: Mapping[str, str]) -> Path | None:
         if " " in str(directory):
             return None
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = directory.stat()
+        status = directory.stat()
     except (OSError, RuntimeError):  # there may be no home directory
         return None
-    others_write = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return None if others_write or found.st_uid != os.getuid() else directory
+    others_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return None if others_write or status.st_uid != os.getuid() else directory
 
 
 def _fingerprint(java: Path, environment: Mapping[str, str]) -> str:

@@ -86,8 +86,8 @@ def read_dataframe(
         return frame.select(*(f"`{name}`" for name in columns))
     except (PySparkException, Py4JJavaError) as error:
         # of a class that is missing PySpark makes no exception of its own
-        found = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error
-        first = str(found).partition("\n")[0][:500]
+        message = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error
+        first = str(message).partition("\n")[0][:500]
         raise JobDefinitionError(
             f"Spark cannot read 'spark.format' = '{source}': {first}"
         ) from error

@@ -234,8 +234,8 @@ def _ship_packages(context: SparkContext, requirements: str) -> str:
 def _install(requirements: str, cache: str, directory: str) -> None:
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", directory]
     if cache:
-        found = _existing(cache, "set_python_requirements", "python.requirements")
-        command += ["--no-index", "--find-links", found]
+        packages = _existing(cache, "set_python_requirements", "python.requirements")
+        command += ["--no-index", "--find-links", packages]
     done = subprocess.run(
         [*command, "-r", requirements], capture_output=True, text=True, check=False
     )

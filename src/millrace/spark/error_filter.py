@@ -69,7 +69,7 @@ def filtered_errors(terminal: int = 2) -> Iterator[int]:
         raise
     finally:
         os.close(readable)
-    _filters[:] = [each for each in _filters if each.poll() is None]
+    _filters[:] = [running for running in _filters if running.poll() is None]
     _filters.append(errors)
     try:
         yield writable

@@ -74,7 +74,7 @@ def model_stages(model: Any) -> list[ModelStage]:
         JobDefinitionError: a stage is not fitted, or its class is not supported.
     """
     if isinstance(model, PipelineModel):
-        return [stage for each in model.stages for stage in model_stages(each)]
+        return [stage for part in model.stages for stage in model_stages(part)]
     name = type(model).__name__
     convert = _CONVERSIONS.get(name)
     if convert is None or not type(model).__module__.startswith("pyspark.ml"):
@@ -114,13 +114,13 @@ def _keeps(model: Any) -> bool:
     Raises:
         JobDefinitionError: the model leaves out rows.
     """
-    found = _get(model, "handleInvalid", "error")
-    if found == "skip":
+    handling = _get(model, "handleInvalid", "error")
+    if handling == "skip":
         raise JobDefinitionError(
             f"{type(model).__name__} has handleInvalid='skip': a model here gives a row for each "
             "row; set 'keep' or 'error', and leave rows out with WHERE"
         )
-    return bool(found == "keep")
+    return bool(handling == "keep")
 
 
 def _doubles(values: Any) -> Any:
@@ -188,7 +188,7 @@ def _pca(model: Any) -> ModelStage:
 
 def _string_indexer(model: Any) -> ModelStage:
     inputs, outputs = _pairs(model)
-    labels = tuple(tuple(map(str, each)) for each in model.labelsArray)
+    labels = tuple(tuple(map(str, column_labels)) for column_labels in model.labelsArray)
     return features.IndexedLabels(inputs, outputs, labels, _keeps(model))
 
 
@@ -351,7 +351,7 @@ def _trees(model: Any) -> tuple[list[Any], list[float]]:
     """The roots of the trees, which are objects of the JVM, and their weights."""
     if not hasattr(model, "trees"):
         return [model._java_obj.rootNode()], [1.0]
-    return [each._java_obj.rootNode() for each in model.trees], list(model.treeWeights)
+    return [tree._java_obj.rootNode() for tree in model.trees], list(model.treeWeights)
 
 
 def _forest(roots: list[Any], classes: int) -> predictions.Forest:

@@ -32,11 +32,11 @@ def by_hash(frame: DataFrame, partitions: int, column: str) -> DataFrame:
 
 def _seeds(session: SparkSession, partitions: int) -> list[int]:
     """A number for each partition to which Spark's hash leads."""
-    found: dict[int, int] = {}
+    seeds: dict[int, int] = {}
     start, drawn = 0, _DRAWN * partitions
-    while len(found) < partitions:
+    while len(seeds) < partitions:
         place = sf.pmod(sf.hash("id"), sf.lit(partitions))  # as Spark divides rows
         for row in session.range(start, start + drawn).select("id", place.alias("at")).collect():
-            found[row["at"]] = row["id"]
+            seeds[row["at"]] = row["id"]
         start += drawn
-    return [found[partition] for partition in range(partitions)]
+    return [seeds[partition] for partition in range(partitions)]

@@ -13,12 +13,12 @@ __all__ = ["arrow_schema", "databases", "table", "tables"]
 
 def databases() -> list[str]:
     """Names of the databases of Spark's current catalog."""
-    return [each.name for each in _session().catalog.listDatabases()]
+    return [database.name for database in _session().catalog.listDatabases()]
 
 
 def tables(database: str) -> list[str]:
     """Names of the tables and views of a database, and of the session's temporary views."""
-    return [each.name for each in _session().catalog.listTables(database)]
+    return [table_info.name for table_info in _session().catalog.listTables(database)]
 
 
 def table(database: str, name: str) -> DataFrame | None:
@@ -30,8 +30,8 @@ def table(database: str, name: str) -> DataFrame | None:
     if session.catalog.tableExists(qualified):
         return session.table(qualified)
     plain = _quoted(name)
-    found = session.catalog.tableExists(plain) and session.catalog.getTable(plain)
-    return session.table(plain) if found and found.isTemporary else None
+    entry = session.catalog.tableExists(plain) and session.catalog.getTable(plain)
+    return session.table(plain) if entry and entry.isTemporary else None
 
 
 def arrow_schema(frame: DataFrame) -> Any:

@@ -49,10 +49,10 @@ def assign_slots(executors: Sequence[str | None], previous: Sequence[int] = ()) 
 
 def members(slots: Sequence[int], width: int) -> dict[int, tuple[int, ...]]:
     """The tasks of each slot among the first ``width``."""
-    found: dict[int, tuple[int, ...]] = {}
+    tasks: dict[int, tuple[int, ...]] = {}
     for task, slot in enumerate(slots[:width]):
-        found[slot] = (*found.get(slot, ()), task)
-    return found
+        tasks[slot] = (*tasks.get(slot, ()), task)
+    return tasks
 
 
 class SlottedStage:

@@ -102,8 +102,8 @@ class StreamingFeed(BatchFeed):
     def waiting(self) -> WaitingBatch | None:
         """The next micro-batch to read, if there is one; each is returned once."""
         with self._changed:
-            found, self._waiting = self._waiting, None
-        return found
+            batch, self._waiting = self._waiting, None
+        return batch
 
     def is_over(self) -> bool:
         """Whether the query has delivered all data available at its start, and has ended.

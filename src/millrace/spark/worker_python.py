@@ -30,8 +30,8 @@ def require_worker_python(environment: Mapping[str, str] = os.environ) -> None:
     if python == sys.executable or of_archive:
         return
     remedy = f"unset it, or set it to a Python {_version()} with Millrace"
-    found = shutil.which(python)
-    version = None if found is None else _version_of(found)
+    path = shutil.which(python)
+    version = None if path is None else _version_of(path)
     if version is None:
         raise ConfigurationError(
             f"the environment variable {VARIABLE} is {python!r}, which is no Python that can be "

@@ -29,18 +29,18 @@ def position_of(node: exp.Expr) -> TextPosition | None:
     A node that has no position of its own, because a rule has made it, stands where its parent
     does.
     """
-    found: exp.Expr | None = node
-    while found is not None:
-        line = found.meta_get("line")
+    ancestor: exp.Expr | None = node
+    while ancestor is not None:
+        line = ancestor.meta_get("line")
         if line is not None:
             return TextPosition(
-                line, found.meta_get("col"), found.meta_get("start"), found.meta_get("end")
+                line, ancestor.meta_get("col"), ancestor.meta_get("start"), ancestor.meta_get("end")
             )
-        found = found.parent
+        ancestor = ancestor.parent
     return None
 
 
 def source_text(node: exp.Expr, text: str) -> str:
     """Text of a node in the statement from which it was parsed."""
-    found = position_of(node)
-    return "" if found is None else text[found.start : found.end]
+    position = position_of(node)
+    return "" if position is None else text[position.start : position.end]

@@ -202,9 +202,9 @@ class Automaton:
                 if not wanted:
                     return state
                 both = (
-                    each
+                    form
                     for transition in state.transitions
-                    for each in (transition, transition.after_waiting())
+                    for form in (transition, transition.after_waiting())
                 )
                 there = {
                     transition.checkpoint_name: transition

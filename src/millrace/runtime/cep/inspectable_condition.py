@@ -45,7 +45,7 @@ def equalities(condition: Condition) -> list[Equality]:
     """Known field values that are necessary for the condition: every event that satisfies it has
     them."""
     if condition.word == "and":
-        return [found for part in condition.parts for found in equalities(part)]
+        return [equality for part in condition.parts for equality in equalities(part)]
     source = condition.source
     return source.equalities() if isinstance(source, InspectableCondition) else []
 

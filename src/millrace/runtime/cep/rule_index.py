@@ -85,7 +85,7 @@ class RuleIndex:
         table: dict[Any, list[Candidate]],
         values: list[Any],
         keys: _Keys,
-        found: list[list[ActiveRule] | None],
+        rules_at: list[list[ActiveRule] | None],
     ) -> None:
         for index, value in enumerate(values):
             try:
@@ -100,8 +100,8 @@ class RuleIndex:
                 concerned = [(r, call) for r, call in candidates if keys.is_for(r, index)]
                 rules = [r for r, call in concerned if _satisfying(r, call, [value], (0,))]
             if rules:
-                known = found[index]
-                found[index] = rules if known is None else known + rules
+                known = rules_at[index]
+                rules_at[index] = rules if known is None else known + rules
 
 
 class _Keys:
@@ -163,11 +163,13 @@ def _satisfying(
     raise raised
 
 
-def _note(found: list[list[ActiveRule] | None], rule: ActiveRule, indices: Iterable[int]) -> None:
+def _note(
+    rules_at: list[list[ActiveRule] | None], rule: ActiveRule, indices: Iterable[int]
+) -> None:
     for index in indices:
-        known = found[index]
+        known = rules_at[index]
         if known is None:
-            found[index] = [rule]
+            rules_at[index] = [rule]
         else:
             known.append(rule)
 

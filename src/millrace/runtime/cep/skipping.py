@@ -21,7 +21,7 @@ OnPruned = Callable[[Any, FoundMatch], None]
 def release(
     strategy: AfterMatchSkipStrategy,
     matches: Matches,
-    found: list[FoundMatch],
+    new_matches: list[FoundMatch],
     time: int,
     on_pruned: OnPruned | None = None,
 ) -> list[FoundMatch]:
@@ -34,13 +34,13 @@ def release(
     held_back, released = matches.held_back, []
     if strategy.kind is Skip.NO_SKIP:
         if not held_back:
-            return found
+            return new_matches
         # a former version of the program had another strategy
-        released, matches.held_back = held_back + found, []
+        released, matches.held_back = held_back + new_matches, []
         for match in released:
             match.time = time
         return released
-    for match in found:
+    for match in new_matches:
         insort_right(held_back, match, key=_start)
     while held_back and not _may_still_win(matches, held_back[0]):
         match = held_back.pop(0)

@@ -84,12 +84,12 @@ class _KeptNotices:
         if not self._kept:  # as with nearly every acknowledgement
             return []
         with self._lock:
-            found = [*self._kept.pop(job, {}).values(), *self._kept.pop(None, {}).values()]
+            notices = [*self._kept.pop(job, {}).values(), *self._kept.pop(None, {}).values()]
             taken = self._taken.setdefault(job, set())
-            new = {notice.kind for notice in found} - taken
+            new = {notice.kind for notice in notices} - taken
             taken.update(list(new)[: _MOST_TAKEN - len(taken)])
             _forget_oldest(self._taken)
-        return found
+        return notices
 
 
 def _forget_oldest(by_job: dict[Any, Any]) -> None:

@@ -58,11 +58,11 @@ class _WorkerLog:
         return complaint
 
     def _handler(self, file: str | None) -> logging.Handler:
-        found = self._handlers.get(file)
-        if found is None:
+        placed_handler = self._handlers.get(file)
+        if placed_handler is None:
             handler = StandardErrorHandler(_original(STDERR)) if file is None else LogFile(file)
-            found = self._handlers[file] = placed(handler)
-        return found
+            placed_handler = self._handlers[file] = placed(handler)
+        return placed_handler
 
     def take_prints(self) -> None:
         """Capture printed lines from now on, if they belong in the same log as the records."""

@@ -130,12 +130,12 @@ class IndexedLabels(ModelStage):
         unknown = float(len(labels)) if self.keep_unknown else np.nan
         # a label is looked up once for all of its rows
         known, places = np.unique(
-            np.array(["" if each is None else each for each in values], np.str_),
+            np.array(["" if value is None else value for value in values], np.str_),
             return_inverse=True,
         )
-        found = np.array([numbers.get(str(each), unknown) for each in known], np.float64)
-        made = found[places] if len(known) else np.zeros(0, np.float64)
-        missing = np.array([each is None for each in values], bool)
+        indices = np.array([numbers.get(str(label), unknown) for label in known], np.float64)
+        made = indices[places] if len(known) else np.zeros(0, np.float64)
+        missing = np.array([value is None for value in values], bool)
         made[missing] = unknown
         if not self.keep_unknown and np.isnan(made).any():
             shown = values[int(np.flatnonzero(np.isnan(made))[0])]

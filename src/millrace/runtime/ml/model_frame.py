@@ -34,11 +34,11 @@ class ModelFrame:
         Raises:
             JobExecutionError: the frame has no column of this name.
         """
-        found = self.columns.get(name)
-        if found is None:
+        column = self.columns.get(name)
+        if column is None:
             known = ", ".join(self.columns)
             raise JobExecutionError(f"the model reads the column {name!r}; there are {known}")
-        return found
+        return column
 
     def numbers(self, name: str) -> Doubles:
         """A column of numbers, or of vectors.
@@ -46,15 +46,15 @@ class ModelFrame:
         Raises:
             JobExecutionError: the frame has no column of this name, or the column has texts.
         """
-        found = self.column(name)
-        if found.dtype == object:
+        column = self.column(name)
+        if column.dtype == object:
             raise JobExecutionError(f"the model takes numbers from the column {name!r}, not texts")
-        return found
+        return column
 
     def vectors(self, name: str) -> Doubles:
         """A column of vectors. Numbers become vectors of length one."""
-        found = self.numbers(name)
-        return found[:, None] if found.ndim == 1 else found
+        numbers = self.numbers(name)
+        return numbers[:, None] if numbers.ndim == 1 else numbers
 
 
 class ModelStage(ABC):

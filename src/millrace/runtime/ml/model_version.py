@@ -46,8 +46,8 @@ def _parts(value: Any) -> Iterator[bytes]:
         yield np.ascontiguousarray(value).tobytes()
     elif isinstance(value, tuple | list):
         yield f"{len(value)}".encode()
-        for each in value:
-            yield from _parts(each)
+        for item in value:
+            yield from _parts(item)
     elif isinstance(value, Mapping):
         for key in sorted(value, key=repr):
             yield from _parts(key)

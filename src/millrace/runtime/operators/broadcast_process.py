@@ -49,13 +49,13 @@ class _BroadcastStates:
 
     def writable(self, descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
         """Writable map for a descriptor."""
-        found: BroadcastMap = self._found(self._writable, descriptor)
-        return found
+        state: BroadcastMap = self._found(self._writable, descriptor)
+        return state
 
     def readable(self, descriptor: MapStateDescriptor[Any, Any]) -> ReadOnlyMap:
         """Read-only map for a descriptor."""
-        found: ReadOnlyMap = self._found(self._readable, descriptor)
-        return found
+        state: ReadOnlyMap = self._found(self._readable, descriptor)
+        return state
 
     def hold_mutable(self) -> bool:
         """Whether user code may hold an object that is in state and can be changed in place."""

@@ -106,11 +106,11 @@ class CepOperator(PatternOperator):
             if timed and matches.partial:
                 self._take(key, *advance(matches, time), results)
             if start or matches.partial:
-                found = process(matches, live.next_event(time, value), start)
+                new_matches = process(matches, live.next_event(time, value), start)
                 if self._limit is not None:
                     self._bound(key, matches)
-                if found:
-                    self._take(key, found, [], results)
+                if new_matches:
+                    self._take(key, new_matches, [], results)
         self._leave(key, live)
 
     def _leave(self, key: Any, live: KeyMatches) -> None:

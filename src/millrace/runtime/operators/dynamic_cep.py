@@ -213,14 +213,14 @@ class DynamicCepOperator(PatternOperator):
         matches = live.of(rule.id)
         self._advance(key, rule, matches, event.order[0], results)
         try:
-            found = rule.matcher.process(matches, event, starts)
+            new_matches = rule.matcher.process(matches, event, starts)
         except Exception as error:
             rule.name(error)
             raise
         if self._limit is not None:
             self._bound(key, matches, rule.id)
-        if found:
-            self._emit_matches(key, rule, found, [], results)
+        if new_matches:
+            self._emit_matches(key, rule, new_matches, [], results)
         matches.deadline = rule.matcher.next_deadline(matches) if rule.timed else None
         if not matches:
             live.drop(rule.id)
@@ -241,11 +241,11 @@ class DynamicCepOperator(PatternOperator):
             if self._limit is not None:
                 self._bound(key, matches, rule.id)
             return matches
-        found = rule.matcher.begin(matches, event, rule.begins)
+        new_matches = rule.matcher.begin(matches, event, rule.begins)
         if self._limit is not None:
             self._bound(key, matches, rule.id)
-        if found:
-            self._emit_matches(key, rule, found, [], results)
+        if new_matches:
+            self._emit_matches(key, rule, new_matches, [], results)
         if not matches:
             live.drop(rule.id)
         else:
@@ -290,9 +290,9 @@ class DynamicCepOperator(PatternOperator):
     ) -> None:
         """End the matches and transitions of a rule that are due."""
         if matches.deadline is not None and matches.deadline <= time:
-            found, timed_out = rule.matcher.advance_time(matches, time)
-            if found or self._process_timed_out is not None:
-                self._emit_matches(key, rule, found, timed_out, results)
+            new_matches, timed_out = rule.matcher.advance_time(matches, time)
+            if new_matches or self._process_timed_out is not None:
+                self._emit_matches(key, rule, new_matches, timed_out, results)
             matches.deadline = rule.matcher.next_deadline(matches) if matches.partial else None
 
     # -- what comes out ----------------------------------------------------------------------------
@@ -301,12 +301,12 @@ class DynamicCepOperator(PatternOperator):
         self,
         key: Any,
         rule: ActiveRule,
-        found: list[FoundMatch],
+        new_matches: list[FoundMatch],
         timed_out: list[FoundMatch],
         results: Results,
     ) -> None:
         self._current = rule
-        self._take(key, found, timed_out, results)
+        self._take(key, new_matches, timed_out, results)
 
     def _match(self, events: dict[str, list[Any]]) -> RuleMatch:
         rule = self._current.rule

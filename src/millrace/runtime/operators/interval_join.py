@@ -179,8 +179,8 @@ class IntervalJoinOperator(FunctionOperator):
                 late.append(index)
                 continue
             own.add(key, (time, epoch, first + index), value)
-            found = other.between(key, time + own.lower, time + own.upper)
-            for other_time, other_value in found:
+            partners = other.between(key, time + own.lower, time + own.upper)
+            for other_time, other_value in partners:
                 pair = (value, other_value) if number == 0 else (other_value, value)
                 when = (time, other_time) if number == 0 else (other_time, time)
                 self._join(pair, when, results)

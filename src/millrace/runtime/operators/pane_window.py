@@ -167,8 +167,8 @@ class PaneWindowOperator(FunctionOperator):
         wanted: dict[Pane, set[Any]] = {}
         for key, pane in zip(keys, panes, strict=True):
             wanted.setdefault(pane, set()).add(key)
-        for pane, found in wanted.items():
-            self._table.prefetch_inner(pane, found)
+        for pane, pane_keys in wanted.items():
+            self._table.prefetch_inner(pane, pane_keys)
 
     def _schedule(self, pane: Pane) -> None:
         """Schedule the windows of a new pane."""

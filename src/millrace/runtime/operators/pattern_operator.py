@@ -236,14 +236,14 @@ class PatternOperator(FunctionOperator):
     def _take(
         self,
         key: Any,
-        found: list[FoundMatch],
+        new_matches: list[FoundMatch],
         timed_out: list[FoundMatch],
         results: Results,
     ) -> None:
         """Call the user's function with the matches, and add its results."""
         self._context.key = key if self._keyed else None
-        if found:
-            self._call(self._process_match, found, results)
+        if new_matches:
+            self._call(self._process_match, new_matches, results)
         if timed_out and self._process_timed_out is not None:
             self._call(self._process_timed_out, timed_out, results)
 

@@ -131,8 +131,8 @@ class ProcessBatchOperator(MapBatchesOperator):
     def open(self) -> None:
         super().open()
         self.states = {
-            each.name: column_state(each, self._table(each.name, COLUMNS))
-            for each in self._descriptors
+            descriptor.name: column_state(descriptor, self._table(descriptor.name, COLUMNS))
+            for descriptor in self._descriptors
         }
         self.event_timers = ColumnTimers(self._table(EVENT_TIMES, COLUMN_MAP))
         self.processing_timers = ColumnTimers(self._table(PROCESSING_TIMES, COLUMN_MAP))
@@ -149,19 +149,19 @@ class ProcessBatchOperator(MapBatchesOperator):
         return table
 
     def restore(self) -> None:
-        for each in self._keyed:
-            inner = isinstance(each, ColumnTimers)
-            found = _restored_types(each.table, len(self._fields), inner)
-            if found is not None:
-                self._bind(found)
+        for keyed in self._keyed:
+            inner = isinstance(keyed, ColumnTimers)
+            types = _restored_types(keyed.table, len(self._fields), inner)
+            if types is not None:
+                self._bind(types)
                 break
         self.event_timers.refresh()
         self.processing_timers.refresh()
 
     def _bind(self, types: tuple[pa.DataType, ...]) -> None:
         self._key_types = types
-        for each in self._keyed:
-            each.bind(types)
+        for keyed in self._keyed:
+            keyed.bind(types)
 
     # -- rows --------------------------------------------------------------------------
 
@@ -195,13 +195,13 @@ class ProcessBatchOperator(MapBatchesOperator):
 
     def _key_columns(self, data: pa.RecordBatch) -> list[pa.Array]:
         known = self._key_types
-        found = [
+        columns = [
             self._key_column(data, field, None if known is None else known[number])
             for number, field in enumerate(self._fields)
         ]
         if known is None:
-            self._bind(tuple(column.type for column in found))
-        return found
+            self._bind(tuple(column.type for column in columns))
+        return columns
 
     def _key_column(
         self, data: pa.RecordBatch, field: KeyField, known: pa.DataType | None
@@ -253,7 +253,7 @@ class ProcessBatchOperator(MapBatchesOperator):
         return self.function.on_timer(timers, self._batch_context)
 
     def _key_names(self) -> list[str]:
-        return [each if isinstance(each, str) else f"f{each}" for each in self._fields]
+        return [field if isinstance(field, str) else f"f{field}" for field in self._fields]
 
 
 def _key_type(kind: pa.DataType) -> pa.DataType | None:
@@ -278,10 +278,10 @@ def _restored_types(table: SlotTable, parts: int, inner: bool) -> tuple[pa.DataT
     """
     if table.columns is not None:
         return table.columns.key
-    found = list(table.data)
-    if not found:
+    keys = list(table.data)
+    if not keys:
         return None
     if inner:
-        found = [key for key, _ in found]
-    columns = [found] if parts == 1 else zip(*found, strict=True)
+        keys = [key for key, _ in keys]
+    columns = [keys] if parts == 1 else zip(*keys, strict=True)
     return tuple(pa.array(list(column)).type for column in columns)

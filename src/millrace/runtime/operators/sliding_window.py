@@ -161,12 +161,12 @@ class SlidingWindowOperator(PaneWindowOperator):
         return [(key, result(detached(accumulator))) for key, accumulator in merged.items()]
 
     def _elements(self, start: int, end: int) -> list[tuple[Any, Any]]:
-        found: dict[Any, list[tuple[int, int, Any]]] = {}
+        by_key: dict[Any, list[tuple[int, int, Any]]] = {}
         for pane_start in range(start, end, self._step):
             for (key, epoch), numbered in self._panes(pane_start).items():
-                found.setdefault(key, []).extend((epoch, n, value) for n, value in numbered)
+                by_key.setdefault(key, []).extend((epoch, n, value) for n, value in numbered)
         order = itemgetter(0, 1)
         return [
             (key, [detached(value) for _, _, value in sorted(elements, key=order)])
-            for key, elements in found.items()
+            for key, elements in by_key.items()
         ]

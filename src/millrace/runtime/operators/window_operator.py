@@ -266,22 +266,22 @@ class WindowOperator(FunctionOperator):
         if isinstance(contents, EvictableContents):
             self._fire_evicting(contents, key, window, state_window)
             return
-        found = contents.get(key, state_window)
-        if found is not None:
-            self._evaluate(key, window, found)
+        value = contents.get(key, state_window)
+        if value is not None:
+            self._evaluate(key, window, value)
 
     def _fire_evicting(
         self, contents: EvictableContents, key: Any, window: Any, state_window: Any
     ) -> None:
         evictor, context = self._spec.evictor, self._triggering
         assert evictor is not None
-        found = contents.elements(key, state_window)
-        if found is None:
+        elements = contents.elements(key, state_window)
+        if elements is None:
             return
-        kept = _kept(evictor.evict_before, list(found), window, context)
+        kept = _kept(evictor.evict_before, list(elements), window, context)
         self._evaluate(key, window, self._aggregated([element.value for element in kept]))
         kept = _kept(evictor.evict_after, kept, window, context)
-        if len(kept) != len(found) or any(map(operator.is_not, kept, found)):
+        if len(kept) != len(elements) or any(map(operator.is_not, kept, elements)):
             contents.replace(key, state_window, [TimestampedValue(*element) for element in kept])
 
     def _aggregated(self, values: list[Any]) -> list[Any]:

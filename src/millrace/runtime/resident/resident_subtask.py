@@ -601,8 +601,10 @@ class ResidentSubtask:
         if self.subtask.ended:
             reading.rest(None)
             return
-        found = self._records_read > reading.records_before and not reading.is_ending
-        reading.poll_after = FIRST_POLL_MS if found else min(2 * reading.poll_after, MOST_POLL_MS)
+        has_read = self._records_read > reading.records_before and not reading.is_ending
+        reading.poll_after = (
+            FIRST_POLL_MS if has_read else min(2 * reading.poll_after, MOST_POLL_MS)
+        )
         if reading.is_ending:  # nobody asks the reader before the next epoch
             at = self.subtask.next_wakeup(with_head=False)
             reading.rest(None if at is None else max(at, now + reading.poll_after))

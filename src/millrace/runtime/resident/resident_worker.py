@@ -653,8 +653,8 @@ class ResidentWorker:
                     operators = head.subtask.chain.operators, tail.subtask.chain.operators
                     channel = feedback_channel(ends.loop, *operators)
                     channels.setdefault(place, []).append(channel)
-        for place, found in channels.items():
-            opened[place].feedback = Feedback(found)
+        for place, place_channels in channels.items():
+            opened[place].feedback = Feedback(place_channels)
 
     # -- buffers -------------------------------------------------------------------------------
 

@@ -123,11 +123,11 @@ class StreamingEnumerator(LaneEnumerator):
         feed = self._feed
         if self._offered is not None or self._ended:
             return ()
-        found = feed.waiting()
-        if found is not None:
-            self._offered_position = found.position.batch, found.position.files
-            partitions = tuple(range(found.partitions))
-            return self._offer(BatchDelivery(feed.id, found.position.batch, partitions))
+        waiting = feed.waiting()
+        if waiting is not None:
+            self._offered_position = waiting.position.batch, waiting.position.files
+            partitions = tuple(range(waiting.partitions))
+            return self._offer(BatchDelivery(feed.id, waiting.position.batch, partitions))
         if feed.is_over():
             return self._offer(BatchDelivery(feed.id, feed.end(), at_end=True))
         return ()

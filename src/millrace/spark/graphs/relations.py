@@ -190,8 +190,8 @@ def joined(frame: DataFrame, keys: Sequence[str], inputs: DataFrame) -> DataFram
     """Rows with two more columns: ``input`` has the first input with the row's key, and ``has``
     tells whether there is one.
     """
-    found = first_of_each(inputs, keys).withColumn("has", F.lit(True))
-    rows = frame.join(found, on=list(keys), how="left")
+    firsts = first_of_each(inputs, keys).withColumn("has", F.lit(True))
+    rows = frame.join(firsts, on=list(keys), how="left")
     return rows.select(*frame.columns, "input", F.coalesce("has", F.lit(False)).alias("has"))
 
 

@@ -341,8 +341,8 @@ class ExpressionParser(TokenStream):
         self.need("THEN")
         value = self.expression()
         last = self.placed(exp.If(this=conditions.pop(), true=value), mark)
-        others = [exp.If(this=each, true=value.copy()) for each in conditions]
-        return [*(self.placed(each, mark) for each in others), last]
+        others = [exp.If(this=condition, true=value.copy()) for condition in conditions]
+        return [*(self.placed(branch, mark) for branch in others), last]
 
     def _exists(self) -> exp.Expr:
         mark = self.index

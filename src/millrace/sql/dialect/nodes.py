@@ -114,8 +114,8 @@ class TypeName(exp.Expression):
     @property
     def logical_type(self) -> LogicalType:
         """The logical type that the name stands for."""
-        found: LogicalType = self.args["this"]
-        return found
+        logical_type: LogicalType = self.args["this"]
+        return logical_type
 
 
 class TypedLiteral(exp.Expression, exp.Condition):

@@ -92,19 +92,19 @@ def tokenize(text: str) -> list[Token]:
     return [*_joined_escapes(tokens, text), Token(END, "", "", place)]
 
 
-def _token(kind: str, found: str, position: TextPosition, text: str) -> Token:
+def _token(kind: str, written: str, position: TextPosition, text: str) -> Token:
     if kind == WORD:
-        return Token(WORD, found.upper(), found, position)
+        return Token(WORD, written.upper(), written, position)
     if kind == SIGN:
-        return Token(SIGN, found, found, position)
+        return Token(SIGN, written, written, position)
     if kind == NAME:
-        name = found[1:-1].replace("``", "`")
+        name = written[1:-1].replace("``", "`")
         if not name:
             raise SqlParserError("a name is empty", text, position)
         return Token(NAME, "", name, position)
     if kind == NUMBER:
-        return Token(NUMBER, "", found, position)
-    prefix, _, quoted = found.partition("'")
+        return Token(NUMBER, "", written, position)
+    prefix, _, quoted = written.partition("'")
     value = quoted[:-1].replace("''", "'")
     if kind == BINARY and (len(value) % 2 or re.fullmatch("[0-9a-fA-F]*", value) is None):
         raise SqlParserError("X'...' holds pairs of hexadecimal digits", text, position)
