@@ -23,12 +23,14 @@ def full_disk(error: BaseException) -> str | None:
         'nothing was stored; free some space there'
         >>> full_disk(OSError(errno.EACCES, "Permission denied"))
     """
-    for each in _with_causes(error):
-        if isinstance(each, OSError) and each.errno in NO_SPACE:
-            return _sentence("the server's disk" + (f" for {each.filename}" * bool(each.filename)))
-        if getattr(each, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+    for cause in _with_causes(error):
+        if isinstance(cause, OSError) and cause.errno in NO_SPACE:
+            return _sentence(
+                "the server's disk" + (f" for {cause.filename}" * bool(cause.filename))
+            )
+        if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             return _sentence("the disk of the server's registry")
-        if getattr(each, "sqlstate", None) == POSTGRESQL_DISK_FULL:
+        if getattr(cause, "sqlstate", None) == POSTGRESQL_DISK_FULL:
             return _sentence("the disk of the registry's PostgreSQL")
     return None
 
@@ -40,8 +42,8 @@ def _sentence(where: str) -> str:
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
     """The error and its causes: SQLAlchemy's errors have the database's error as their cause."""
     seen: set[int] = set()
-    found: BaseException | None = error
-    while found is not None and id(found) not in seen:
-        seen.add(id(found))
-        yield found
-        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)

@@ -67,9 +67,14 @@ def point_of(job: ObservedJob) -> HistoryPoint | None:
     if job.archive is None:
         return None
     details = job.details
-    newest = next((each for each in details.checkpoints.recent if each.number is not None), None)
+    newest = next(
+        (checkpoint for checkpoint in details.checkpoints.recent if checkpoint.number is not None),
+        None,
+    )
     busy = [stage.busy_ms_per_second / 1_000 for stage in details.stages]
-    latency = max((each.last for each in details.latencies), default=details.epoch_ms)
+    latency = max(
+        (latency_figures.last for latency_figures in details.latencies), default=details.epoch_ms
+    )
     has_lag = details.watermark is not None and job.is_running
     return HistoryPoint(
         time=job.now,

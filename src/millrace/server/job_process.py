@@ -196,8 +196,8 @@ class JobProcess:
             return
         started = descendants(pid)  # whose parent it is no longer when it is dead
         _send(os.killpg, pid, number)
-        for each in started:
-            _send(os.kill, each, number)
+        for process in started:
+            _send(os.kill, process, number)
 
     def fence(self, token: int) -> None:
         """Forbid processes with a smaller fencing token to publish, on every machine.
@@ -214,8 +214,8 @@ class JobProcess:
         """Directory of the job's checkpoints; None before the first job begins. If the job file
         runs several jobs, it is the directory of the last job.
         """
-        found = [(record.since, path) for path, record in self._records()]
-        return max(found)[1] if found else None
+        starts = [(record.since, path) for path, record in self._records()]
+        return max(starts)[1] if starts else None
 
     def record(self) -> JobRecord | None:
         """The record of the job's last run."""

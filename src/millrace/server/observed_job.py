@@ -53,8 +53,8 @@ class MeasuredJob:
         """All metrics in a job's report."""
         with self._lock:
             if self._measured is None or self._measured[0] is not archive:
-                found = self._metrics.of(archive.details, archive.time)
-                self._measured = (archive, found)
+                measurements = self._metrics.of(archive.details, archive.time)
+                self._measured = (archive, measurements)
             return self._measured[1]
 
 
@@ -200,34 +200,34 @@ class ObservedJobs:
         """
         now = self._now()
         with self._lock:
-            found = self._found.get(job.id)
-            if found is None:
-                found = self._found[job.id] = _Found(measured=MeasuredJob(job.id))
+            state = self._found.get(job.id)
+            if state is None:
+                state = self._found[job.id] = _Found(measured=MeasuredJob(job.id))
         # who waits for a slow disk waits for one job alone
-        with found.lock:
-            self._refresh(job, found, now)
+        with state.lock:
+            self._refresh(job, state, now)
             return ObservedJob(
-                job, found.archive, now, found.directory, found.measured, new_processes
+                job, state.archive, now, state.directory, state.measured, new_processes
             )
 
     def keep(self, ids: Iterable[str]) -> None:
         """Drop the reports of all jobs except the given ones."""
         kept = set(ids)
         with self._lock:
-            self._found = {id: found for id, found in self._found.items() if id in kept}
+            self._found = {id: state for id, state in self._found.items() if id in kept}
 
-    def _refresh(self, job: RegisteredJob, found: _Found, now: int) -> None:
-        due = now - found.looked >= LOOK_AGAIN and not (job.is_over and found.archive is not None)
-        if due or found.directory is None:
-            found.directory = self._process(job.id).job_directory()
-            found.looked = now
-        if found.directory is None:
+    def _refresh(self, job: RegisteredJob, state: _Found, now: int) -> None:
+        due = now - state.looked >= LOOK_AGAIN and not (job.is_over and state.archive is not None)
+        if due or state.directory is None:
+            state.directory = self._process(job.id).job_directory()
+            state.looked = now
+        if state.directory is None:
             return
-        version = _version(found.directory / ARCHIVE)
-        if version != found.version:
-            archive = read_archive(found.directory)
+        version = _version(state.directory / ARCHIVE)
+        if version != state.version:
+            archive = read_archive(state.directory)
             if archive is not None:
-                found.archive, found.version = archive, version
+                state.archive, state.version = archive, version
 
 
 def _version(path: Path) -> tuple[int, int] | None:

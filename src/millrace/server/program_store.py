@@ -91,10 +91,10 @@ class StoredProgram:
         if not self.path.is_dir():
             raise ApiError(400, f"{self.name} is one file: there is no entry {name[:80]!r} in it")
         inside = self.path.resolve()
-        found = (inside / name).resolve()
-        if not found.is_relative_to(inside) or not found.is_file():
+        path = (inside / name).resolve()
+        if not path.is_relative_to(inside) or not path.is_file():
             raise ApiError(400, f"there is no file {name[:200]!r} in {self.name}")
-        return found
+        return path
 
     def description(self) -> str:
         """The first line of the program's docstring."""
@@ -151,8 +151,10 @@ class ProgramStore:
             entries = list(os.scandir(self._uploads))
         except FileNotFoundError:
             return []
-        found = [self._uploaded(Path(entry.path)) for entry in entries if _ID.fullmatch(entry.name)]
-        return sorted(found, key=lambda program: (program.uploaded, program.id), reverse=True)
+        programs = [
+            self._uploaded(Path(entry.path)) for entry in entries if _ID.fullmatch(entry.name)
+        ]
+        return sorted(programs, key=lambda program: (program.uploaded, program.id), reverse=True)
 
     def upload(self, id: str) -> StoredProgram:
         """The uploaded program with an id.
@@ -276,7 +278,7 @@ def _check_modules(directory: Path, archive: str) -> None:
         path
         for path in sorted(directory.rglob("*"))
         if path.suffix in MODULE_SUFFIXES and path.is_file()
-        if path in (directory / each for each in MODULES) or _has_components(path)
+        if path in (directory / name for name in MODULES) or _has_components(path)
     ]
     for module in modules:
         check_module(module.read_bytes(), str(module.relative_to(directory)))

@@ -62,19 +62,19 @@ class SavepointCatalog:
             elsewhere: savepoints that may be in other directories.
         """
         with self._lock:
-            found: dict[str, SnapshotEntry] = {}
+            by_path: dict[str, SnapshotEntry] = {}
             for path in self._paths(jobs, elsewhere):
                 entry = self._entry(path)
                 if entry is not None:
-                    found[entry.path] = entry
-            self._forget(found)
-        return sorted(found.values(), key=lambda entry: (entry.time, entry.path))
+                    by_path[entry.path] = entry
+            self._forget(by_path)
+        return sorted(by_path.values(), key=lambda entry: (entry.time, entry.path))
 
     def _paths(self, jobs: Iterable[Path], elsewhere: Iterable[str]) -> Iterator[str]:
         if self._directory.is_dir():
-            for found in find_savepoints(self._directory):
-                if not isinstance(found, DamagedSavepoint):
-                    yield found.path
+            for savepoint in find_savepoints(self._directory):
+                if not isinstance(savepoint, DamagedSavepoint):
+                    yield savepoint.path
         yield from elsewhere
         for directory in jobs:
             try:
@@ -98,9 +98,9 @@ class SavepointCatalog:
             return None
         return self._known[key]
 
-    def _forget(self, found: dict[str, SnapshotEntry]) -> None:
-        if len(self._known) > max(REMEMBERED, 2 * len(found)):
-            self._known = {key: entry for key, entry in self._known.items() if key[0] in found}
+    def _forget(self, by_path: dict[str, SnapshotEntry]) -> None:
+        if len(self._known) > max(REMEMBERED, 2 * len(by_path)):
+            self._known = {key: entry for key, entry in self._known.items() if key[0] in by_path}
 
 
 def _read(path: str) -> SnapshotEntry:

@@ -96,8 +96,8 @@ class ZooKeeperLease:
 
     def _names(self) -> list[str]:
         """The names of the servers' nodes, the oldest first."""
-        found, _ = self._found(self._client.get_children_async(self._path))
-        return sorted(found or (), key=lambda name: name[-10:])
+        children, _ = self._found(self._client.get_children_async(self._path))
+        return sorted(children or (), key=lambda name: name[-10:])
 
     def _token_of(self, name: str) -> int | None:
         """The token of a node of this server and session; None if it belongs to another server

@@ -172,7 +172,7 @@ def get_execution_result(server: JobServer, request: ApiRequest) -> ExecutionRes
         job.id,
         _APPLICATION_STATUS.get(job.job.status, "UNKNOWN"),
         max(0, job.end - job.job.created),
-        {each.name: each.value for each in totals(sets)},
+        {accumulator.name: accumulator.value for accumulator in totals(sets)},
         {"class": "Exception", "stack-trace": error} if error else None,
     )
     return ExecutionResultAnswer(QueueStatus("COMPLETED"), result)

@@ -177,8 +177,10 @@ def checkpoint_statistics(job: ObservedJob) -> CheckpointStatistics:
             failed=history.failed,
         ),
         summary=CheckpointSummary(
-            checkpointed_size=stats_summary([each.checkpointed_size for each in complete]),
-            state_size=stats_summary([each.state_size for each in complete]),
+            checkpointed_size=stats_summary(
+                [checkpoint.checkpointed_size for checkpoint in complete]
+            ),
+            state_size=stats_summary([checkpoint.state_size for checkpoint in complete]),
             end_to_end_duration=stats_summary(durations),
             alignment_buffered=nothing,
             processed_data=nothing,

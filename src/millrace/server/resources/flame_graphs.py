@@ -78,7 +78,7 @@ class _Call:
     def node(self, name: str) -> FlameNode:
         """The call as it is answered, the most frequent calls first."""
         children = sorted(self.children.items(), key=lambda item: (-item[1].value, item[0]))
-        return FlameNode(name, self.value, [call.node(each) for each, call in children])
+        return FlameNode(name, self.value, [call.node(child_name) for child_name, call in children])
 
 
 def flame_graph(
@@ -95,9 +95,9 @@ def flame_graph(
     for worker in samples:
         ended = max(ended, worker.ended)
         ticks += worker.ticks
-        for each in worker.subtasks:
-            if each.stage == stage and subtask in (None, each.subtask):
-                for stack in each.stacks:
+        for sampled in worker.subtasks:
+            if sampled.stage == stage and subtask in (None, sampled.subtask):
+                for stack in sampled.stacks:
                     times = _times(stack, kind)
                     if times:
                         root.add((worker.frames[number] for number in stack.frames), times)
@@ -123,7 +123,7 @@ def get_flame_graph(server: JobServer, request: ApiRequest) -> FlameGraph:
         return FlameGraph(WAITING)
     if now < asked.until + GRACE:
         return FlameGraph(WAITING)
-    stage = next(n for n, each in enumerate(job.archive.stages) if each.uid == vertex.uid)
+    stage = next(n for n, archived in enumerate(job.archive.stages) if archived.uid == vertex.uid)
     graph = flame_graph(
         samples_in(reports, asked),
         stage,

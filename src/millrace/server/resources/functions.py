@@ -73,12 +73,14 @@ def has_functions(job: ObservedJob) -> bool:
 
 def function_figures(job: ObservedJob) -> list[FunctionFigures]:
     """Figures of all functions that have been invoked, by name."""
-    found: dict[tuple[str, str], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    for each in job.measurements():
-        if _NAME in each.variables:
-            function = each.variables[_NAMESPACE], each.variables[_NAME]
-            found[function][each.logical_name].append(each.value)
-    return [_figures(*function, found[function], job.is_running) for function in sorted(found)]
+    values_of: dict[tuple[str, str], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for measurement in job.measurements():
+        if _NAME in measurement.variables:
+            function = measurement.variables[_NAMESPACE], measurement.variables[_NAME]
+            values_of[function][measurement.logical_name].append(measurement.value)
+    return [
+        _figures(*function, values_of[function], job.is_running) for function in sorted(values_of)
+    ]
 
 
 def _figures(
@@ -97,7 +99,9 @@ def _figures(
         endpoint=", ".join(sorted(set(endpoints))),
         messages=total("in"),
         messages_per_second=now("inRate"),
-        latency_ms=_latency([each for known in _LATENCIES for each in values.get(known, ())]),
+        latency_ms=_latency(
+            [histogram for known in _LATENCIES for histogram in values.get(known, ())]
+        ),
         backlog=now("numBacklog"),
         blocked_addresses=now("numBlockedAddress"),
         in_flight=now("inflightAsyncOps"),
@@ -112,11 +116,13 @@ def _figures(
 
 
 def _latency(histograms: Sequence[HistogramValue]) -> LatencyFigures:
-    measured = [each for each in histograms if each.count]
+    measured = [histogram for histogram in histograms if histogram.count]
     if not measured:
         return LatencyFigures()
-    p50, p99 = (max(each.quantiles.get(share, 0.0) for each in measured) for share in (0.5, 0.99))
-    return LatencyFigures(p50, p99, max(each.max or 0.0 for each in measured))
+    p50, p99 = (
+        max(histogram.quantiles.get(share, 0.0) for histogram in measured) for share in (0.5, 0.99)
+    )
+    return LatencyFigures(p50, p99, max(histogram.max or 0.0 for histogram in measured))
 
 
 def get_functions(server: JobServer, request: ApiRequest) -> FunctionsAnswer:

@@ -86,7 +86,7 @@ def get_attempts(server: JobServer, request: ApiRequest) -> AttemptsAnswer:
     """Answer ``GET /jobs/:jobid/attempts``."""
     job = server.registered(request)
     now = server.now()
-    return AttemptsAnswer([_attempt(each, now) for each in server.registry.attempts(job.id)])
+    return AttemptsAnswer([_attempt(attempt, now) for attempt in server.registry.attempts(job.id)])
 
 
 ROUTES = (

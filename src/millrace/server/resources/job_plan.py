@@ -105,25 +105,30 @@ def _node(stage: ArchivedStage, parallelism: int) -> PlanNode:
             for number, input in enumerate(stage.inputs)
         ],
         uid=stage.uid,
-        operators=[PlanOperator(each.uid, each.name, each.description) for each in stage.operators],
+        operators=[
+            PlanOperator(operator.uid, operator.name, operator.description)
+            for operator in stage.operators
+        ],
     )
 
 
 def plan_text(stages: Iterable[ArchivedStage]) -> str:
     """The operators of a graph and their exchanges as text, from each end of the graph."""
-    known = {each.uid: each for stage in stages for each in stage.operators}
+    known = {operator.uid: operator for stage in stages for operator in stage.operators}
     operators = {
         uid: TreeOperator(
             operator.description or operator.name,
             tuple(
-                TreeInput(each.operator, Exchange.__members__.get(each.exchange))
-                for each in operator.inputs
-                if each.operator in known
+                TreeInput(
+                    operator_input.operator, Exchange.__members__.get(operator_input.exchange)
+                )
+                for operator_input in operator.inputs
+                if operator_input.operator in known
             ),
         )
         for uid, operator in known.items()
     }
-    read = {each.source for operator in operators.values() for each in operator.inputs}
+    read = {tree_input.source for operator in operators.values() for tree_input in operator.inputs}
     return "\n".join(tree_lines([uid for uid in operators if uid not in read], operators))
 
 

@@ -232,8 +232,12 @@ def _shown_arguments(job: ObservedJob, role: AccessRole) -> tuple[str, ...]:
 
 
 def _last_checkpoint(job: ObservedJob) -> int | None:
-    complete = [each for each in job.details.checkpoints.recent if each.failure is None]
-    return max((round(each.triggered + each.duration) for each in complete), default=None)
+    complete = [
+        checkpoint for checkpoint in job.details.checkpoints.recent if checkpoint.failure is None
+    ]
+    return max(
+        (round(checkpoint.triggered + checkpoint.duration) for checkpoint in complete), default=None
+    )
 
 
 def _begun(job: ObservedJob) -> int:

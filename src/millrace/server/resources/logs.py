@@ -65,8 +65,8 @@ def get_server_log(server: JobServer, request: ApiRequest) -> ApiReply:
 
 def get_server_logs(server: JobServer, request: ApiRequest) -> LogList:
     """Answer ``GET /jobmanager/logs``."""
-    found = [log_info(path, path.name) for path in _log_files(server)]
-    return LogList([info for info in found if info is not None])
+    infos = [log_info(path, path.name) for path in _log_files(server)]
+    return LogList([info for info in infos if info is not None])
 
 
 def get_log_file(server: JobServer, request: ApiRequest) -> ApiReply:

@@ -53,33 +53,33 @@ _RESTARTS = ("numRestarts", "fullRestarts")
 
 def job_metrics(job: ObservedJob) -> dict[str, Any]:
     """The metrics of a job by Flink's names."""
-    found: dict[str, Any] = {}
-    for each in job.measurements():
-        if each.scope.logical == JOB:
-            found.update(_values(each.name, each, job))
+    values: dict[str, Any] = {}
+    for measurement in job.measurements():
+        if measurement.scope.logical == JOB:
+            values.update(_values(measurement.name, measurement, job))
     # its process knows of no earlier ones
-    return {**found, **{name: job.restarts for name in _RESTARTS if name in found}}
+    return {**values, **{name: job.restarts for name in _RESTARTS if name in values}}
 
 
 def subtask_metrics(job: ObservedJob, vertex: ObservedVertex) -> list[dict[str, Any]]:
     """The metrics of each subtask, its operators and their functions."""
-    found: list[dict[str, Any]] = [{} for _ in vertex.subtasks]
-    for each in job.measurements():
-        variables = each.scope.variables
+    by_subtask: list[dict[str, Any]] = [{} for _ in vertex.subtasks]
+    for measurement in job.measurements():
+        variables = measurement.scope.variables
         if variables.get("<task_id>") == vertex.uid and "<subtask_index>" in variables:
-            values = _values(_name(each), each, job)
-            found[int(variables["<subtask_index>"])].update(values)
-    return found
+            values = _values(_name(measurement), measurement, job)
+            by_subtask[int(variables["<subtask_index>"])].update(values)
+    return by_subtask
 
 
 def coordinator_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
     """The metrics of a vertex's enumerators and committers, which run in the driver."""
-    found: dict[str, Any] = {}
-    for each in job.measurements():
-        variables = each.scope.variables
-        if each.scope.logical == JOB_OPERATOR and variables.get("<task_id>") == vertex.uid:
-            found.update(_values(_name(each), each, job))
-    return found
+    values: dict[str, Any] = {}
+    for measurement in job.measurements():
+        variables = measurement.scope.variables
+        if measurement.scope.logical == JOB_OPERATOR and variables.get("<task_id>") == vertex.uid:
+            values.update(_values(_name(measurement), measurement, job))
+    return values
 
 
 def _name(measurement: Measurement) -> str:
@@ -137,7 +137,9 @@ def aggregated(
     if unknown:
         raise ApiError(400, f"agg is of {', '.join(AGGREGATES)}, not {unknown[0][:40]!r}")
     return [
-        AggregatedMetric(name, **{each: float(AGGREGATES[each](numbers[name])) for each in chosen})
+        AggregatedMetric(
+            name, **{aggregate: float(AGGREGATES[aggregate](numbers[name])) for aggregate in chosen}
+        )
         for name in wanted.split(",")
         if name in numbers
     ]

@@ -57,7 +57,9 @@ def last_checkpoint(job: ObservedJob) -> str | None:
     """Path of the newest checkpoint that a job has left; None if there is none."""
     if job.directory is None:
         return None
-    newest = next((each for each in job.details.checkpoints.recent if each.path), None)
+    newest = next(
+        (checkpoint for checkpoint in job.details.checkpoints.recent if checkpoint.path), None
+    )
     places = [str(job.directory), *([os.path.dirname(newest.path)] if newest is not None else [])]
     for place in places:
         try:

@@ -130,14 +130,14 @@ def _reason(stats: RescaleStats, job: ObservedJob) -> str | None:
 def get_history(server: JobServer, request: ApiRequest) -> list[RescaleDetails]:
     """Answer ``GET /jobs/:jobid/rescales/history``: the newest first."""
     job = server.observed(request)
-    return [rescale_details(each, job) for each in job.details.rescales]
+    return [rescale_details(rescale, job) for rescale in job.details.rescales]
 
 
 def get_overview(server: JobServer, request: ApiRequest) -> RescalesOverview:
     """Answer ``GET /jobs/:jobid/rescales/overview``."""
     job = server.observed(request)
     known = job.details.rescales
-    statuses = [each.status for each in known]
+    statuses = [rescale.status for rescale in known]
     counts = RescalesCounts(
         ignored=statuses.count(RescaleStatus.IGNORED),
         in_progress=statuses.count(None),
@@ -155,15 +155,17 @@ def get_overview(server: JobServer, request: ApiRequest) -> RescalesOverview:
 def _latest(
     known: Iterable[RescaleStats], status: RescaleStatus, job: ObservedJob
 ) -> RescaleDetails | None:
-    return next((rescale_details(each, job) for each in known if each.status is status), None)
+    return next(
+        (rescale_details(rescale, job) for rescale in known if rescale.status is status), None
+    )
 
 
 def get_details(server: JobServer, request: ApiRequest) -> RescaleDetails:
     """Answer ``GET /jobs/:jobid/rescales/details/:rescaleuuid``."""
     job, id = server.observed(request), checked_id(request.path["rescaleuuid"], "rescaling")
-    for each in job.details.rescales:
-        if each.id == id:
-            return msgspec.structs.replace(rescale_details(each, job), scheduler_states=())
+    for rescale in job.details.rescales:
+        if rescale.id == id:
+            return msgspec.structs.replace(rescale_details(rescale, job), scheduler_states=())
     raise ApiError(404, f"job {job.id} remembers no rescaling {id}")
 
 

@@ -52,7 +52,7 @@ def wanted_parallelism(job: ObservedJob, wanted: Requirements) -> int | None:
     """
     _require_all(job, wanted)
     now = {vertex.id: vertex.parallelism for vertex in job.vertices}
-    upper = {id: each.parallelism.upper_bound for id, each in wanted.items()}
+    upper = {id: requirements.parallelism.upper_bound for id, requirements in wanted.items()}
     changed = [id for id in now if upper[id] != now[id]]
     if not changed:
         return None
@@ -74,8 +74,8 @@ def _require_all(job: ObservedJob, wanted: Mapping[str, VertexRequirements]) -> 
         raise ApiError(400, f"these vertices of the job are missing: {', '.join(missing)}")
     if unknown := sorted(wanted.keys() - known):
         raise ApiError(400, f"the job has no vertex {unknown[0][:80]!r}")
-    for id, each in wanted.items():
-        bounds = each.parallelism
+    for id, requirements in wanted.items():
+        bounds = requirements.parallelism
         if bounds.lower_bound > bounds.upper_bound:
             raise ApiError(400, f"the lowerBound of {id} is above its upperBound")
 
@@ -91,7 +91,8 @@ def get_requirements(server: JobServer, request: ApiRequest) -> Requirements:
     """Answer ``GET /jobs/:jobid/resource-requirements``."""
     vertices = _begun(server, request).vertices
     return {
-        each.id: VertexRequirements(ParallelismBounds(1, each.parallelism)) for each in vertices
+        vertex.id: VertexRequirements(ParallelismBounds(1, vertex.parallelism))
+        for vertex in vertices
     }
 
 

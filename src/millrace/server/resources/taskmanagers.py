@@ -94,7 +94,7 @@ def found_worker(server: JobServer, request: ApiRequest) -> WorkerOfJobs:
         ApiError: 404, no job that runs has it.
     """
     jobs, id = server.all_observed(), request.path["taskmanagerid"]
-    known = next((each for each in task_managers(jobs) if each.id == id), None)
+    known = next((worker for worker in task_managers(jobs) if worker.id == id), None)
     if known is None:
         raise ApiError(404, f"no job that runs has a worker {id[:200]!r}")
     return WorkerOfJobs(id, tuple(job for job in jobs if job.id in known.jobs))
@@ -106,7 +106,9 @@ def task_managers(jobs: Iterable[ObservedJob]) -> list[TaskManager]:
     for job in jobs:
         if not job.is_running or job.archive is None:
             continue
-        for subtask in (each for vertex in job.vertices for each in vertex.subtasks):
+        for subtask in (
+            vertex_subtask for vertex in job.vertices for vertex_subtask in vertex.subtasks
+        ):
             if not subtask.worker:
                 continue
             worker = seen.setdefault(subtask.worker, {"time": 0, "subtasks": 0, "jobs": {}})
@@ -147,7 +149,9 @@ def get_task_managers(server: JobServer, request: ApiRequest) -> TaskManagers:
 def get_task_manager(server: JobServer, request: ApiRequest) -> TaskManagerDetails:
     """Answer ``GET /taskmanagers/:taskmanagerid``."""
     worker = found_worker(server, request)
-    (known,) = [each for each in task_managers(worker.jobs) if each.id == worker.id]
+    (known,) = [
+        task_manager for task_manager in task_managers(worker.jobs) if task_manager.id == worker.id
+    ]
     return TaskManagerDetails(**msgspec.structs.asdict(known), subtasks=worker.subtasks())
 
 

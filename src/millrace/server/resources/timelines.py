@@ -58,15 +58,22 @@ def timeline(
     events = [_run(attempt) for attempt in attempts]
     events += _restore(job)
     events += map(_checkpoint, job.details.checkpoints.recent)
-    events += (_savepoint(each) for each in triggers if each.job == job.id and _path(each))
+    events += (
+        _savepoint(trigger) for trigger in triggers if trigger.job == job.id and _path(trigger)
+    )
     events += map(_rescale, job.details.rescales)
     events += (
         TimelineEvent(
-            "failure", each.timestamp, None, "FAILED", each.exception_name, _last_line(each)
+            "failure",
+            failure.timestamp,
+            None,
+            "FAILED",
+            failure.exception_name,
+            _last_line(failure),
         )
-        for each in exceptions_of(job, MOST_FAILURES, attempts).exception_history.entries
+        for failure in exceptions_of(job, MOST_FAILURES, attempts).exception_history.entries
     )
-    return TimelineAnswer(job.job.created, job.end, sorted(events, key=lambda each: each.time))
+    return TimelineAnswer(job.job.created, job.end, sorted(events, key=lambda event: event.time))
 
 
 def _run(attempt: ProcessAttempt) -> TimelineEvent:

@@ -85,8 +85,8 @@ def vertex_rates(job: ObservedJob, vertex: ObservedVertex) -> VertexRates:
     if not job.is_running:
         return VertexRates(0.0, 0.0, 0.0, watermark=details.watermark)
     subtasks = details.subtasks
-    busy = [min(each.busy_ms_per_second / 1_000, 1.0) for each in subtasks]
-    pressed = [min(each.back_pressured_ms_per_second / 1_000, 1.0) for each in subtasks]
+    busy = [min(subtask.busy_ms_per_second / 1_000, 1.0) for subtask in subtasks]
+    pressed = [min(subtask.back_pressured_ms_per_second / 1_000, 1.0) for subtask in subtasks]
     return VertexRates(
         records_in_per_second=details.records_in_per_second,
         records_out_per_second=details.records_out_per_second,
@@ -104,6 +104,6 @@ def vertex_rates(job: ObservedJob, vertex: ObservedVertex) -> VertexRates:
 
 def _skew(details: StageDetails) -> float | None:
     """Skew of a stage's subtasks; None if no records flow."""
-    read = [each.records_in_per_second for each in details.subtasks]
-    rates = read if any(read) else [each.records_out_per_second for each in details.subtasks]
+    read = [subtask.records_in_per_second for subtask in details.subtasks]
+    rates = read if any(read) else [subtask.records_out_per_second for subtask in details.subtasks]
     return max(rates) * len(rates) / sum(rates) if any(rates) else None

@@ -178,7 +178,7 @@ def vertex_details(job: ObservedJob, vertex: ObservedVertex) -> VertexAnswer:
         parallelism=vertex.parallelism,
         max_parallelism=job.archive.max_parallelism if job.archive is not None else -1,
         now=job.now,
-        subtasks=[_subtask(job, n, each) for n, each in enumerate(vertex.subtasks)],
+        subtasks=[_subtask(job, n, subtask) for n, subtask in enumerate(vertex.subtasks)],
         metrics=io_metrics(vertex),
         operators=dict(vertex.details.operators) if vertex.details is not None else {},
         operator_figures=_operator_figures(vertex),
@@ -188,7 +188,9 @@ def vertex_details(job: ObservedJob, vertex: ObservedVertex) -> VertexAnswer:
 
 def _operator_figures(vertex: ObservedVertex) -> list[VertexOperator]:
     """Figures of the operators in the order of the chain; none before the first epoch."""
-    if vertex.details is None or not any(each.operators for each in vertex.subtasks):
+    if vertex.details is None or not any(
+        vertex_subtask.operators for vertex_subtask in vertex.subtasks
+    ):
         return []
     names = list(vertex.details.operators.items())
     by_operator: list[list[OperatorDetails]] = [[] for _ in names]
@@ -199,9 +201,12 @@ def _operator_figures(vertex: ObservedVertex) -> list[VertexOperator]:
         VertexOperator(
             uid,
             name,
-            sum(each.records_in for each in told),
-            sum(each.records_out for each in told),
-            min((each.watermark for each in told if each.watermark is not None), default=None),
+            sum(figures.records_in for figures in told),
+            sum(figures.records_out for figures in told),
+            min(
+                (figures.watermark for figures in told if figures.watermark is not None),
+                default=None,
+            ),
         )
         for (uid, name), told in zip(names, by_operator, strict=True)
     ]
@@ -276,8 +281,8 @@ def get_times(server: JobServer, request: ApiRequest) -> TimesAnswer:
         stamps[execution_state(job)] = job.job.ended
     duration = max(0, job.end - begun)
     subtasks = [
-        SubtaskTimes(number, host_of(each.worker), each.worker, duration, stamps)
-        for number, each in enumerate(vertex.subtasks)
+        SubtaskTimes(number, host_of(subtask.worker), subtask.worker, duration, stamps)
+        for number, subtask in enumerate(vertex.subtasks)
     ]
     return TimesAnswer(vertex.id, vertex.name, job.now, subtasks)
 
@@ -295,7 +300,7 @@ def get_watermarks(server: JobServer, request: ApiRequest) -> list[SubtaskWaterm
 def get_back_pressure(server: JobServer, request: ApiRequest) -> BackPressureAnswer:
     """Answer ``GET .../backpressure``."""
     job, vertex = server.observed_vertex(request)
-    subtasks = [_back_pressure(number, each) for number, each in enumerate(vertex.subtasks)]
+    subtasks = [_back_pressure(number, subtask) for number, subtask in enumerate(vertex.subtasks)]
     worst = pressure_level(max((subtask.ratio for subtask in subtasks), default=0.0))
     return BackPressureAnswer(
         status="ok" if job.is_running else "deprecated",

@@ -21,8 +21,8 @@ def _logs(server: JobServer, request: ApiRequest) -> Iterator[tuple[str, Path]]:
 
 def get_logs(server: JobServer, request: ApiRequest) -> LogList:
     """Answer ``GET /taskmanagers/:taskmanagerid/logs``."""
-    found = [log_info(path, name) for name, path in _logs(server, request)]
-    return LogList([info for info in found if info is not None])
+    infos = [log_info(path, name) for name, path in _logs(server, request)]
+    return LogList([info for info in infos if info is not None])
 
 
 def get_log(server: JobServer, request: ApiRequest) -> ApiReply:

@@ -37,15 +37,21 @@ def worker_metrics(jobs: Iterable[ObservedJob]) -> dict[str, dict[str, Any]]:
     """Metrics per worker, over its subtasks of running jobs: sums, and the lowest watermark."""
     by_worker: dict[str, dict[str, Any]] = {}
     for job in (job for job in jobs if job.is_running):
-        for each in job.measurements():
-            worker = each.scope.variables.get("<tm_id>")
-            if each.scope.logical != TASK or worker is None or isinstance(each.value, str):
+        for measurement in job.measurements():
+            worker = measurement.scope.variables.get("<tm_id>")
+            if (
+                measurement.scope.logical != TASK
+                or worker is None
+                or isinstance(measurement.value, str)
+            ):
                 continue
             values = by_worker.setdefault(worker, {})
-            if each.name in SUMMED:
-                values[each.name] = values.get(each.name, 0) + each.value
-            elif each.name == "currentInputWatermark":
-                values[each.name] = min(values.get(each.name, each.value), each.value)
+            if measurement.name in SUMMED:
+                values[measurement.name] = values.get(measurement.name, 0) + measurement.value
+            elif measurement.name == "currentInputWatermark":
+                values[measurement.name] = min(
+                    values.get(measurement.name, measurement.value), measurement.value
+                )
     return by_worker
 
 
@@ -60,8 +66,8 @@ def get_all_workers_metrics(server: JobServer, request: ApiRequest) -> list[Aggr
     """Answer ``GET /taskmanagers/metrics``."""
     chosen = request.query.get("taskmanagers")
     wanted = None if chosen is None else chosen.split(",")
-    found = worker_metrics(server.all_observed())
-    sets = [values for id, values in found.items() if wanted is None or id in wanted]
+    by_worker = worker_metrics(server.all_observed())
+    sets = [values for id, values in by_worker.items() if wanted is None or id in wanted]
     return aggregated(sets, request.query.get("get"), request.query.get("agg"))
 
 
