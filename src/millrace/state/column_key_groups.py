@@ -216,14 +216,14 @@ def _floats(keys: pa.Array, valid: Mask | None) -> _Encoded:
     for following in range(8):
         byte = (bits >> np.uint64(8 * following)).astype(np.uint8)
         crcs ^= byte_table(following).take(byte)
-    found = _whole_numbers(np.where(fits, numbers, 0).astype(np.int64))
-    crcs[fits] = found.crcs[fits]
+    integers = _whole_numbers(np.where(fits, numbers, 0).astype(np.int64))
+    crcs[fits] = integers.crcs[fits]
     big = np.flatnonzero(whole & ~fits & ~np.isinf(numbers))
     exact = _one_by_one([canonical(key) for key in numbers[big].tolist()])
     crcs[big] = exact.crcs
 
     def lengths() -> Lengths:
-        made = np.where(fits, found.lengths(), 9)
+        made = np.where(fits, integers.lengths(), 9)
         made[big] = exact.lengths()
         return made
 
@@ -300,8 +300,8 @@ def _dictionary(keys: pa.DictionaryArray) -> _Encoded:
         dictionary = dictionary.cast(pa.large_binary())
     dictionary = dictionary.filter(pa.array(used))
     rows = np.maximum(np.cumsum(used) - 1, 0).take(positions)
-    found = _encoded(dictionary).take(rows)
-    return found if valid is None else found.where(valid)
+    encoded = _encoded(dictionary).take(rows)
+    return encoded if valid is None else encoded.where(valid)
 
 
 def _distinct(keys: pa.Array) -> _Encoded:
@@ -316,8 +316,8 @@ def _distinct(keys: pa.Array) -> _Encoded:
         valid = pc.is_valid(encoded.indices).to_numpy(zero_copy_only=False)
     if not len(encoded.dictionary):
         return _constant(canonical(None), len(keys))
-    found = made.take(_numpy(encoded.indices, pa.int64()))
-    return found if valid is None else found.where(valid)
+    of_rows = made.take(_numpy(encoded.indices, pa.int64()))
+    return of_rows if valid is None else of_rows.where(valid)
 
 
 def _tuples(parts: tuple[KeyColumns, ...]) -> _Encoded:
@@ -369,9 +369,9 @@ def _by_length(lengths: Lengths) -> list[tuple[int, Any]]:
     longest = int(lengths.max())
     if longest == lengths.min():
         return [(longest, slice(None))]
-    found = (
+    distinct_lengths = (
         np.flatnonzero(np.bincount(lengths))
         if longest < _MAX_COUNTED_LENGTH
         else np.unique(lengths)
     )
-    return [(int(length), np.flatnonzero(lengths == length)) for length in found]
+    return [(int(length), np.flatnonzero(lengths == length)) for length in distinct_lengths]

@@ -193,10 +193,10 @@ def contents(delta: StateDelta, load: Loader) -> Iterator[Content]:
         yield {"all": {**tables_of_files(delta.data)}}
         return
     if isinstance(delta.data, FileRef) and isinstance(load, PieceLoader):
-        found: Iterable[bytes | memoryview] = load.pieces(delta)
+        pieces: Iterable[bytes | memoryview] = load.pieces(delta)
     else:
-        found = split(load(delta))
-    for piece in found:
+        pieces = split(load(delta))
+    for piece in pieces:
         yield _content(memoryview(piece))
 
 
@@ -213,8 +213,8 @@ def _content(piece: memoryview) -> Content:
                 raise CheckpointError("a table delta of the checkpoint is longer than its piece")
             tables[name] = kind, schema, piece[start : start + length]
             start += length + len(padding(length))
-    found: Content = content
-    return found
+    checked: Content = content
+    return checked
 
 
 def _require_content(content: Any) -> None:

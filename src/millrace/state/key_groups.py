@@ -110,10 +110,10 @@ def _crcs_of_keys(keys: list[Any]) -> Crcs:
         with suppress(OverflowError):  # numbers beyond 64 bits are encoded one by one
             return crcs_of_whole_numbers(np.array(keys, np.int64))
     if kinds == {str}:
-        found = [crc32(_str(key)) for key in keys]
+        crcs = [crc32(_str(key)) for key in keys]
     else:
-        found = [crc32(canonical(key)) for key in keys]
-    return np.array(found, np.uint32)
+        crcs = [crc32(canonical(key)) for key in keys]
+    return np.array(crcs, np.uint32)
 
 
 def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> range:

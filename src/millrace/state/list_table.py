@@ -25,12 +25,12 @@ class ListTable(MemoryTable):
 
     def get(self, key: Any) -> list[Any] | None:
         """Copy of the list, or None. The table tracks lists with mutable elements."""
-        found = self.data.get(key)
-        if found is None:
+        values = self.data.get(key)
+        if values is None:
             return None
-        if not IMMUTABLE.issuperset(map(type, found)) and not all(map(is_immutable, found)):
+        if not IMMUTABLE.issuperset(map(type, values)) and not all(map(is_immutable, values)):
             self.touch(key)
-        return found.copy()
+        return values.copy()
 
     def append(self, key: Any, value: Any) -> None:
         """Add one element."""
@@ -48,8 +48,8 @@ class ListTable(MemoryTable):
         """Record the whole old list before the list is replaced or its elements change."""
         old = self.undo.get(key)
         if old is None:
-            found = self.data.get(key, MISSING)
-            self.undo[key] = found if found is MISSING else Frozen(dump_pickle(found))
+            values = self.data.get(key, MISSING)
+            self.undo[key] = values if values is MISSING else Frozen(dump_pickle(values))
         elif type(old) is int:
             self.undo[key] = Frozen(dump_pickle(self.data[key][:old]))
 

@@ -321,9 +321,9 @@ class NestedTable(MemoryTable):
         return {"drop": [], "put": put, "del": {}}, count
 
 
-def _appended(value: Any, found: list[Any]) -> list[Any]:
-    found.append(value)
-    return found
+def _appended(value: Any, values: list[Any]) -> list[Any]:
+    values.append(value)
+    return values
 
 
 def _listed(value: Any) -> list[Any]:

@@ -289,12 +289,12 @@ def _unkeyed(side: _DiffSide, pair: _Pair) -> dict[Any, KeyedStateEntry]:
         return {entry.key: entry for entry in entries}
     # an element is known by what it is, and by being the first, second... that is so
     counted: dict[bytes, int] = {}
-    found = {}
+    numbered = {}
     for entry in entries:
         data = encoded(entry.value)
         counted[data] = counted.get(data, 0) + 1
-        found[data, counted[data]] = KeyedStateEntry(None, entry.value)
-    return found
+        numbered[data, counted[data]] = KeyedStateEntry(None, entry.value)
+    return numbered
 
 
 def _note(

@@ -22,8 +22,8 @@ def entries_of(state: SubtaskState, table: TableId) -> Iterator[KeyedStateEntry]
 
 
 def _content(state: SubtaskState, table: TableId) -> dict[Any, Any]:
-    found = state.tables.get(table)
-    return {} if found is None else found.scan(None, sys.maxsize).table_delta["put"]
+    state_table = state.tables.get(table)
+    return {} if state_table is None else state_table.scan(None, sys.maxsize).table_delta["put"]
 
 
 def _merged_windows(state: SubtaskState, merging: TableId) -> dict[Any, Any]:

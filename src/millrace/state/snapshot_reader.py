@@ -128,10 +128,10 @@ class SnapshotReader:
             StateError: the snapshot has no such state; the message lists the states that it has.
         """
         named = [info for info in self.states() if info.name == name]
-        found = [i for i in named if i.uid == uid] or [i for i in named if i.operator == uid]
-        if len(found) == 1:
-            return found[0]
-        raise StateError(self._not_found(uid, name, [info.uid for info in found]))
+        matching = [i for i in named if i.uid == uid] or [i for i in named if i.operator == uid]
+        if len(matching) == 1:
+            return matching[0]
+        raise StateError(self._not_found(uid, name, [info.uid for info in matching]))
 
     def restore(
         self, stage: str, subtask: int, tables: Container[TableId] | None = None

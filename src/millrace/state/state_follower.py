@@ -80,11 +80,11 @@ class StateFollower:
     def _follow(self, manifest: Manifest, telling: bool) -> None:
         metadata = metadata_path(self._directory, manifest.checkpoint)
         deltas = read_deltas_of(self._directory, manifest, metadata, self._deltas.files)
-        found = deltas.by_subtask()
+        by_subtask = deltas.by_subtask()
         wanted = {key for key in manifest.versions if self._concerns(manifest, key[0])}
         for key in wanted:
             copy = self._copies.setdefault(key, _Copy(self._tables))
-            copy.advance(manifest.versions[key], found.get(key, []), self._load, telling)
+            copy.advance(manifest.versions[key], by_subtask.get(key, []), self._load, telling)
         for key in self._copies.keys() - wanted:
             self._copies[key].empty()
         self._deltas, self.checkpoint = deltas, manifest.checkpoint
@@ -217,8 +217,8 @@ class _Copy:
 
 
 def _data(state: SubtaskState, table: TableId) -> dict[Any, Any]:
-    found = state.tables.get(table)
-    return {} if found is None else found.data  # type: ignore[attr-defined]
+    state_table = state.tables.get(table)
+    return {} if state_table is None else state_table.data  # type: ignore[attr-defined]
 
 
 def copied(value: Any) -> Any:

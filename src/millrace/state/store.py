@@ -161,8 +161,8 @@ class SubtaskState:
         """Type of the records that an operator keeps; None if no conversion is needed or no type
         is declared."""
         owner = self.owners.get(uid)
-        found = None if owner is None else owner.record_types.get(number)
-        return found if found is not None and found.need_conversion() else None
+        record_type = None if owner is None else owner.record_types.get(number)
+        return record_type if record_type is not None and record_type.need_conversion() else None
 
     def records_table(self, uid: str, name: str, number: int = 0) -> Any:
         """Table of the records that an operator keeps from one input, by key and place."""
@@ -216,9 +216,9 @@ class SubtaskState:
         """Replace all state by the state that ``deltas`` (in epoch order) lead to."""
         self.reset()
         missing = live(list(deltas))
-        found = self._recover([delta.version for delta in missing])
-        if found is not None:
-            missing = _after(found, missing) or []
+        recovered = self._recover([delta.version for delta in missing])
+        if recovered is not None:
+            missing = _after(recovered, missing) or []
         self._replay((c for delta in missing for c in self._contents(delta, load)), wanted)
         self._recount()
 
@@ -247,10 +247,10 @@ class SubtaskState:
     def _contents(self, delta: StateDelta, load: Loader) -> Iterator[Content]:
         return contents(delta, load)
 
-    def _replay(self, found: Iterable[Content], wanted: str) -> None:
+    def _replay(self, replayed: Iterable[Content], wanted: str) -> None:
         """Apply the contents of deltas in order. The state is then at version ``wanted``."""
         with self._replaying(wanted):
-            for content in found:
+            for content in replayed:
                 self._apply(content)
 
     @contextmanager

@@ -38,13 +38,13 @@ def root_of(bases: Sequence[str], choice: int) -> Path:
     root = Path(base, f"millrace-state-{os.getuid()}")
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = root.lstat()
+        status = root.lstat()
     except OSError as error:
         raise StateError(
             f"cannot make the directory {root} for state on this host ({error.strerror}); "
             "set state.backend.rocksdb.localdir to a directory that the workers can write to"
         ) from error
-    if found.st_uid != os.getuid() or found.st_mode & 0o077 or root.is_symlink():
+    if status.st_uid != os.getuid() or status.st_mode & 0o077 or root.is_symlink():
         raise StateError(
             f"the directory {root} for state on this host belongs to another user, or others may "
             "read it; remove it, or set state.backend.rocksdb.localdir"
@@ -104,8 +104,8 @@ def stale(
     """
     latest = time.time() - older_than
     with contextlib.suppress(OSError):
-        found = (path for path in root.iterdir() if path.name.startswith(label))
-        used = {path: _used(path) for path in found if not path.name.startswith(spared)}
+        labelled = (path for path in root.iterdir() if path.name.startswith(label))
+        used = {path: _used(path) for path in labelled if not path.name.startswith(spared)}
         for path in sorted(used, key=used.__getitem__, reverse=True):
             left = LocalDirectory.adopt(path) if used[path] <= latest else None
             if left is not None:

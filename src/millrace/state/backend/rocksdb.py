@@ -138,9 +138,9 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
     def configured(self, configuration: Configuration) -> StateBackend:
         import_rocksdict()
-        found = copy.deepcopy(self)
-        found._settings = _settings_from(configuration, self._settings)
-        return found
+        backend = copy.deepcopy(self)
+        backend._settings = _settings_from(configuration, self._settings)
+        return backend
 
     def create_keyed_state_backend(self, subtask: SubtaskId) -> KeyedStateBackend:
         settings = self._settings

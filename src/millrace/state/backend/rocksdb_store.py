@@ -78,13 +78,13 @@ class RocksDBStore(KeyValueStore):
 
     def get_many(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
         self._settle()
-        found: Sequence[bytes | None] = self._db.get(list(keys)) if keys else []
-        return found
+        rows: Sequence[bytes | None] = self._db.get(list(keys)) if keys else []
+        return rows
 
     def get(self, key: bytes) -> bytes | None:
         self._settle()
-        found: bytes | None = self._db.get(key)
-        return found
+        row: bytes | None = self._db.get(key)
+        return row
 
     def write(self, changes: WriteBatch) -> None:
         if self._load is not None and not changes.ranges:
@@ -133,8 +133,8 @@ class RocksDBStore(KeyValueStore):
         return _bounded(self._db.items(from_key=start, read_opt=bounded), bounded)
 
     def row_count(self) -> int | None:
-        found = self._db.property_int_value("rocksdb.estimate-num-keys")
-        return None if found is None else int(found)
+        estimate = self._db.property_int_value("rocksdb.estimate-num-keys")
+        return None if estimate is None else int(estimate)
 
     def persist(self) -> None:
         """Flush the rows in memory to the files."""

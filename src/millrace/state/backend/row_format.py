@@ -147,16 +147,16 @@ def _decoded(row: bytes) -> tuple[int, Any]:
 
 def value_in(row: bytes) -> Any:
     """The value in an encoded row."""
-    flag, found = _decoded(row)
-    return found[1] if flag & _WITH_KEY else found
+    flag, content = _decoded(row)
+    return content[1] if flag & _WITH_KEY else content
 
 
 def entry_in(key: bytes, row: bytes) -> tuple[Any, Any]:
     """Key and value of an encoded row; ``key`` is the encoding of its key."""
-    flag, found = _decoded(row)
+    flag, content = _decoded(row)
     if flag & _WITH_KEY:
-        return found[0], found[1]
-    return key_in(key), found
+        return content[0], content[1]
+    return key_in(key), content
 
 
 def key_in(key: bytes) -> Any:

@@ -96,8 +96,8 @@ class SpilledDict(dict[Any, Any]):
 
 def in_memory(data: dict[Any, Any]) -> Callable[[Any], bool]:
     """Function from a key to whether its entry is in memory, and not only on disk."""
-    found: Callable[[Any], bool] = _contains.__get__(data)
-    return found
+    contains: Callable[[Any], bool] = _contains.__get__(data)
+    return contains
 
 
 class EntriesView:

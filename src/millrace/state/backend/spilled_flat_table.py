@@ -103,9 +103,9 @@ class _SpilledEntries(SpilledTable):
         if not wanted:
             return
         prefix = self.rows.prefix
-        found = self.rows.store.get_many(row_keys(wanted, prefix))
+        rows = self.rows.store.get_many(row_keys(wanted, prefix))
         absent = []
-        for key, row in zip(wanted, found, strict=True):
+        for key, row in zip(wanted, rows, strict=True):
             if row is None:
                 absent.append(key)
             else:
@@ -196,8 +196,8 @@ class _SpilledEntries(SpilledTable):
     def _scan_unsaved(self, cursor: _Cursor, budget: int) -> Scan:
         end = cursor.position + budget
         keys = cursor.unsaved[cursor.position : end]
-        found = ((key, self.data.get(key, MISSING)) for key in keys)
-        put = {key: value for key, value in found if value is not MISSING}
+        entries = ((key, self.data.get(key, MISSING)) for key in keys)
+        put = {key: value for key, value in entries if value is not MISSING}
         last = end >= len(cursor.unsaved) and self.rows.empty
         return Scan(
             self._table_delta(put), len(keys), None if last else cursor._replace(position=end)

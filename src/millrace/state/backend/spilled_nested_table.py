@@ -139,9 +139,9 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         if not wanted:
             return
         prefix = self._outers.prefix
-        found = self._outers.store.get_many(row_keys(wanted, prefix))
-        self._remember_absent(k for k, row in zip(wanted, found, strict=True) if row is None)
-        for outer, row in zip(wanted, found, strict=True):
+        rows = self._outers.store.get_many(row_keys(wanted, prefix))
+        self._remember_absent(k for k, row in zip(wanted, rows, strict=True) if row is None)
+        for outer, row in zip(wanted, rows, strict=True):
             if row is not None:
                 self.data[outer] = SpilledInner(self, outer, False)
 
@@ -153,10 +153,10 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         missing = set(filterfalse(in_memory(entries), set(inners)))
         wanted = list(missing.difference(entries.absent, unsaved).difference(log))
         prefix = self._prefix(outer)
-        found = self.rows.store.get_many(row_keys(wanted, prefix))
+        rows = self.rows.store.get_many(row_keys(wanted, prefix))
         if len(entries.absent) > KNOWN_ABSENT:
             entries.absent.clear()
-        for inner, row in zip(wanted, found, strict=True):
+        for inner, row in zip(wanted, rows, strict=True):
             if row is None:
                 entries.absent.add(inner)
             else:

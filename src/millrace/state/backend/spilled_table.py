@@ -128,9 +128,9 @@ class SpilledTable(StateTable):
         self.stirred = 0
         sample = self.sample()
         if sample:
-            found = mean_size(sample)
+            mean = mean_size(sample)
             # a sample may miss the big ones: the memory has a bound, so be slow to think less
-            self.entry_bytes = max(found, (found + self.entry_bytes) / 2)
+            self.entry_bytes = max(mean, (mean + self.entry_bytes) / 2)
 
     def held_bytes(self) -> float:
         """Approximate bytes of memory that the table takes."""
@@ -210,5 +210,5 @@ def _parts(value: Any) -> list[Any]:
 
 @lru_cache(maxsize=1024)
 def _slots(kind: Any) -> tuple[str, ...]:
-    found = (vars(base).get("__slots__", ()) for base in kind.__mro__)
-    return tuple(name for names in found for name in ((names,) if type(names) is str else names))
+    slots = (vars(base).get("__slots__", ()) for base in kind.__mro__)
+    return tuple(name for names in slots for name in ((names,) if type(names) is str else names))

@@ -54,12 +54,12 @@ def groups_of_entries(entries: ColumnEntries, max_parallelism: int) -> npt.NDArr
 
 def _part(entries: ColumnEntries, columns: range, is_tuple: bool) -> tuple[LogicalType, pa.Array]:
     """Type and column of one part of the entries: single values, or tuples."""
-    found = [_column(entries, index) for index in columns]
+    typed_arrays = [_column(entries, index) for index in columns]
     if not is_tuple:
-        return found[0]
-    if not found:
+        return typed_arrays[0]
+    if not typed_arrays:
         return UNTYPED, column_of(str(UNTYPED)).write([()] * len(entries))
-    kinds, arrays = zip(*found, strict=True)
+    kinds, arrays = zip(*typed_arrays, strict=True)
     kind = bridged(logical.RowType.of(*zip(positions(len(kinds)), kinds, strict=True)), "tuple")
     fields = list(column_of(str(kind)).arrow)
     return kind, pa.StructArray.from_arrays(arrays, fields=fields)

@@ -107,8 +107,8 @@ class _Leaf(StateColumn):
         if self._stored != self.arrow:
             array = array.view(self._stored)
         if array.null_count == 0 and pa.types.is_primitive(self._stored):
-            found: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
-            return found
+            values: list[Any] = array.to_numpy(zero_copy_only=False).tolist()
+            return values
         return list(array.to_pylist())
 
 
@@ -174,7 +174,7 @@ class _Struct(StateColumn):
         if not set(map(len, present)) <= {self._width}:
             return False
         fields = zip(self._columns, zip(*present, strict=True), strict=False)
-        return all(column.fit_all(list(found)) for column, found in fields)
+        return all(column.fit_all(list(field_values)) for column, field_values in fields)
 
     def write(self, values: list[Any]) -> pa.Array:
         missing = [value is None for value in values]
@@ -193,8 +193,8 @@ class _Struct(StateColumn):
             column.read(part, pickle_allowed)
             for column, part in zip(self._columns, array.flatten(), strict=True)
         ]
-        found: list[Any] = list(zip(*parts, strict=True))
-        return _with_nulls(found, array)
+        values: list[Any] = list(zip(*parts, strict=True))
+        return _with_nulls(values, array)
 
 
 class _List(StateColumn):
@@ -219,11 +219,11 @@ class _List(StateColumn):
     def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         elements = self._element.read(array.flatten(), pickle_allowed)
         lengths = pc.fill_null(pc.list_value_length(array), 0).to_pylist()
-        kind, found, start = self._kind, [], 0
+        kind, values, start = self._kind, [], 0
         for length in lengths:
-            found.append(kind(elements[start : start + length]))
+            values.append(kind(elements[start : start + length]))
             start += length
-        return _with_nulls(found, array)
+        return _with_nulls(values, array)
 
 
 class _Map(StateColumn):
@@ -259,11 +259,11 @@ class _Map(StateColumn):
         first, last = offsets[0], offsets[-1]
         keys = self._key.read(array.keys[first:last], pickle_allowed)
         items = self._value.read(array.items[first:last], pickle_allowed)
-        found = [
+        maps = [
             dict(zip(keys[a - first : b - first], items[a - first : b - first], strict=True))
             for a, b in pairwise(offsets)
         ]
-        return _with_nulls(found, array)
+        return _with_nulls(maps, array)
 
 
 class _WithUntyped(StateColumn):
@@ -323,11 +323,11 @@ def _mask(values: list[Any]) -> pa.Array | None:
     return pa.array(missing) if any(missing) else None
 
 
-def _with_nulls(found: list[Any], array: pa.Array) -> list[Any]:
+def _with_nulls(values: list[Any], array: pa.Array) -> list[Any]:
     if array.null_count == 0:
-        return found
+        return values
     valid = array.is_valid().to_pylist()
-    return [value if there else None for value, there in zip(found, valid, strict=True)]
+    return [value if there else None for value, there in zip(values, valid, strict=True)]
 
 
 def _is_valid_utf8(text: str) -> bool:
@@ -384,10 +384,10 @@ def _leaf(kind: LogicalType) -> StateColumn:
         return _Leaf(bytes, arrow_type(kind), within=lambda data: len(data) == kind.length)
     if isinstance(kind, (logical.CharType, logical.VarCharType)):
         return _Text()
-    found = _CLASSES.get(type(kind))
-    if found is None:
+    value_class = _CLASSES.get(type(kind))
+    if value_class is None:
         return _UNTYPED_COLUMN
-    return _Leaf(found, pa.large_binary() if found is bytes else arrow_type(kind))
+    return _Leaf(value_class, pa.large_binary() if value_class is bytes else arrow_type(kind))
 
 
 _CLASSES: dict[type[LogicalType], type] = {

@@ -64,9 +64,9 @@ def write_states(
     """
     writer = _Writer(path, max_parallelism, key_types)
     load = DeltaLoader(job_dir)
-    for (stage, subtask), found in deltas.items():
+    for (stage, subtask), subtask_deltas in deltas.items():
         state = SubtaskState()
-        state.restore("canonical", found, load)
+        state.restore("canonical", subtask_deltas, load)
         for table in sorted(state.tables):
             writer.add(stage, subtask, table, state)
     states = writer.states()

@@ -190,8 +190,8 @@ def _decoded(
         thrift_container_size_limit=20_000,
         page_checksum_verification=True,
     )
-    found, keyed = parquet.schema_arrow, KEY_GROUP in parquet.schema_arrow.names
-    if not found.remove_metadata().equals(arrow_schema(columns, keyed)):
+    file_schema, keyed = parquet.schema_arrow, KEY_GROUP in parquet.schema_arrow.names
+    if not file_schema.remove_metadata().equals(arrow_schema(columns, keyed)):
         raise ValueError("its columns are not those in the manifest")
     at_once = BATCH_BYTES * (file.rows + 1) // (footer.expanded() + 1)
     batches = parquet.iter_batches(
@@ -232,11 +232,11 @@ def _overlaps(bounds: tuple[int, int] | None, groups: range) -> bool:
 def _rows(batch: pa.RecordBatch, columns: dict[str, Schema], pickle_allowed: bool) -> Columns:
     rows: Columns = {}
     for name, schema in columns.items():
-        column, found = column_of(schema), batch.column(name)
+        column, array = column_of(schema), batch.column(name)
         if name + UNTYPED in batch.schema.names:
-            values = merge_by_fit(column, found, batch.column(name + UNTYPED), pickle_allowed)
+            values = merge_by_fit(column, array, batch.column(name + UNTYPED), pickle_allowed)
         else:
-            values = column.read(found, pickle_allowed)
+            values = column.read(array, pickle_allowed)
         rows[name] = values
     return rows
 

@@ -60,14 +60,14 @@ def rows_of(kind: TableKind, table_delta: TableDelta) -> Columns:
 
 
 def _named(*parts: tuple[tuple[str, ...], list[Any]]) -> Columns:
-    found: Columns = {}
+    columns: Columns = {}
     for names, values in parts:
         if len(names) == 1:
-            found[names[0]] = values
+            columns[names[0]] = values
         else:
             split = list(map(list, zip(*values, strict=True))) or [[] for _ in names]
-            found.update(zip(names, split, strict=True))
-    return found
+            columns.update(zip(names, split, strict=True))
+    return columns
 
 
 def table_delta_of(kind: TableKind, columns: Columns) -> TableDelta:
@@ -90,6 +90,6 @@ def table_delta_of(kind: TableKind, columns: Columns) -> TableDelta:
 
 def _joined(columns: Columns, names: Sequence[str]) -> list[Any]:
     if len(names) == 1:
-        found: list[Any] = columns[names[0]]
-        return found
+        values: list[Any] = columns[names[0]]
+        return values
     return list(zip(*(columns[name] for name in names), strict=True))

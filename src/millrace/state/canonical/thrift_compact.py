@@ -88,11 +88,11 @@ def _list(data: bytes, at: int, depth: int, left: list[int]) -> tuple[list[Any],
         size, at = _unsigned(data, at)
     if size > len(data) - at:
         raise ThriftError("a list is longer than the remaining bytes")
-    found = []
+    items = []
     for _ in range(size):
         item, at = _value(data, at, kind, depth, left)
-        found.append(item)
-    return found, at
+        items.append(item)
+    return items, at
 
 
 def _unsigned(data: bytes, at: int) -> tuple[int, int]:

@@ -87,18 +87,18 @@ class DeltaSet:
 
     def live(self) -> list[DeltaEntry]:
         """All live deltas; the deltas of a subtask are in epoch order."""
-        found = self.by_subtask()
-        return [(*key, delta) for key in found for delta in found[key]]
+        by_subtask = self.by_subtask()
+        return [(*key, delta) for key in by_subtask for delta in by_subtask[key]]
 
     def by_subtask(self) -> dict[SubtaskKey, list[StateDelta]]:
         """Live deltas of every subtask, in epoch order."""
-        found: dict[SubtaskKey, list[StateDelta]] = {}
+        by_subtask: dict[SubtaskKey, list[StateDelta]] = {}
         for file in self.files.values():
             for entry in filter(self.is_live, file.entries):
-                found.setdefault(entry[:2], []).append(entry[2])
-        for deltas in found.values():
+                by_subtask.setdefault(entry[:2], []).append(entry[2])
+        for deltas in by_subtask.values():
             deltas.sort(key=lambda delta: delta.epoch)
-        return found
+        return by_subtask
 
     def misfit(self, versions: Mapping[SubtaskKey, str]) -> str | None:
         """Reason why the newest deltas do not lead to ``versions``; None if they do."""
@@ -170,8 +170,8 @@ def read_deltas_of(
     files = [known.get(ref.path) or _read_file(directory, ref) for ref in manifest.delta_files]
     entries = [entry for file in files for entry in file.entries]
     all_files = {file.ref.path: file for file in files}
-    found = DeltaSet(all_files, raised({}, entries), _newer({}, entries)).without_dead_files()
-    deltas = found.for_stages(manifest.stages)
+    delta_set = DeltaSet(all_files, raised({}, entries), _newer({}, entries)).without_dead_files()
+    deltas = delta_set.for_stages(manifest.stages)
     misfit = deltas.misfit(manifest.versions)
     if misfit is not None:
         raise CheckpointCorruptError(metadata, misfit)

@@ -60,8 +60,8 @@ def committed_path(job_dir: StrPath, number: int) -> str:
 def checkpoint_numbers(job_dir: StrPath) -> list[int]:
     """Numbers of all checkpoints, complete or not, in ascending order."""
     names = file_system_of(job_dir).directories(os.fspath(job_dir))
-    found = (_CHECKPOINT.fullmatch(name) for name in names)
-    return sorted(int(match[1]) for match in found if match)
+    matches = (_CHECKPOINT.fullmatch(name) for name in names)
+    return sorted(int(match[1]) for match in matches if match)
 
 
 def is_complete(job_dir: StrPath, number: int) -> bool:
@@ -69,8 +69,8 @@ def is_complete(job_dir: StrPath, number: int) -> bool:
     empty ``_metadata`` does not count: a new driver creates it to take the number from a former
     driver (see `CheckpointStorage`)."""
     files = file_system_of(job_dir)
-    found = files.status(metadata_path(job_dir, number))
-    return found is not None and (found.length > 0 or files.has_locks)
+    status = files.status(metadata_path(job_dir, number))
+    return status is not None and (status.length > 0 or files.has_locks)
 
 
 def complete_checkpoints(job_dir: StrPath) -> list[int]:

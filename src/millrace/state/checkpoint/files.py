@@ -132,10 +132,10 @@ def opened(path: StrPath, buffered: bool = False) -> Iterator[BinaryIO]:
 def length_of(path: StrPath) -> int:
     """Size of a file in bytes. Raises the same errors as `opened`."""
     with reading(path):
-        found = file_system_of(path).status(os.fspath(path))
-        if found is None:
+        status = file_system_of(path).status(os.fspath(path))
+        if status is None:
             raise FileNotFoundError
-    return found.length
+    return status.length
 
 
 def size_of_opened(file: BinaryIO) -> int:

@@ -206,19 +206,19 @@ def _read(fields: dict[str, msgspec.Raw], name: str, hint: type[T]) -> T:
         raise ValueError(f"{name}: {str(error)[:_LONGEST_REASON]}") from None
 
 
-def _refuse_version(path: StrPath, found: int) -> None:
-    if found != FORMAT_VERSION:
+def _refuse_version(path: StrPath, version: int) -> None:
+    if version != FORMAT_VERSION:
         raise CheckpointError(
-            f"{path} has format version {found}, this release of millrace reads version "
+            f"{path} has format version {version}, this release of millrace reads version "
             f"{FORMAT_VERSION}; use the release that wrote it, or a newer one"
         )
 
 
 def _by_stage(versions: dict[SubtaskKey, str]) -> dict[str, dict[int, str]]:
-    found: dict[str, dict[int, str]] = {}
+    by_stage: dict[str, dict[int, str]] = {}
     for (stage, subtask), version in versions.items():
-        found.setdefault(stage, {})[subtask] = version
-    return found
+        by_stage.setdefault(stage, {})[subtask] = version
+    return by_stage
 
 
 def _json(data: bytes) -> Any:
@@ -227,12 +227,12 @@ def _json(data: bytes) -> Any:
     return json_of_tagged(data[1:])
 
 
-def _tagged(found: Any) -> bytes:
-    return TAGGED + tagged_of_json(found)
+def _tagged(value: Any) -> bytes:
+    return TAGGED + tagged_of_json(value)
 
 
-def _bytes(found: Any) -> bytes:
-    return msgspec.convert(found, bytes)
+def _bytes(value: Any) -> bytes:
+    return msgspec.convert(value, bytes)
 
 
 def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
@@ -247,7 +247,7 @@ def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
         for subtask, version in versions.items()
     }
     as_bytes = _tagged if content["format_type"] == CANONICAL else _bytes
-    content["sources"] = {uid: as_bytes(found) for uid, found in content["sources"].items()}
+    content["sources"] = {uid: as_bytes(source) for uid, source in content["sources"].items()}
     _check_states(content["states"])
     return Manifest(**content)
 

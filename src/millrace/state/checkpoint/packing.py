@@ -192,10 +192,10 @@ class Packing:
 
 def _segments_to_absorb(entries: Collection[DeltaEntry]) -> frozenset[str]:
     references = [delta.data for _, _, delta in entries if isinstance(delta.data, FileRef)]
-    found = frozenset(
+    small = frozenset(
         ref.path for ref in references if not ref.path.endswith(SUFFIX) and ref.length < BIG_SEGMENT
     )
-    return found if len(found) >= FILES_PER_TIER else frozenset()
+    return small if len(small) >= FILES_PER_TIER else frozenset()
 
 
 def choose(deltas: DeltaSet, busy: Collection[int] = ()) -> list[PackingGroup]:

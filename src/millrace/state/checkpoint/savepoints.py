@@ -162,11 +162,11 @@ def _is_abandoned(path: str, latest: float) -> bool:
     if exists(f"{path}/{METADATA}"):
         return False
     files = file_system_of(path)
-    found = list(files.list(path, recursive=True))
-    names = [file.location.removeprefix(f"{path}/") for file in found]
+    files_below = list(files.list(path, recursive=True))
+    names = [file.location.removeprefix(f"{path}/") for file in files_below]
     if any("/" in name and not _OWN_FILE.fullmatch(name) for name in names):
         return False
-    times = [file.modified for file in found]
+    times = [file.modified for file in files_below]
     if is_local(path):  # where files that are being written have other names
         for place, _, files_here in os.walk(path):
             places = [place, *(os.path.join(place, name) for name in files_here)]
@@ -176,11 +176,11 @@ def _is_abandoned(path: str, latest: float) -> bool:
 
 def _directories(paths: Collection[str]) -> set[str]:
     """Parent directories of the relative paths, and the directory of shared files."""
-    found = {SHARED}
+    directories = {SHARED}
     for path in paths:
         parts = path.split("/")
-        found |= {"/".join(parts[:depth]) for depth in range(1, len(parts))}
-    return found
+        directories |= {"/".join(parts[:depth]) for depth in range(1, len(parts))}
+    return directories
 
 
 def check_disposable(path: StrPath) -> Snapshot:

@@ -42,11 +42,11 @@ class SegmentLedger:
     def remove(self, paths: Collection[str]) -> list[str]:
         """Remove segments without live deltas from the ledger; returns the paths that were in
         the ledger."""
-        found: list[str] = []
+        removed: list[str] = []
         for key, segments in list(self._segments.items()) if paths else []:
-            found += [path for _, path in segments if path in paths]
+            removed += [path for _, path in segments if path in paths]
             self._segments[key] = deque(s for s in segments if s[1] not in paths)
-        return found
+        return removed
 
     def __iter__(self) -> Iterator[str]:
         """Paths of all segments in use."""

@@ -115,8 +115,8 @@ class ColumnEntries(_Columns, Mapping[Any, Any]):
             columns = [self.python_values(index) for index in range(start, count)]
             values = list(zip(*columns, strict=True)) if columns else [()] * len(self)
             self._python = dict(zip(self.entry_keys(), values, strict=True))
-        found: dict[Any, Any] = self._python
-        return found
+        entries: dict[Any, Any] = self._python
+        return entries
 
     def __getitem__(self, key: Any) -> Any:
         return self._entries()[key]
@@ -147,9 +147,9 @@ def array_of(values: npt.NDArray[Any]) -> pa.Array:
 def values_of(column: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """NumPy column for an Arrow array: the inverse of `array_of`."""
     if dtype == np.object_:
-        found = np.empty(len(column), np.object_)
-        found[:] = [decode(value) for value in column.to_pylist()]
-        return found
+        objects = np.empty(len(column), np.object_)
+        objects[:] = [decode(value) for value in column.to_pylist()]
+        return objects
     values: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values.astype(dtype, copy=False)
 

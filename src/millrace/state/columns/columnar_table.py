@@ -88,21 +88,21 @@ def columns_in(entries: ColumnEntries, rows: bool) -> ColumnsOf:
     """
     fields = list(entries.batch.schema)
     start = entries.key + entries.inner
-    is_row = [rows and each.name.startswith("row") for each in fields[start:]]
-    row = [each for each, yes in zip(fields[start:], is_row, strict=True) if yes]
+    is_row = [rows and field.name.startswith("row") for field in fields[start:]]
+    row = [field for field, yes in zip(fields[start:], is_row, strict=True) if yes]
     values = [
         ValueColumn(
-            np.dtype(object) if each.metadata else np.dtype(each.type.to_pandas_dtype()),
-            name=each.name.partition(_SHOWN)[2] or each.name,
+            np.dtype(object) if field.metadata else np.dtype(field.type.to_pandas_dtype()),
+            name=field.name.partition(_SHOWN)[2] or field.name,
         )
-        for each, yes in zip(fields[start:], is_row, strict=True)
+        for field, yes in zip(fields[start:], is_row, strict=True)
         if not yes
     ]
-    types = [each.type for each in fields]
+    types = [field.type for field in fields]
     return ColumnsOf(
         tuple(types[: entries.key]),
         tuple(types[entries.key : start]),
-        tuple(each.type for each in row),
+        tuple(field.type for field in row),
         tuple(values),
         _names(fields[: entries.key]),
         _names(row),
@@ -165,9 +165,9 @@ class ColumnarTable(StateTable):
         return self._schemas
 
     def _bind_to(self, entries: ColumnEntries) -> None:
-        found = columns_in(entries, self.has_rows)
-        if self.columns is None or _unlike(self.columns, found):
-            self._bind(found)
+        columns = columns_in(entries, self.has_rows)
+        if self.columns is None or _unlike(self.columns, columns):
+            self._bind(columns)
 
     def _take_waiting(self) -> None:
         waiting, self._waiting = self._waiting, FlatTable(self._key_of)
@@ -385,10 +385,10 @@ def _type(field: pa.Field) -> LogicalType:
 
 def _distinct(names: Iterable[str]) -> list[str]:
     """The names, with a number appended to each that has occurred before."""
-    found: list[str] = []
+    distinct: list[str] = []
     for name in names:
         number, made = 2, name
-        while made in found:
+        while made in distinct:
             made, number = f"{name}_{number}", number + 1
-        found.append(made)
-    return found
+        distinct.append(made)
+    return distinct

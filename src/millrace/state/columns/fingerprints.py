@@ -106,8 +106,8 @@ def _hashes(column: pa.Array) -> list[Hashes]:
 def _places(column: pa.DictionaryArray) -> npt.NDArray[np.int64]:
     """Index into the dictionary for each value of a column whose nulls are entries of the
     dictionary, too."""
-    found: npt.NDArray[np.int64] = column.indices.to_numpy(zero_copy_only=False)
-    return found
+    places: npt.NDArray[np.int64] = column.indices.to_numpy(zero_copy_only=False)
+    return places
 
 
 def _decimals(column: pa.Array) -> list[Hashes]:

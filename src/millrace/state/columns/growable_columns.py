@@ -92,8 +92,8 @@ class FixedColumn(GrowableColumn):
         self._values[positions] = np.frombuffer(buffer, self._dtype, len(values), offset)
         valid = validity(values)
         if valid is not None or self._invalid is not None:
-            found = np.zeros(0, np.bool_) if self._invalid is None else self._invalid
-            self._invalid = grown(found, self._values.size)
+            invalid = np.zeros(0, np.bool_) if self._invalid is None else self._invalid
+            self._invalid = grown(invalid, self._values.size)
             self._invalid[positions] = False if valid is None else ~valid
 
     def take(self, positions: Positions) -> pa.Array:
@@ -192,8 +192,8 @@ class ObjectColumn(GrowableColumn):
             self._values[positions] = made
 
     def take(self, positions: Positions) -> pa.Array:
-        found = self._values.take(positions) if self._values.size else positions
-        return pa.array(found.tolist(), self.type)
+        taken = self._values.take(positions) if self._values.size else positions
+        return pa.array(taken.tolist(), self.type)
 
     def free(self, positions: Positions) -> None:
         self._values[positions[positions < self._values.size]] = None

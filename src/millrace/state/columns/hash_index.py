@@ -47,14 +47,14 @@ def first_of_each(positions: Positions) -> tuple[Positions, npt.NDArray[np.int64
     >>> [each.tolist() for each in first_of_each(np.array([5, 2, 5]))]
     [[2, 5], [1, 0]]
     """
-    found = distinct(positions)
-    if not found.size or (end := int(found[-1]) + 1) > _DENSE * positions.size:
-        found, firsts = np.unique(positions, return_index=True)
-        return found, firsts
+    unique = distinct(positions)
+    if not unique.size or (end := int(unique[-1]) + 1) > _DENSE * positions.size:
+        unique, firsts = np.unique(positions, return_index=True)
+        return unique, firsts
     first = np.empty(end, np.int64)
     # of equal positions the last one written stays
     first[positions[::-1]] = np.arange(positions.size - 1, -1, -1)
-    return found, first.take(found)
+    return unique, first.take(unique)
 
 
 class HashIndex:
@@ -134,12 +134,12 @@ class HashIndex:
         self._rebuild(np.empty(0, np.int64))
 
     def _differs(
-        self, found: npt.NDArray[np.int32], key: Sequence[Word], rows: npt.NDArray[np.intp] | slice
+        self, places: npt.NDArray[np.int32], key: Sequence[Word], rows: npt.NDArray[np.intp] | slice
     ) -> npt.NDArray[np.bool_]:
         """Whether each place is empty, deleted or taken by another key."""
-        differs = found < 0
+        differs = places < 0
         for mine, word in zip(self._words, key, strict=True):
-            differs |= mine.take(found, mode="clip") != word[rows]
+            differs |= mine.take(places, mode="clip") != word[rows]
         return differs
 
     def _home(self, key: Sequence[Word]) -> Positions:

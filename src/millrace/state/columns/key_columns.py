@@ -35,12 +35,12 @@ class KeyColumns:
         if not self._exact:
             return fingerprints(keys, count, self._seeds)
         (key,) = keys
-        found, valid = [exact_word(key)], validity(key)
+        words, valid = [exact_word(key)], validity(key)
         if valid is not None and self._index.word_count == 1:
             self._index.widen()  # nulls are told from 0 by a second word
         if self._index.word_count == 2:
-            found.append(np.zeros(count, np.int64) if valid is None else (~valid).astype(np.int64))
-        return found
+            words.append(np.zeros(count, np.int64) if valid is None else (~valid).astype(np.int64))
+        return words
 
     def find(self, words: list[Word]) -> Positions:
         """Position of each key; -1 for a missing key."""

@@ -69,7 +69,7 @@ class PositionSpace:
 
     def __init__(self, columns: Sequence[ValueColumn] = ()) -> None:
         self.columns = list(columns)
-        self.values: list[npt.NDArray[Any]] = [np.zeros(0, each.dtype) for each in columns]
+        self.values: list[npt.NDArray[Any]] = [np.zeros(0, column.dtype) for column in columns]
         """Arrays of values by position; an allocation may replace them by longer ones."""
         self.live = np.zeros(0, np.bool_)
         """Whether each position is in use."""

@@ -94,8 +94,8 @@ class RowLog(ColumnarTable):
         if self.space.touched or self.space.waits:
             _, owners = self.rows_of(slots)
             return np.bincount(owners, minlength=slots.size)
-        found = self._index.counts(np.maximum(slots, 0))
-        return np.where(slots < 0, 0, found)
+        counts = self._index.counts(np.maximum(slots, 0))
+        return np.where(slots < 0, 0, counts)
 
     def rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
         """Rows of slots, in the order in which they were appended, and for each row the index of
@@ -251,7 +251,7 @@ class RowLog(ColumnarTable):
         if new.size:
             rows[new] = self.space.allocate(new.size, undoable=False)
             where = pa.array(new)
-            taken = [each.take(where) for each in values[:width]]
+            taken = [array.take(where) for array in values[:width]]
             self._set(rows.take(new), slots.take(new), sequence.take(new), taken)
             self._restored_rows().insert([slots.take(new), sequence.take(new)], rows.take(new))
             self._next = self._first_of_epoch = max(self._next, int(sequence.max()) + 1)

@@ -103,8 +103,8 @@ class KeyPlace:
         """Table delta map that applies a conversion to the stream's key."""
         if convert is None:
             return TableDeltaMap()
-        found = convert if self.index is None else of_pair(self.index, convert)
-        return TableDeltaMap(inner=found) if self.inner else TableDeltaMap(outer=found)
+        conversion = convert if self.index is None else of_pair(self.index, convert)
+        return TableDeltaMap(inner=conversion) if self.inner else TableDeltaMap(outer=conversion)
 
 
 def of_pair(place: int, convert: Convert) -> Callable[[tuple[object, object]], object]:

@@ -87,16 +87,16 @@ def _elements(put: Put, numbered: bool) -> Iterator[KeyedStateEntry]:
         window = window_of(pane)
         elements: dict[Any, list[Any]] = {}
         for key, epoch in sorted(entries, key=lambda place: int(place[1])):
-            found = entries[key, epoch]
-            elements.setdefault(key, []).extend([v for _, v in found] if numbered else found)
+            stored = entries[key, epoch]
+            elements.setdefault(key, []).extend([v for _, v in stored] if numbered else stored)
         for key, values in elements.items():
             yield KeyedStateEntry(key, values, window)
 
 
 def sessions(put: Put, _: Put) -> Iterator[KeyedStateEntry]:
     """Yield the accumulator of each session of a key, with the session's window."""
-    for key, found in put.items():
-        for start, end, accumulator in found:
+    for key, key_sessions in put.items():
+        for start, end, accumulator in key_sessions:
             yield KeyedStateEntry(key, accumulator, TimeWindow(start, end))
 
 

@@ -154,17 +154,17 @@ class TableKind:
         """Whether this is the state of a keyed function: one value, list or map per key."""
         return self.shape.is_per_key
 
-    def shown(self, found: Any) -> Any:
+    def shown(self, value: Any) -> Any:
         """A key's value as the user sees it, without time stamps; `MISSING` for `MISSING`."""
-        return found if self.stamps is None or found is MISSING else self.stamps.values(found)
+        return value if self.stamps is None or value is MISSING else self.stamps.values(value)
 
-    def alive(self, found: Any, deadline: int) -> Any:
+    def alive(self, value: Any, deadline: int) -> Any:
         """A key's value as the user sees it, without parts that were last used at ``deadline`` or
         before; `MISSING` if nothing is left.
         """
-        if self.stamps is None or found is MISSING:
-            return found
-        return self.shown(self.stamps.alive({None: found}, deadline).get(None, MISSING))
+        if self.stamps is None or value is MISSING:
+            return value
+        return self.shown(self.stamps.alive({None: value}, deadline).get(None, MISSING))
 
 
 _MAPS = (StateShape.MAP, StateShape.WINDOW_MAP, StateShape.BROADCAST)
@@ -179,8 +179,8 @@ def expiring(kind: TableKind) -> TableKind:
         stamps=stamps,
         columns=kind.columns.stamped(),
         entries=lambda put, _: (
-            KeyedStateEntry(key, stamps.values(found), None, stamps.written(found))
-            for key, found in put.items()
+            KeyedStateEntry(key, stamps.values(stamped), None, stamps.written(stamped))
+            for key, stamped in put.items()
         ),
     )
 

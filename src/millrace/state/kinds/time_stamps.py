@@ -34,13 +34,13 @@ def _alive_values(put: Put, deadline: int) -> Put:
 
 
 def _alive_elements(put: Put, deadline: int) -> Put:
-    alive = {key: [e for e in found if e[1] > deadline] for key, found in put.items()}
-    return {key: found for key, found in alive.items() if found}
+    alive = {key: [e for e in elements if e[1] > deadline] for key, elements in put.items()}
+    return {key: elements for key, elements in alive.items() if elements}
 
 
 def _alive_entries(put: Put, deadline: int) -> Put:
-    alive = {key: _alive_values(found, deadline) for key, found in put.items()}
-    return {key: found for key, found in alive.items() if found}
+    alive = {key: _alive_values(entries, deadline) for key, entries in put.items()}
+    return {key: entries for key, entries in alive.items() if entries}
 
 
 STAMPS = {
@@ -50,13 +50,13 @@ STAMPS = {
         _alive_values,
     ),
     Layout.LIST: Stamps(
-        lambda found: [value for value, _ in found],
-        lambda found: [stamp for _, stamp in found],
+        lambda elements: [value for value, _ in elements],
+        lambda elements: [stamp for _, stamp in elements],
         _alive_elements,
     ),
     Layout.NESTED: Stamps(
-        lambda found: {key: value for key, (value, _) in found.items()},
-        lambda found: [stamp for _, stamp in found.values()],
+        lambda entries: {key: value for key, (value, _) in entries.items()},
+        lambda entries: [stamp for _, stamp in entries.values()],
         _alive_entries,
     ),
 }

@@ -78,10 +78,10 @@ def _migration(written: LogicalType, present: TypeInformation[Any], at: str) -> 
     bridge = bridge_of(written)
     known = "enum" if bridge.startswith(ENUM) else bridge or type(written)
     change: _Change = _CHANGES.get(known, _single)
-    found = change(written, present, at)
-    if found is None:
+    allowed_change = change(written, present, at)
+    if allowed_change is None:
         raise TypeChangeError(f"{_subject(at)} was {shown(str(written))} and is {present.name} now")
-    return found[0]
+    return allowed_change[0]
 
 
 def key_migration(written: Schema, present: TypeInformation[Any], at: str) -> None:

@@ -33,7 +33,7 @@ def _code_with_file(code: CodeType) -> tuple[Any, ...]:
     on, cloudpickle writes another name, and no traceback of a user's function would show the
     right place."""
     make, arguments, *more = cloudpickle.Pickler.dispatch_table[CodeType](code)
-    named = [code.co_filename if each == DYNAMIC_CODE else each for each in arguments]
+    named = [code.co_filename if argument == DYNAMIC_CODE else argument for argument in arguments]
     return (make, tuple(named), *more)
 
 

@@ -71,11 +71,11 @@ def _columns_of_tuples(values: list[tuple[Any, ...]]) -> list[_Column] | None:
     if len(set(map(type, values))) > 1:
         return None
     try:
-        found = list(zip(*values, strict=True))
+        transposed = list(zip(*values, strict=True))
     except ValueError:  # tuples of several lengths
         return None
     columns = []
-    for values_of_column in found:
+    for values_of_column in transposed:
         column = _column(values_of_column)
         if column is None:
             return None

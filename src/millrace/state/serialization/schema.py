@@ -102,9 +102,9 @@ def type_of_schema(schema: Schema) -> TypeInformation[Any]:
 def type_of(kind: LogicalType) -> TypeInformation[Any]:
     """Type for a parsed schema, as in `type_of_schema`."""
     kind = kind.with_nullable(True)
-    found = _SINGLE.get(kind)
-    if found is not None:
-        return found
+    single = _SINGLE.get(kind)
+    if single is not None:
+        return single
     bridge = bridge_of(kind)
     if bridge.startswith(ENUM):
         return BasicTypeInfo("STRING")
@@ -165,9 +165,9 @@ def shown(schema: Schema) -> str:
 
 
 def _shown(kind: LogicalType) -> str:
-    found = _SINGLE.get(kind.with_nullable(True))
-    if found is not None:
-        return found.name
+    single = _SINGLE.get(kind.with_nullable(True))
+    if single is not None:
+        return single.name
     bridge = bridge_of(kind)
     if bridge.startswith(ENUM):
         return bridge.removeprefix(ENUM)

@@ -48,8 +48,10 @@ class TableDeltaMap:
             }
         value = _of_list(self.value) if layout is Layout.LIST else self.value
         return {
-            part: _all(self.outer, found) if part == "del" else _entries(found, self.outer, value)
-            for part, found in table_delta.items()
+            part: _all(self.outer, entries)
+            if part == "del"
+            else _entries(entries, self.outer, value)
+            for part, entries in table_delta.items()
         }
 
 

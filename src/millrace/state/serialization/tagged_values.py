@@ -331,14 +331,14 @@ def _data(parts: list[Any]) -> Any:
             module = now + module.removeprefix(former)
     if not module.startswith(MODULES) or "." in name:
         raise SerializationError(f"it names {place}, which is not a data type of millrace")
-    found = getattr(importlib.import_module(module), name, None)
-    if not isinstance(found, type) or found.__module__ != module or not _is_ours(found):
+    data_type = getattr(importlib.import_module(module), name, None)
+    if not isinstance(data_type, type) or data_type.__module__ != module or not _is_ours(data_type):
         raise SerializationError(f"it names {place}, which is not a data type of millrace")
-    if issubclass(found, enum.Enum):
-        return found[content]
-    if issubclass(found, tuple):
-        return tuple.__new__(found, content)
-    return _filled(found, content)
+    if issubclass(data_type, enum.Enum):
+        return data_type[content]
+    if issubclass(data_type, tuple):
+        return tuple.__new__(data_type, content)
+    return _filled(data_type, content)
 
 
 def _filled(kind: Any, content: dict[str, Any]) -> Any:
