@@ -182,10 +182,10 @@ _SCALAR_CONVERTERS: dict[LogicalType, Converter] = {
 
 def _decimal_converter(kind: logical.DecimalType) -> Converter:
     def convert(value: Any) -> Any:
-        found = _without_numpy(value)
-        if not isinstance(found, Decimal | int):
+        plain = _without_numpy(value)
+        if not isinstance(plain, Decimal | int):
             raise _MisfitError
-        number = Decimal(found)
+        number = Decimal(plain)
         exponent = number.as_tuple().exponent
         whole = isinstance(exponent, int) and exponent >= -kind.scale
         if not whole or number.adjusted() >= kind.precision - kind.scale:
@@ -216,10 +216,10 @@ def _map_converter(key: Converter, item: Converter) -> Converter:
 
 def _struct_converter(fields: dict[str, Converter]) -> Converter:
     def convert(value: Any) -> Any:
-        found = dict(value) if isinstance(value, Mapping) else _fields_by_name(value)
-        if not found.keys() <= fields.keys():
+        values = dict(value) if isinstance(value, Mapping) else _fields_by_name(value)
+        if not values.keys() <= fields.keys():
             raise _MisfitError
-        return {name: convert_field(found.get(name)) for name, convert_field in fields.items()}
+        return {name: convert_field(values.get(name)) for name, convert_field in fields.items()}
 
     return convert
 

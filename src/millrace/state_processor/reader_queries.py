@@ -145,13 +145,13 @@ def _keys(state: SubtaskState, uid: str, registered: set[TableId]) -> list[Any]:
 
 def _timers(state: SubtaskState, uid: str, name: str, windowed: bool = False) -> Timers:
     """Times of the timers by key, or with ``windowed`` by key and window."""
-    found: Timers = {}
+    times: Timers = {}
     table = TableId(uid, name)
     if table in state.tables:
         for entry in entries_of(state, table):
             owner = (entry.key, namespace_of(entry.window)) if windowed else entry.key
-            found.setdefault(owner, []).append(entry.value)
-    return found
+            times.setdefault(owner, []).append(entry.value)
+    return times
 
 
 @dataclass(frozen=True, slots=True)

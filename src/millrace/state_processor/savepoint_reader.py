@@ -155,10 +155,10 @@ class SavepointReader:
         """Timers of keyed functions and of triggers: ``key, timestamp, time_domain, window_start,
         window_end, window``; the time domain is ``EVENT_TIME`` or ``PROCESSING_TIME``."""
         own = [info for info in self.states() if uid in (info.uid, info.operator)]
-        found = [info for info in own if info.name in (EVENT_TIMERS, PROCESSING_TIMERS)]
-        if not found:
+        timers = [info for info in own if info.name in (EVENT_TIMERS, PROCESSING_TIMERS)]
+        if not timers:
             raise StateError(f"operator '{uid}' has no timers in {self._reader.snapshot.path}")
-        query = ConcatenatedQuery(tuple(EntriesQuery.of(self._reader, info) for info in found))
+        query = ConcatenatedQuery(tuple(EntriesQuery.of(self._reader, info) for info in timers))
         return frame_of(self._spark, query, TIMERS, FIXED, sample)
 
     def read_list_state(
@@ -270,11 +270,11 @@ class SavepointReader:
 
     def _keyed_states(self, uid: str) -> list[StateInfo]:
         own = [info for info in self.states() if uid in (info.uid, info.operator)]
-        found = [info for info in own if info.shape.is_per_key]
-        if not found:
+        keyed = [info for info in own if info.shape.is_per_key]
+        if not keyed:
             names = ", ".join(info.name for info in own) or "nothing"
             raise StateError(f"operator '{uid}' has no keyed state in this snapshot (has: {names})")
-        return found
+        return keyed
 
 
 def _declared(name: str, info: TypeInformation[Any] | None) -> dict[str, LogicalType]:

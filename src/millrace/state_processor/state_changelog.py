@@ -47,9 +47,9 @@ class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplet
         gone: list[Row] = []
 
         def look(key: Any, copy: ValueState[tuple[Any, Any]]) -> None:
-            found = copy.value()
-            if found is not None and found[1] != _checkpoint(value):
-                gone.append(_change(RowKind.DELETE, key, found[0], value.checkpoint))
+            entry = copy.value()
+            if entry is not None and entry[1] != _checkpoint(value):
+                gone.append(_change(RowKind.DELETE, key, entry[0], value.checkpoint))
                 copy.clear()
 
         ctx.apply_to_keyed_state(_COPY, look)

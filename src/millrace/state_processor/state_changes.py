@@ -42,8 +42,8 @@ class _ChangeSide:
     @staticmethod
     def of(reader: SnapshotReader, uid: str, name: str) -> _ChangeSide | None:
         """The state in a snapshot; None if the snapshot lacks it."""
-        found = [i for i in reader.states() if i.name == name and uid in (i.uid, i.operator)]
-        if not found:
+        matching = [i for i in reader.states() if i.name == name and uid in (i.uid, i.operator)]
+        if not matching:
             return None
         info = reader.state(uid, name)
         if not info.shape.is_per_key:

@@ -216,8 +216,8 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
         position."""
         assert self._position is not None
         with suppress(CheckpointCorruptError):
-            found = read_manifest(self._source.directory, number).snapshot_id
-            return found != self._position.snapshot_id
+            snapshot_id = read_manifest(self._source.directory, number).snapshot_id
+            return snapshot_id != self._position.snapshot_id
         return False
 
     def _begin(self) -> None:
@@ -292,14 +292,14 @@ def _updates(
 ) -> list[StateUpdate | CopyComplete]:
     """Updates for ``changes``; a change of the stamp alone is no update."""
     place = manifest.checkpoint, manifest.snapshot_id
-    found: list[StateUpdate | CopyComplete] = []
+    updates: list[StateUpdate | CopyComplete] = []
     for key, (old, new) in changes.items():
         value = kind.shown(new)
         if value is MISSING:
-            found.append(StateUpdate(key, None, True, *place))
+            updates.append(StateUpdate(key, None, True, *place))
         elif not alike(kind.shown(old), value):
-            found.append(StateUpdate(key, value, False, *place))
-    return found
+            updates.append(StateUpdate(key, value, False, *place))
+    return updates
 
 
 def _uid(source: StateChangesSource, manifest: Manifest) -> str:

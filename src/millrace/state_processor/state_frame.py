@@ -52,8 +52,8 @@ def frame_of(
     """
     types = dict(known)
     if not types.keys() >= set(names):
-        found = _inferred_types(spark, query, len(names), sample)
-        types = {name: known.get(name, kind) for name, kind in zip(names, found, strict=True)}
+        inferred = _inferred_types(spark, query, len(names), sample)
+        types = {name: known.get(name, kind) for name, kind in zip(names, inferred, strict=True)}
     return _frame(spark, query, [FrameColumn(name, types[name]) for name in names])
 
 

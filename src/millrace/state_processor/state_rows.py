@@ -92,8 +92,8 @@ def written_types(info: StateInfo) -> dict[str, LogicalType]:
         key = inner or key
     elif info.internal:
         value = None  # windows keep more than one value in an entry
-    found = {"key": key, "value": value}
-    return {name: kind for name, kind in found.items() if kind is not None}
+    types = {"key": key, "value": value}
+    return {name: kind for name, kind in types.items() if kind is not None}
 
 
 _LISTS = (StateShape.LIST, StateShape.WINDOW_LIST)
@@ -133,8 +133,8 @@ Named = Callable[[Any], Any]
 
 def columnar_types(info: StateInfo) -> dict[str, LogicalType]:
     """The types of the columns ``key`` and ``value``; None for a type that is not known."""
-    found = {"key": _key_type(info), "value": _value_type(info)}
-    shown = {name: rewritten(kind, _shown) for name, kind in found.items()}
+    types = {"key": _key_type(info), "value": _value_type(info)}
+    shown = {name: rewritten(kind, _shown) for name, kind in types.items()}
     return {name: kind for name, kind in shown.items() if not has_json(kind)}
 
 

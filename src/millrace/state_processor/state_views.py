@@ -63,11 +63,11 @@ def state_views(states: Iterable[StateInfo]) -> list[SqlView]:
             groups.setdefault((info.uid, _label(info)), []).append(info)
     taken: set[str] = set()
     views = []
-    for (uid, label), found in sorted(groups.items()):
-        operator = found[0].operator if _HASH.fullmatch(uid) else uid
+    for (uid, label), infos in sorted(groups.items()):
+        operator = infos[0].operator if _HASH.fullmatch(uid) else uid
         name = _unused(_identifier(f"{operator or uid}_{label}"), taken)
         taken.add(name)
-        views.append(SqlView(name, tuple(found)))
+        views.append(SqlView(name, tuple(infos)))
     return sorted(views, key=lambda view: view.name)
 
 

@@ -39,9 +39,9 @@ def window_table(reader: SnapshotReader, uid: str) -> StateInfo:
         StateError: the operator has no windows.
     """
     own = [info for info in reader.states() if uid in (info.uid, info.operator)]
-    found = [info for info in own if info.name in TABLES]
-    if len(found) == 1:
-        return found[0]
+    tables = [info for info in own if info.name in TABLES]
+    if len(tables) == 1:
+        return tables[0]
     names = ", ".join(sorted({info.name for info in own})) or "nothing"
     raise StateError(f"operator '{uid}' has no windows in this snapshot (it has: {names})")
 

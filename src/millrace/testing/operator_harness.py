@@ -282,8 +282,8 @@ class OperatorHarness:
 
     def accumulator(self, name: str) -> Any:
         """The accumulator of a name; None if there is none."""
-        found = self.operator.context.accumulators.get(name)
-        return None if found is None else found.get_local_value()
+        accumulator = self.operator.context.accumulators.get(name)
+        return None if accumulator is None else accumulator.get_local_value()
 
     def metric(self, name: str) -> Any:
         """Value of a metric: a count, a gauge's number, or a dict for a distribution; None if

@@ -93,11 +93,13 @@ class PatternObserver(Protocol):
     """Observer of the steps of a key's partial matches."""
 
     def time_passed(
-        self, key: Any, before: Matches, after: Matches, found: Found, timed_out: Found
+        self, key: Any, before: Matches, after: Matches, new_matches: Found, timed_out: Found
     ) -> None:
         """Observe the effect of the passing of time."""
 
-    def event_taken(self, event: TimedEvent, before: Matches, after: Matches, found: Found) -> None:
+    def event_taken(
+        self, event: TimedEvent, before: Matches, after: Matches, new_matches: Found
+    ) -> None:
         """Observe the effect of an event."""
 
 
@@ -162,18 +164,18 @@ class _KeyRun:
             self._advance(event.timestamp)
             buffered = BufferedEvent((event.timestamp, event.number), event.value)
             before = self._as_it_is()
-            found = self._matcher.process(self._matches, buffered)
+            new_matches = self._matcher.process(self._matches, buffered)
             if self._observer is not None:
-                self._observer.event_taken(event, before, self._matches, found)
-            self._result.found.extend(self._matches_of(found))
+                self._observer.event_taken(event, before, self._matches, new_matches)
+            self._result.found.extend(self._matches_of(new_matches))
         self._advance(watermark)
 
     def _advance(self, time: int) -> None:
         before = self._as_it_is()
-        found, timed_out = self._matcher.advance_time(self._matches, time)
+        new_matches, timed_out = self._matcher.advance_time(self._matches, time)
         if self._observer is not None:
-            self._observer.time_passed(self._key, before, self._matches, found, timed_out)
-        self._result.found.extend(self._matches_of(found))
+            self._observer.time_passed(self._key, before, self._matches, new_matches, timed_out)
+        self._result.found.extend(self._matches_of(new_matches))
         self._result.over.extend(self._matches_of(timed_out))
 
     def _as_it_is(self) -> Matches:
@@ -181,8 +183,8 @@ class _KeyRun:
             return self._matches
         return Matches(list(self._matches.partial), list(self._matches.held_back))
 
-    def _matches_of(self, found: Found) -> Iterator[PatternMatch]:
-        for match, events in zip(found, events_of(found), strict=True):
+    def _matches_of(self, new_matches: Found) -> Iterator[PatternMatch]:
+        for match, events in zip(new_matches, events_of(new_matches), strict=True):
             yield PatternMatch(events, match.time, self._key)
 
 

@@ -130,19 +130,21 @@ class _TraceRecorder:
         """Record that a match removed another match or partial match."""
         self._pruned.append((Pruned(_taken(other), _taken(match)), match.time))
 
-    def event_taken(self, event: TimedEvent, before: Matches, after: Matches, found: Found) -> None:
+    def event_taken(
+        self, event: TimedEvent, before: Matches, after: Matches, new_matches: Found
+    ) -> None:
         step = TraceStep(event.timestamp, event.key, event)
         for match in before.partial:
             step.attempts += self._attempts(match.state, match, event)
         step.attempts += self._attempts(self._automaton.start, None, event)
-        step.found = [_taken(match) for match in found]
+        step.found = [_taken(match) for match in new_matches]
         step.held_back = [_taken(match) for match in _new(before, after)]
         step.pruned = [pruned for pruned, _ in self._pruned]
         self._pruned.clear()
         self.steps.append(step)
 
     def time_passed(
-        self, key: Any, before: Matches, after: Matches, found: Found, timed_out: Found
+        self, key: Any, before: Matches, after: Matches, new_matches: Found, timed_out: Found
     ) -> None:
         steps: dict[int, TraceStep] = {}
 
@@ -151,7 +153,7 @@ class _TraceRecorder:
 
         for match in timed_out:
             at(match.time).timed_out.append(_taken(match))
-        for match in found:
+        for match in new_matches:
             at(match.time).found.append(_taken(match))
         for match in _new(before, after):
             at(match.time).held_back.append(_taken(match))
@@ -260,8 +262,8 @@ WORDS = {
 def trace_text(steps: Iterable[TraceStep], result: MatchResult, show: Callable[[Any], str]) -> str:
     """Text of the whole trace."""
     lines = [line for step in steps for line in _step(step, show)]
-    found = len(result.matches)
-    lines.append("no match" if not found else f"{found} match{'es' * (found > 1)}")
+    count = len(result.matches)
+    lines.append("no match" if not count else f"{count} match{'es' * (count > 1)}")
     if result.timed_out:
         lines[-1] += f", {len(result.timed_out)} timed out"
     return "\n".join(lines)

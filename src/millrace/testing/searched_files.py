@@ -34,10 +34,10 @@ class SearchedFiles:
         for name in filter(None, map(str.strip, named.split(","))):
             path = os.path.abspath(name)
             is_module = path.endswith(".py")
-            found = os.path.dirname(path) if is_module else path
-            if found not in sys.path:
-                sys.path.insert(1, found)
-                self._paths.append(found)
+            entry = os.path.dirname(path) if is_module else path
+            if entry not in sys.path:
+                sys.path.insert(1, entry)
+                self._paths.append(entry)
         importlib.invalidate_caches()
 
     def remove(self) -> None:

@@ -294,20 +294,20 @@ def _content(state: SubtaskState) -> dict[TableId, Content]:
 
 def _scanned(state: SubtaskState) -> _Model:
     """The contents of all tables, as scans give them."""
-    found = {}
+    contents = {}
     for name, kind in TABLES.items():
         copied = kind.in_memory()
         for step in state.table(name, kind).everything(Budget()):
             copied.apply(step.table_delta)
-        found[name] = _plain(copied)
-    return found
+        contents[name] = _plain(copied)
+    return contents
 
 
 def _plain(table: Any) -> Content:
     if not hasattr(table, "drop"):
         return dict(table.data.items())
-    found = {outer: dict(entries.items()) for outer, entries in table.data.items()}
-    return {outer: entries for outer, entries in found.items() if entries}
+    contents = {outer: dict(entries.items()) for outer, entries in table.data.items()}
+    return {outer: entries for outer, entries in contents.items() if entries}
 
 
 def _inline(delta: StateDelta) -> bytes:

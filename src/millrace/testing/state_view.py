@@ -43,8 +43,8 @@ class StateView:
             return deepcopy(data)
         if not kind.is_keyed:
             return deepcopy([data[place] for place in sorted(data)])
-        found = data.get(key if window is None else (namespace_of(window), key), MISSING)
-        return None if found is MISSING else deepcopy(kind.shown(found))
+        value = data.get(key if window is None else (namespace_of(window), key), MISSING)
+        return None if value is MISSING else deepcopy(kind.shown(value))
 
     def keys(self, name: str) -> list[Any]:
         """The keys with an entry in a state."""

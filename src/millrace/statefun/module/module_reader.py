@@ -207,7 +207,7 @@ def _with_timeouts(transport: Transport, field: Located) -> Transport:
     """The transport with the time limits below ``timeouts``. Limits of reads and writes have no
     meaning for the asynchronous transport, which is called with the same specifications."""
     fields = field.require_known(_TIMEOUTS)
-    limits = {f"{name}_ms": found.duration_ms() for name, found in fields.items()}
+    limits = {f"{name}_ms": limit.duration_ms() for name, limit in fields.items()}
     if transport.retries_all:
         # what is not given has OkHttp's default here
         limits = {"call_ms": 60_000, "connect_ms": 10_000} | limits
@@ -336,12 +336,12 @@ def _playground_egress(spec: Located) -> PlaygroundEgress:
 
 
 def _distinct(parent: Located, names: Iterable[str]) -> list[str]:
-    found: list[str] = []
+    distinct: list[str] = []
     for name in names:
-        if name in found:
+        if name in distinct:
             raise parent.error(f"'{parent.path}' has '{name}' twice")
-        found.append(name)
-    return found
+        distinct.append(name)
+    return distinct
 
 
 def _routed(field: Located, name: str) -> tuple[Routed, ...]:
