@@ -47,14 +47,14 @@ def _expand_arguments(node: exp.Expr, columns: Sequence[str]) -> None:
     for key, part in list(node.args.items()):
         if isinstance(part, exp.Expression):
             _expand_arguments(part, columns)
-        elif isinstance(part, list) and any(isinstance(each, exp.Expression) for each in part):
+        elif isinstance(part, list) and any(isinstance(item, exp.Expression) for item in part):
             expanded = [
-                found
-                for each in part
-                for found in (
-                    with_selections_expanded(each, columns)
-                    if isinstance(each, exp.Expression)
-                    else [each]
+                expression
+                for item in part
+                for expression in (
+                    with_selections_expanded(item, columns)
+                    if isinstance(item, exp.Expression)
+                    else [item]
                 )
             ]
             node.set(key, expanded)
@@ -72,7 +72,7 @@ def _names(part: Any, columns: Sequence[str]) -> Iterator[str]:
     if isinstance(node, exp.Star):
         yield from columns
     elif isinstance(node, ColumnRange):
-        first, last = (_position(each, columns) for each in (node.this, node.expression))
+        first, last = (_position(end, columns) for end in (node.this, node.expression))
         if first > last:
             raise JobDefinitionError(f"range_(): {columns[first]!r} comes after {columns[last]!r}")
         yield from columns[first : last + 1]

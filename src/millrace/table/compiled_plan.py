@@ -221,7 +221,7 @@ class _SessionObjects:
         return function.name
 
     def function_of(self, name: str) -> FunctionDefinition:
-        found = self._session.reader.resolve_function((name,))
-        if found is None:
+        definition = self._session.reader.resolve_function((name,))
+        if definition is None:
             raise JobDefinitionError(f"the plan calls the function {name}, which does not exist")
-        return found
+        return definition

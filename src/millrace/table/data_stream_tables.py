@@ -110,7 +110,7 @@ def _check_names(known: Mapping[str, LogicalType], declared: Schema) -> None:
 
 
 def _physical(schema: Schema) -> list[str]:
-    return [each.name for each in schema.columns if each.kind is ColumnKind.PHYSICAL]
+    return [column.name for column in schema.columns if column.kind is ColumnKind.PHYSICAL]
 
 
 def known_columns(stream: DataStream[Any]) -> list[tuple[str, LogicalType]]:
@@ -127,7 +127,7 @@ def known_columns(stream: DataStream[Any]) -> list[tuple[str, LogicalType]]:
 
 def _query_type(stream: DataStream[Any]) -> RowType | None:
     """Columns of the queries that make the stream; None if others make it."""
-    types = {each.tag or each.transformation.row_type for each in stream._inputs}
+    types = {source.tag or source.transformation.row_type for source in stream._inputs}
     [kind] = types if len(types) == 1 else [None]
     return kind if isinstance(kind, RowType) else None
 

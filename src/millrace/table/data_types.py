@@ -224,7 +224,7 @@ class DataTypes:
     ) -> logical.RowType:
         """A row of fields; fields without names are called f0, f1, and so on."""
         fields = (
-            each if isinstance(each, RowField) else RowField(f"f{number}", each)
-            for number, each in enumerate(row_fields)
+            field if isinstance(field, RowField) else RowField(f"f{number}", field)
+            for number, field in enumerate(row_fields)
         )
         return logical.RowType(tuple(fields), nullable=nullable)

@@ -34,11 +34,11 @@ def elements_table(
         JobDefinitionError: there are no elements to tell types of, or none is known of a value.
         ElementError: a value does not fit its column.
     """
-    elements = [_plain(each) for each in elements]
+    elements = [_plain(element) for element in elements]
     if isinstance(schema, RowType):
         row_type = schema
     elif isinstance(schema, LogicalType):
-        row_type, elements = RowType.of(("f0", schema)), [(each,) for each in elements]
+        row_type, elements = RowType.of(("f0", schema)), [(element,) for element in elements]
     else:
         row_type = _inferred(elements, schema)
     try:
@@ -58,12 +58,12 @@ def _inferred(elements: list[Any], names: Any) -> RowType:
     first = elements[0]
     if isinstance(first, Mapping):
         column_names = list(names or first)
-        columns = [[each.get(name) for each in elements] for name in column_names]
+        columns = [[row.get(name) for row in elements] for name in column_names]
     elif isinstance(first, (Row, tuple, list)):
         fields = getattr(first, "_fields", None)
         column_names = list(names or fields or [f"_{i + 1}" for i in range(len(first))])
         _check_lengths(elements, len(first))
-        columns = [[each[i] for each in elements] for i in range(len(first))]
+        columns = [[row[i] for row in elements] for i in range(len(first))]
     else:
         column_names, columns = list(names or ["_1"]), [elements]
     if len(column_names) != len(columns):
@@ -83,10 +83,10 @@ def _plain(element: Any) -> Any:
 
 
 def _check_lengths(elements: Sequence[Any], length: int) -> None:
-    for number, each in enumerate(elements, start=1):
-        if not isinstance(each, (Row, tuple, list)) or len(each) != length:
+    for number, row in enumerate(elements, start=1):
+        if not isinstance(row, (Row, tuple, list)) or len(row) != length:
             raise JobDefinitionError(
-                f"element {number} is {repr(each)[:_SHOWN]}, but the first element is a row "
+                f"element {number} is {repr(row)[:_SHOWN]}, but the first element is a row "
                 f"of {length} columns"
             )
 
@@ -145,12 +145,12 @@ def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
     kinds = {*map(type, known)}
     if kinds <= {int, float} and float in kinds:
         return logical.DoubleType()
-    found = _TYPES.get(type(first))
-    if found is None:
+    kind = _TYPES.get(type(first))
+    if kind is None:
         raise JobDefinitionError(
             f"column {name!r}: the type of {first!r} is unknown; give from_elements() a schema"
         )
-    return found
+    return kind
 
 
 def _item(value: Any) -> Any:

@@ -267,8 +267,8 @@ def temporal_overlaps(
     length."""
     periods = ((left_time_point, left_temporal), (right_time_point, right_temporal))
     rows = [
-        nodes.RowConstructor(expressions=list(map(node_of, each)), implicit=True)
-        for each in periods
+        nodes.RowConstructor(expressions=list(map(node_of, period)), implicit=True)
+        for period in periods
     ]
     return Expression(nodes.Overlaps(this=rows[0], expression=rows[1]))
 

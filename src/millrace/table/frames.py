@@ -39,7 +39,7 @@ def frame_batch(
         return schema, ColumnConversion(schema)(ColumnBatch(whole)).data
     given_type = logical_row_type(whole.schema)
     given = list(schema) if isinstance(schema, Sequence) else list(given_type.names)
-    kinds = [each for each in given if isinstance(each, LogicalType)]
+    kinds = [item for item in given if isinstance(item, LogicalType)]
     if kinds:
         if len(kinds) != len(given_type):
             raise JobDefinitionError(f"{len(kinds)} types were given for {len(given_type)} columns")
@@ -52,7 +52,7 @@ def frame_batch(
         )
     row_type = RowType(
         tuple(
-            RowField(name, each.type) for name, each in zip(names, given_type.fields, strict=True)
+            RowField(name, field.type) for name, field in zip(names, given_type.fields, strict=True)
         )
     )
     return row_type, ColumnConversion(row_type)(ColumnBatch(whole.rename_columns(names))).data
@@ -75,7 +75,7 @@ def _one_batch(data: Any) -> pyarrow.RecordBatch:
         return batches[0]
     if not batches:
         return pa.RecordBatch.from_arrays(
-            [pa.array([], each.type) for each in data.schema], schema=data.schema
+            [pa.array([], field.type) for field in data.schema], schema=data.schema
         )
     return pa.concat_batches(batches)
 

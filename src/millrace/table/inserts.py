@@ -144,9 +144,9 @@ def arranged(
                 raise _misfit(node, table, why, "give a value for each such column of")
             source = ValueLiteral(None, field.type)
         made.append(_as(source, field.type, field.name, node, table, field.name in static))
-    if [str(each) for each in made] == [str(node.field(i)) for i in range(len(node.row_type))] and (
-        len(made) == len(node.row_type)
-    ):
+    if [str(expression) for expression in made] == [
+        str(node.field(i)) for i in range(len(node.row_type))
+    ] and (len(made) == len(node.row_type)):
         return node
     return Project(node, tuple(made), wanted.names)
 

@@ -42,8 +42,12 @@ class Model:
         self._resolved = resolved
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{each.name} {each.type}" for each in self._resolved.input_type.fields)
-        made = ", ".join(f"{each.name} {each.type}" for each in self._resolved.output_type.fields)
+        given = ", ".join(
+            f"{field.name} {field.type}" for field in self._resolved.input_type.fields
+        )
+        made = ", ".join(
+            f"{field.name} {field.type}" for field in self._resolved.output_type.fields
+        )
         return f"Model({self._resolved.path[-1]}: {given} -> {made}, version {self.version})"
 
     @property
@@ -69,7 +73,7 @@ class Model:
         """
         if options:
             raise JobDefinitionError(f"predict() takes no options, got {', '.join(options)}")
-        names = [_name(each) for each in input_columns]
+        names = [_name(column) for column in input_columns]
         for name in names:
             if name not in input_table.node.row_type.names:
                 hint = did_you_mean(name, input_table.node.row_type.names)

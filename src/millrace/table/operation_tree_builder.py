@@ -52,7 +52,7 @@ class OperationTreeBuilder:
 
     def windowed(self, windows: Sequence[OverWindow], fields: Fields) -> RelNode:
         """SELECT with named windows of OVER."""
-        return self._select(self._items(fields), windows=[each.node() for each in windows])
+        return self._select(self._items(fields), windows=[window.node() for window in windows])
 
     def grouped(self, keys: Fields, fields: Fields, window: GroupWindow | None = None) -> RelNode:
         """SELECT with GROUP BY, by columns and optionally a window."""
@@ -124,10 +124,10 @@ class OperationTreeBuilder:
             parts[next(iter(names), "f0")] = node
         chosen = self._expanded_over(fields, keys, window, list(parts))
 
-        def meant(each: exp.Expr) -> exp.Expr | None:
-            path = names_of(each)
-            found = parts.get(path[0]) if path is not None and len(path) == 1 else None
-            return None if found is None else found.copy()
+        def meant(expression: exp.Expr) -> exp.Expr | None:
+            path = names_of(expression)
+            part = parts.get(path[0]) if path is not None and len(path) == 1 else None
+            return None if part is None else part.copy()
 
         return self.grouped(keys, [_replaced(item, meant) for item in chosen], window)
 
@@ -150,9 +150,9 @@ class OperationTreeBuilder:
         chosen = self._expanded_over(fields, keys, window, made)
         properties: list[exp.Expr] = []
         for item in chosen:
-            for each in item.find_all(WindowProperty):
-                if each not in properties:
-                    properties.append(each)
+            for window_property in item.find_all(WindowProperty):
+                if window_property not in properties:
+                    properties.append(window_property)
         chosen = [
             _aliased(item, f"EXPR${properties.index(item)}") if item in properties else item
             for item in chosen
@@ -160,15 +160,19 @@ class OperationTreeBuilder:
         groups = [name for name in self._group_names(keys) if window is None or name != window.name]
         hidden = [f"$property{number}" for number in range(len(properties))]
         pairs = zip(properties, hidden, strict=True)
-        inner = [_aliased(each.copy(), name) for each, name in pairs]
+        inner = [_aliased(expression.copy(), name) for expression, name in pairs]
         kept = [*map(column_node, groups), *inner, _aliased(node, "$rows")]
         below = OperationTreeBuilder(self._session, self.grouped(keys, kept, window))
         unnested = below.join_lateral(
             call_node("UNNEST", [column_node("$rows")]), made, "INNER", None
         )
 
-        def meant(each: exp.Expr) -> exp.Expr | None:
-            return column_node(hidden[properties.index(each)]) if each in properties else None
+        def meant(expression: exp.Expr) -> exp.Expr | None:
+            return (
+                column_node(hidden[properties.index(expression)])
+                if expression in properties
+                else None
+            )
 
         outer = OperationTreeBuilder(self._session, unnested)
         return outer.project([_replaced(item, meant) for item in chosen])
@@ -198,11 +202,13 @@ class OperationTreeBuilder:
         """The selection over groups, where ``*`` means the group's and the function's columns."""
         groups = [name for name in self._group_names(keys) if window is None or name != window.name]
         columns = [*groups, *made]
-        found: list[exp.Expr] = []
+        expanded: list[exp.Expr] = []
         for field in fields:
-            for each in with_selections_expanded(_copy(field), columns):
-                found += map(column_node, columns) if isinstance(each, exp.Star) else [each]
-        return found
+            for expression in with_selections_expanded(_copy(field), columns):
+                expanded += (
+                    map(column_node, columns) if isinstance(expression, exp.Star) else [expression]
+                )
+        return expanded
 
     def filter(self, predicate: Any) -> RelNode:
         """WHERE."""
@@ -339,7 +345,9 @@ class OperationTreeBuilder:
         """The trees of expressions, copied for one query, with selections replaced by columns."""
         columns = self._rows.row_type.names
         return [
-            each for field in fields for each in with_selections_expanded(_copy(field), columns)
+            expression
+            for field in fields
+            for expression in with_selections_expanded(_copy(field), columns)
         ]
 
     def _known(self, name: str) -> str:
@@ -371,7 +379,9 @@ class OperationTreeBuilder:
         """Columns of a SELECT with unique names."""
         columns = self._rows.row_type.names
         given = self._expanded(fields)
-        items = list(self._named([part for each in given for part in self._flattened(each)]))
+        items = list(
+            self._named([part for expression in given for part in self._flattened(expression)])
+        )
         names: set[str] = set()
         for item in items:
             for name in columns if isinstance(item, exp.Star) else (_name(item),):
@@ -386,8 +396,8 @@ class OperationTreeBuilder:
         """Expressions with Flink's names: EXPR$0 for the first aggregate, _c2 for the third
         expression."""
         aggregates: list[exp.Expr] = []
-        for each in given:
-            for call in self._aggregates(each):
+        for expression in given:
+            for call in self._aggregates(expression):
                 if call not in aggregates:
                     aggregates.append(call)
         for position, node in enumerate(given):
@@ -401,17 +411,17 @@ class OperationTreeBuilder:
                 yield _aliased(node, f"_c{position}")
 
     def _aggregates(self, node: exp.Expr) -> Iterator[exp.Expr]:
-        for each in node.walk():
-            if isinstance(each, WindowProperty) or self._is_aggregate(each):
-                yield each
+        for part in node.walk():
+            if isinstance(part, WindowProperty) or self._is_aggregate(part):
+                yield part
 
     def _is_aggregate(self, node: exp.Expr) -> bool:
         if not isinstance(node, nodes.FunctionCall) or node.args.get("over") is not None:
             return False
-        found = node.args.get("definition") or self._session.reader.resolve_function(node.path)
-        if found is None:
-            found = registry.find(node.name)
-        return found is not None and str(found.kind.value) == "AGGREGATE"
+        definition = node.args.get("definition") or self._session.reader.resolve_function(node.path)
+        if definition is None:
+            definition = registry.find(node.name)
+        return definition is not None and str(definition.kind.value) == "AGGREGATE"
 
     def _flattened(self, node: exp.Expr) -> list[exp.Expr]:
         """One column per field of a row, ``r$a``, for `Flattened`."""
@@ -466,10 +476,10 @@ def _written_name(node: exp.Expr) -> str | None:
 
 
 def _name(node: exp.Expr) -> str:
-    found = _written_name(node)
-    if found is None:
+    name = _written_name(node)
+    if name is None:
         raise JobDefinitionError(f"only columns are allowed, not {node}")
-    return found
+    return name
 
 
 def _with_count_windows(rows: RelNode, size: int, slide: int) -> RelNode:
@@ -494,12 +504,12 @@ def _property(node: exp.Expr, window: GroupWindow | None) -> exp.Expr | None:
 def _replaced(node: exp.Expr, meant: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
     """A column in which some nodes are replaced; it keeps its name."""
     name = _written_name(node)
-    found = meant(node)
-    if found is not None:
-        return found if name is None else _aliased(found, name)
+    replacement = meant(node)
+    if replacement is not None:
+        return replacement if name is None else _aliased(replacement, name)
 
-    def change(each: exp.Expr) -> exp.Expr:
-        other = meant(each)
-        return each if other is None else other.copy()
+    def change(part: exp.Expr) -> exp.Expr:
+        other = meant(part)
+        return part if other is None else other.copy()
 
     return node.transform(change, copy=False)

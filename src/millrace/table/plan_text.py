@@ -70,7 +70,7 @@ def _tree(ends: Sequence[Transformation], mode: _Mode | None) -> list[str]:
     operators = {
         made: TreeOperator(
             _text(made, mode),
-            tuple(TreeInput(each.transformation, exchange_of(each)) for each in made.inputs),
+            tuple(TreeInput(source.transformation, exchange_of(source)) for source in made.inputs),
         )
         for made in inputs_first(ends)
     }

@@ -39,7 +39,9 @@ def called_rows(session: TableSession, function: Any, arguments: Sequence[Any]) 
         raise JobDefinitionError(
             f"a process table function must be wrapped: write udptf({function.__name__}())"
         )
-    given = [nodes.DefaultValue() if each is None else node_of(each) for each in arguments]
+    given = [
+        nodes.DefaultValue() if argument is None else node_of(argument) for argument in arguments
+    ]
     if isinstance(function, UserDefinedFunctionWrapper):
         call = function.call_node(given)
     elif isinstance(function, str):
@@ -57,15 +59,14 @@ def table_argument(
     rows: RelNode, partition: Sequence[Any] = (), order: Sequence[Any] = ()
 ) -> Expression:
     """A table as an argument of a call."""
-    keys = [_column(each) for each in partition]
-    sorted_by = [_column(each) for each in order]
+    keys = [_column(column) for column in partition]
+    sorted_by = [_column(column) for column in order]
     return Expression(
         nodes.TableArgument(
             this=exp.Subquery(this=nodes.Bound(this=rows)),
             partition_by=keys,
             order=[
-                each if isinstance(each, exp.Ordered) else exp.Ordered(this=each)
-                for each in sorted_by
+                key if isinstance(key, exp.Ordered) else exp.Ordered(this=key) for key in sorted_by
             ],
         )
     )

@@ -56,7 +56,7 @@ class ProgramTables:
             JobDefinitionError, JobExecutionError: the objects do not fit the schema.
         """
         given = list(elements)
-        if given and all(isinstance(each, Expression) for each in given):
+        if given and all(isinstance(element, Expression) for element in given):
             return self._of_expressions(given, schema)
         row_type, data, kinds = elements_table(given, schema, verify_schema)
         return self._of_batch(row_type, data, kinds)
@@ -171,8 +171,8 @@ class ProgramTables:
         row_type, data, kinds = elements_table([(True,)], ["_"])
         one = self._of_batch(row_type, data, kinds)
         if isinstance(schema, LogicalType):
-            rows = [each.cast(schema) for each in rows]
-        tables = (one.select(each.alias("_row")) for each in rows)
+            rows = [row.cast(schema) for row in rows]
+        tables = (one.select(row.alias("_row")) for row in rows)
         made = reduce(Table.union_all, tables).select(col("_row").flatten)
         if isinstance(schema, RowType):
             return made.alias(*schema.names)
@@ -190,7 +190,7 @@ class ProgramTables:
         self, row_type: RowType, schema: Schema, access: _ProgramSource, kind: str, bounded: bool
     ) -> Table:
         known = [(field.name, field.type) for field in row_type.fields]
-        only = any(each.kind is ColumnKind.PHYSICAL for each in schema.columns)
+        only = any(column.kind is ColumnKind.PHYSICAL for column in schema.columns)
         rows = declared_rows(self._session, known, schema, access, kind, bounded, only)
         return Table(self._session, rows)
 

@@ -112,13 +112,13 @@ class _Target:
         Raises:
             JobDefinitionError: a column is missing, or is metadata that records do not have.
         """
-        targets = [each for each in schema.columns if _is_written(each)]
+        targets = [column for column in schema.columns if _is_written(column)]
         fields = table.node.row_type.fields
         names = _sources(table.node.row_type.names, targets)
         rowtimes = {
             fields[index].name: fields[index].type for index in _Target.of_query(table).times
         }
-        metadata = [place for place, each in enumerate(targets) if _is_rowtime(each)]
+        metadata = [place for place, column in enumerate(targets) if _is_rowtime(column)]
         if len(metadata) > 1:
             raise JobDefinitionError(
                 "a stream has one event time: declare only one metadata column"
@@ -128,7 +128,7 @@ class _Target:
             columns.append(_cast_column(name, target))
             if name in rowtimes and _keeps_type(target, rowtimes[name]):
                 times.append(place)
-        types = tuple(each.type for each in targets)
+        types = tuple(column.type for column in targets)
         return _Target(tuple(times), types, tuple(columns), metadata[0] if metadata else None)
 
 
@@ -142,7 +142,7 @@ def _declared(field: RowField, kind: LogicalType | None) -> RowField:
 def _sources(names: tuple[str, ...], targets: Sequence[UnresolvedColumn]) -> tuple[str, ...]:
     """Names of the query's columns that become the target columns: by name if the query has all
     names, else by position."""
-    wanted = tuple(each.name for each in targets)
+    wanted = tuple(target.name for target in targets)
     if set(wanted) <= set(names):
         return wanted
     if len(names) != len(wanted):

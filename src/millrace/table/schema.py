@@ -124,7 +124,9 @@ class Schema:
     def parts(self) -> list[str]:
         """The clauses that the schema has in SQL."""
         parts = [str(column) for column in self.columns]
-        parts += [str(each) for each in (self.watermark, self.primary_key) if each is not None]
+        parts += [
+            str(clause) for clause in (self.watermark, self.primary_key) if clause is not None
+        ]
         return parts
 
     def __str__(self) -> str:

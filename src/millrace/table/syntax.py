@@ -82,8 +82,8 @@ def literal_node(value: Any) -> exp.Expr:
         return exp.Null()
     for kinds, made in _LITERALS:
         if isinstance(value, kinds):
-            found: exp.Expr = made(value)
-            return found
+            literal: exp.Expr = made(value)
+            return literal
     raise JobDefinitionError(
         f"{value!r} of type {type(value).__name__} cannot be a constant: lit() takes None, "
         "bool, int, float, Decimal, str, bytes, date, time, datetime, timedelta, tuple, "
@@ -145,7 +145,7 @@ def _array(value: list[Any]) -> exp.Expr:
 
 
 def _map(value: Mapping[Any, Any]) -> exp.Expr:
-    both = [literal_node(each) for pair in value.items() for each in pair]
+    both = [literal_node(item) for pair in value.items() for item in pair]
     return nodes.MapConstructor(expressions=both)
 
 

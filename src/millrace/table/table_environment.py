@@ -144,14 +144,14 @@ class TableEnvironment(ProgramTables):
             CatalogError: no object has this name.
         """
         parts = parts_of(path)
-        found = self._session.reader.resolve_table(parts)
-        if found is None:
+        table = self._session.reader.resolve_table(parts)
+        if table is None:
             names = self._session.reader.names(NameKind.TABLE)
             raise not_found("table", path, names)
-        if isinstance(found, ResolvedView) and isinstance(found.query, str):
+        if isinstance(table, ResolvedView) and isinstance(table.query, str):
             return self.sql_query(f"SELECT * FROM {'.'.join(map(quoted, parts))}")
-        declared = found if isinstance(found, ResolvedTable) else None
-        return Table(self._session, _scan(found), declared)
+        declared = table if isinstance(table, ResolvedTable) else None
+        return Table(self._session, _scan(table), declared)
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """An unnamed table.
@@ -160,8 +160,8 @@ class TableEnvironment(ProgramTables):
             JobDefinitionError: the descriptor has no schema, or the schema is wrong.
         """
         name = self._session.anonymous_name("descriptor")
-        found = self._session.resolved((name,), described_table(descriptor))
-        return Table(self._session, _scan(found), found)
+        table = self._session.resolved((name,), described_table(descriptor))
+        return Table(self._session, _scan(table), table)
 
     def from_call(self, function: Any, *arguments: Any) -> Table:
         """The output rows of a process table function.
@@ -318,7 +318,7 @@ class TableEnvironment(ProgramTables):
 
     def list_functions(self) -> list[str]:
         """Names of all functions that statements can call."""
-        built_in = {each.name.lower() for each in functions() if each.name[0].isalpha()}
+        built_in = {function.name.lower() for function in functions() if function.name[0].isalpha()}
         return sorted({*built_in, *self.list_user_defined_functions()})
 
     # -- models ------------------------------------------------------------------------
@@ -335,10 +335,10 @@ class TableEnvironment(ProgramTables):
             name = self._session.catalogs.qualified((self._session.anonymous_name("model"),))
             resolved = models.resolved(name, described_model(path_or_descriptor))
             return Model(self._session, resolved)
-        found = self._session.reader.resolve_model(parts_of(path_or_descriptor))
-        if found is None:
+        model = self._session.reader.resolve_model(parts_of(path_or_descriptor))
+        if model is None:
             raise not_found("model", path_or_descriptor, self.list_models())
-        return Model(self._session, found)
+        return Model(self._session, model)
 
     def create_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
@@ -513,11 +513,11 @@ def _registered(function: Any) -> CatalogFunction:
     return registered
 
 
-def _scan(found: ResolvedTable | ResolvedView) -> RelNode:
-    if isinstance(found, ResolvedTable):
-        return table_rows(found)
-    assert isinstance(found.query, RelNode)
-    return found.query
+def _scan(table: ResolvedTable | ResolvedView) -> RelNode:
+    if isinstance(table, ResolvedTable):
+        return table_rows(table)
+    assert isinstance(table.query, RelNode)
+    return table.query
 
 
 __getattr__ = late_names(__name__)

@@ -25,8 +25,8 @@ class TablePicture:
             note = "a stream: millrace.notebook.show(table) draws its rows as they come"
             return html_table(row_type.names, [], note, types)
         first = OperationTreeBuilder(self._session, self.node).limit(0, MOST_ROWS + 1)
-        found = self._session.collect(first).to_arrow()
-        [batch] = found.combine_chunks().to_batches() or [None]
+        arrow_table = self._session.collect(first).to_arrow()
+        [batch] = arrow_table.combine_chunks().to_batches() or [None]
         rows = [] if batch is None else python_rows(batch, None, row_type)
         shown = html_rows(rows[:MOST_ROWS], row_type, self._session.config.get_local_timezone())
         count = len(shown)

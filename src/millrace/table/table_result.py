@@ -319,5 +319,5 @@ def _replaced(kind: Any, wanted: Any) -> Any:
         key = kind.key_field.with_type(_replaced(kind.key_type, wanted))
         return pa.map_(key, kind.item_field.with_type(_replaced(kind.item_type, wanted)))
     if pa.types.is_struct(kind):
-        return pa.struct([each.with_type(_replaced(each.type, wanted)) for each in kind])
+        return pa.struct([field.with_type(_replaced(field.type, wanted)) for field in kind])
     return kind

@@ -62,7 +62,7 @@ class TableSchema:
         return cls.Builder()
 
     def __repr__(self) -> str:
-        lines = ["root", *(f" |-- {each.name}: {each.type}" for each in self.row_type)]
+        lines = ["root", *(f" |-- {column.name}: {column.type}" for column in self.row_type)]
         return "\n".join([*lines, ""])  # ends with a line feed, as in Flink
 
     def copy(self) -> TableSchema:

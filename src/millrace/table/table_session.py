@@ -265,7 +265,7 @@ class TableSession:
     def node_options(self) -> dict[str, Any]:
         """Options that only one kind of node reads, by key."""
         configuration = self.config.get_configuration()
-        return {each.key: configuration.get(each) for each in _NODE_OPTIONS}
+        return {option.key: configuration.get(option) for option in _NODE_OPTIONS}
 
     def _instant(self) -> int | None:
         """The value of CURRENT_TIMESTAMP and the like in batch mode: the time of the start. None

@@ -303,7 +303,7 @@ def _specification(
 ) -> nodes.WindowSpecification:
     key = order.node if isinstance(order.node, exp.Ordered) else order.asc.node
     return nodes.WindowSpecification(
-        partition_by=[each.node for each in partition], order=[key], frame=frame
+        partition_by=[expression.node for expression in partition], order=[key], frame=frame
     )
 
 

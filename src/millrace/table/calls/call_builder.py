@@ -40,7 +40,7 @@ def given(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments before the first None. They are compared by identity, because ``==`` on an
     expression builds a new expression.
     """
-    return tuple(takewhile(lambda each: each is not None, arguments))
+    return tuple(takewhile(lambda argument: argument is not None, arguments))
 
 
 def node_of(value: Any) -> exp.Expr:

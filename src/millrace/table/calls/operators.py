@@ -189,7 +189,7 @@ class Operators(CallBuilder):
         query = getattr(first_element_or_table, "as_query", None)
         if query is not None:
             return self._made(exp.In(this=self.node, query=query()))
-        members = [node_of(each) for each in (first_element_or_table, *remaining_elements)]
+        members = [node_of(element) for element in (first_element_or_table, *remaining_elements)]
         return self._made(exp.In(this=self.node, expressions=members))
 
     def then(self, if_true: Any, if_false: Any) -> Self:

@@ -97,12 +97,12 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         Raises:
             CatalogError: no object has this name.
         """
-        found = self.table(table_path)
-        if found is None:
+        table = self.table(table_path)
+        if table is None:
             there = self.database_exists(table_path.database)
             names = self.list_tables(table_path.database) if there else ()
             raise not_found("table", table_path.name if there else table_path, names)
-        return found
+        return table
 
     def function_exists(self, function_path: ObjectPath) -> bool:
         """Whether a function of this name exists."""
@@ -114,12 +114,12 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         Raises:
             CatalogError: no object has this name.
         """
-        found = self.function(function_path)
-        if found is None:
+        function = self.function(function_path)
+        if function is None:
             there = self.database_exists(function_path.database)
             names = self.list_functions(function_path.database) if there else ()
             raise not_found("function", function_path.name if there else function_path, names)
-        return found
+        return function
 
     # -- changes -----------------------------------------------------------------------
 

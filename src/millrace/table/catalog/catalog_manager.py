@@ -97,10 +97,10 @@ class CatalogManager:
                 CATALOG.
         """
         self.catalog(name)
-        found = self._declared.get(name)
-        if found is None:
+        descriptor = self._declared.get(name)
+        if descriptor is None:
             raise CatalogError(f"catalog {name} was created by the program, not by CREATE CATALOG")
-        return found
+        return descriptor
 
     def unregister_catalog(self, name: str) -> None:
         """Remove a catalog, but not its content.
@@ -154,9 +154,9 @@ class CatalogManager:
 
     def table(self, name: ObjectIdentifier) -> CatalogTable | CatalogView | None:
         """The table or view with a name, temporary ones first; None if the name is unknown."""
-        found = self._temporary.get(name)
-        if found is not None or not self._known(name.catalog):
-            return found
+        temporary = self._temporary.get(name)
+        if temporary is not None or not self._known(name.catalog):
+            return temporary
         return self._catalogs[name.catalog].table(name.path)
 
     def is_temporary(self, name: ObjectIdentifier) -> bool:
@@ -217,10 +217,10 @@ class CatalogManager:
         """Names of the temporary tables and views of the current database; with a kind, only of
         this kind.
         """
-        found = self._temporary_in(self.current_catalog, self.current_database)
+        temporary = self._temporary_in(self.current_catalog, self.current_database)
         return sorted(
             name
-            for name, table in found.items()
+            for name, table in temporary.items()
             if views is None or isinstance(table, CatalogView) == views
         )
 
@@ -239,9 +239,9 @@ class CatalogManager:
         if len(path) == 1 and path[0].lower() in self.system_functions:
             return self.system_functions[path[0].lower()]
         name = self.qualified(path)
-        found = self._temporary_functions.get(_lower(name))
-        if found is not None or name.catalog not in self._catalogs:
-            return found
+        temporary = self._temporary_functions.get(_lower(name))
+        if temporary is not None or name.catalog not in self._catalogs:
+            return temporary
         return self._catalogs[name.catalog].function(ObjectPath(name.database, name.name))
 
     def register_temporary_function(self, path: Sequence[str], function: CatalogFunction) -> None:

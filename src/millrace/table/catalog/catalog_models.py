@@ -90,10 +90,10 @@ class CatalogModels(ABC):
         Raises:
             CatalogError: no model has this name.
         """
-        found = self.model(model_path)
-        if found is None:
+        model = self.model(model_path)
+        if model is None:
             raise not_found("model", model_path.name, self.list_models(model_path.database))
-        return found
+        return model
 
     def create_model(
         self, model_path: ObjectPath, model: CatalogModel, ignore_if_exists: bool = False
@@ -132,8 +132,8 @@ class CatalogModels(ABC):
         """
         if ignore_if_not_exists and not self.model_exists(model_path):
             return
-        found = self.get_model(model_path)
-        self.create_model(ObjectPath(model_path.database, new_model_name), found)
+        model = self.get_model(model_path)
+        self.create_model(ObjectPath(model_path.database, new_model_name), model)
         self._remove_model(model_path)
 
     def drop_model(self, model_path: ObjectPath, ignore_if_not_exists: bool = False) -> None:

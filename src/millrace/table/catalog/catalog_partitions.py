@@ -203,10 +203,10 @@ class CatalogPartitions(ABC):
     def _partitions(
         self, path: ObjectPath, table: CatalogTable
     ) -> list[tuple[CatalogPartitionSpec, CatalogPartition]]:
-        found = [(spec, _FOUND) for spec in _found(path, table)]
+        listed = [(spec, _FOUND) for spec in _found(path, table)]
         known = {
             spec.path(table.partition_keys): (spec, partition)
-            for spec, partition in (*found, *table.partitions)
+            for spec, partition in (*listed, *table.partitions)
         }
         return [known[name] for name in sorted(known)]
 
@@ -226,5 +226,6 @@ def _found(path: ObjectPath, table: CatalogTable) -> list[CatalogPartitionSpec]:
     except JobDefinitionError:
         return []
     return [
-        CatalogPartitionSpec(dict(zip(table.partition_keys, each, strict=True))) for each in values
+        CatalogPartitionSpec(dict(zip(table.partition_keys, partition_values, strict=True)))
+        for partition_values in values
     ]

@@ -83,20 +83,20 @@ class CatalogStatistics(ABC):
         Raises:
             CatalogError: there is no table of this name.
         """
-        found = self.get_partition_statistics(table_path, partition_spec)
-        return CatalogColumnStatistics(found.columns)
+        statistics = self.get_partition_statistics(table_path, partition_spec)
+        return CatalogColumnStatistics(statistics.columns)
 
     def bulk_get_partition_statistics(
         self, table_path: ObjectPath, partition_specs: Sequence[CatalogPartitionSpec]
     ) -> list[CatalogTableStatistics]:
         """Call `get_partition_statistics` for each partition."""
-        return [self.get_partition_statistics(table_path, each) for each in partition_specs]
+        return [self.get_partition_statistics(table_path, spec) for spec in partition_specs]
 
     def bulk_get_partition_column_statistics(
         self, table_path: ObjectPath, partition_specs: Sequence[CatalogPartitionSpec]
     ) -> list[CatalogColumnStatistics]:
         """Call `get_partition_column_statistics` for each partition."""
-        return [self.get_partition_column_statistics(table_path, each) for each in partition_specs]
+        return [self.get_partition_column_statistics(table_path, spec) for spec in partition_specs]
 
     def alter_table_statistics(
         self,

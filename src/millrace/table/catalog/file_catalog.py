@@ -115,15 +115,17 @@ class FileCatalog(GenericInMemoryCatalog):
         for name in self.list_databases():
             database = self.database(name)
             paths = [ObjectPath(name, table) for table in self.list_tables(name)]
-            functions = [ObjectPath(name, each) for each in self.list_functions(name)]
+            functions = [
+                ObjectPath(name, function_name) for function_name in self.list_functions(name)
+            ]
             databases[name] = {
                 "options": dict(database.options),
                 "comment": database.comment,
                 "tables": {path.name: _written(self.table(path)) for path in paths},
                 "functions": {
-                    path.name: found.class_name
+                    path.name: function.class_name
                     for path in functions
-                    if (found := self.function(path)) is not None
+                    if (function := self.function(path)) is not None
                 },
                 "models": {
                     model: _written_model(self.get_model(ObjectPath(name, model)))
@@ -193,7 +195,7 @@ def _written(table: CatalogTable | CatalogView | None) -> dict[str, Any]:
         else [schema.primary_key.name, *schema.primary_key.columns],
         "options": dict(table.options),
         "partition_keys": table.partition_keys,
-        "statistics": {name: asdict(found) for name, found in table.statistics.items()},
+        "statistics": {name: asdict(statistics) for name, statistics in table.statistics.items()},
         "partitions": [
             {"spec": spec.get_partition_spec(), **asdict(partition)}
             for spec, partition in table.partitions
@@ -252,19 +254,21 @@ def _read(written: Any) -> CatalogTable | CatalogView:
         written["options"],
         tuple(written["partition_keys"]),
         written["comment"],
-        statistics={name: _counted(each) for name, each in written.get("statistics", {}).items()},
+        statistics={
+            name: _counted(statistics) for name, statistics in written.get("statistics", {}).items()
+        },
         partitions=tuple(
             (
-                CatalogPartitionSpec(each["spec"]),
-                CatalogPartition(each["options"], each["comment"]),
+                CatalogPartitionSpec(partition["spec"]),
+                CatalogPartition(partition["options"], partition["comment"]),
             )
-            for each in written.get("partitions", ())
+            for partition in written.get("partitions", ())
         ),
     )
 
 
 def _counted(written: Any) -> CatalogTableStatistics:
     columns = {
-        name: CatalogColumnStatisticsData(**each) for name, each in written["columns"].items()
+        name: CatalogColumnStatisticsData(**column) for name, column in written["columns"].items()
     }
     return CatalogTableStatistics(**{**written, "columns": columns})

@@ -69,10 +69,10 @@ class GenericInMemoryCatalog(Catalog):
         self.changed()
 
     def _drop_database(self, name: str, cascade: bool) -> None:
-        found = self._database(name)
+        database = self._database(name)
         if name == self._default:
             raise CatalogError(f"the default database {name} of a catalog cannot be dropped")
-        if not cascade and (found.tables or found.functions):
+        if not cascade and (database.tables or database.functions):
             raise DatabaseNotEmptyError(
                 f"database {name} is not empty; drop its objects first, or use CASCADE"
             )
@@ -85,8 +85,8 @@ class GenericInMemoryCatalog(Catalog):
         return sorted(self._database(database_name).tables)
 
     def table(self, path: ObjectPath) -> CatalogTable | CatalogView | None:
-        found = self._databases.get(path.database)
-        return None if found is None else found.tables.get(path.name)
+        database = self._databases.get(path.database)
+        return None if database is None else database.tables.get(path.name)
 
     def _create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
         tables = self._database(path.database).tables
@@ -116,16 +116,16 @@ class GenericInMemoryCatalog(Catalog):
         return sorted(self._database(database_name).functions)
 
     def function(self, path: ObjectPath) -> CatalogFunction | None:
-        found = self._databases.get(path.database)
-        return None if found is None else found.functions.get(path.name.lower())
+        database = self._databases.get(path.database)
+        return None if database is None else database.functions.get(path.name.lower())
 
     def _create_function(self, path: ObjectPath, function: CatalogFunction) -> None:
         self._database(path.database).functions[path.name.lower()] = function
         self.changed()
 
     def _drop_function(self, path: ObjectPath) -> None:
-        found = self._databases.get(path.database)
-        functions = {} if found is None else found.functions
+        database = self._databases.get(path.database)
+        functions = {} if database is None else database.functions
         if path.name.lower() not in functions:
             raise not_found("function", path, functions)
         del functions[path.name.lower()]
@@ -151,14 +151,14 @@ class GenericInMemoryCatalog(Catalog):
         self.changed()
 
     def _database(self, name: str) -> _Database:
-        found = self._databases.get(name)
-        if found is None:
+        database = self._databases.get(name)
+        if database is None:
             raise not_found("database", name, self._databases)
-        return found
+        return database
 
     def _tables_with(self, path: ObjectPath) -> dict[str, CatalogTable | CatalogView]:
-        found = self._databases.get(path.database)
-        tables = {} if found is None else found.tables
+        database = self._databases.get(path.database)
+        tables = {} if database is None else database.tables
         if path.name not in tables:
             raise not_found("table", path, tables)
         return tables

@@ -49,9 +49,9 @@ def _imported(path: str) -> object:
     if not module or not name:
         raise CatalogError(f"a function is named in the form 'module.function', not {path!r}")
     try:
-        found: object = getattr(importlib.import_module(module), name)
+        function: object = getattr(importlib.import_module(module), name)
     except Exception as error:  # whatever the user's module does when it is imported
         raise CatalogError(
             f"the function {path!r} cannot be imported: {error}; is its module on Python's path?"
         ) from error
-    return found
+    return function

@@ -37,13 +37,13 @@ def scorer_of(name: str, model: CatalogModel, inputs: RowType, outputs: RowType)
             f"the model {name!r} needs columns: INPUT (a DOUBLE) OUTPUT (prediction DOUBLE)"
         )
     provider = model.options.get(PROVIDER.key)
-    found = _PROVIDERS.get(str(provider))
-    if found is None:
-        known = " and ".join(repr(each) for each in _PROVIDERS)
+    entry = _PROVIDERS.get(str(provider))
+    if entry is None:
+        known = " and ".join(repr(identifier) for identifier in _PROVIDERS)
         raise JobDefinitionError(
             f"the model {name!r} has the unknown 'provider' = {provider!r}; known are {known}"
         )
-    taken, make = found
+    taken, make = entry
     for key in model.options:
         if key not in _COMMON | taken:
             raise JobDefinitionError(
@@ -55,14 +55,14 @@ def scorer_of(name: str, model: CatalogModel, inputs: RowType, outputs: RowType)
 
 def _of_python(name: str, model: CatalogModel, inputs: RowType, outputs: RowType) -> Scorer:
     options = model.options
-    found = model.model
-    if found is None:
+    model_object = model.model
+    if model_object is None:
         method = options.get(METHOD.key, "predict")
-        found = _imported(name, _needed(name, options, MODEL.key), method)
-    if type(found).__module__.startswith("pyspark.ml"):
-        return _of_stages(found, inputs, outputs, options)
+        model_object = _imported(name, _needed(name, options, MODEL.key), method)
+    if type(model_object).__module__.startswith("pyspark.ml"):
+        return _of_stages(model_object, inputs, outputs, options)
     return PredictScorer(
-        found,
+        model_object,
         outputs,
         options.get(METHOD.key, "predict"),
         options.get(BATCH_FORMAT.key, "pandas"),
@@ -79,20 +79,22 @@ def _of_spark(name: str, model: CatalogModel, inputs: RowType, outputs: RowType)
     return StagedScorer(stages, inputs, outputs, model.options.get(VERSION.key))
 
 
-def _of_stages(found: Any, inputs: RowType, outputs: RowType, options: Mapping[str, str]) -> Scorer:
+def _of_stages(
+    model_object: Any, inputs: RowType, outputs: RowType, options: Mapping[str, str]
+) -> Scorer:
     from millrace.spark.ml_models import model_stages
 
-    return StagedScorer(model_stages(found), inputs, outputs, options.get(VERSION.key))
+    return StagedScorer(model_stages(model_object), inputs, outputs, options.get(VERSION.key))
 
 
 def _needed(name: str, options: Mapping[str, str], key: str) -> str:
-    found = options.get(key)
-    if not found:
+    value = options.get(key)
+    if not value:
         raise JobDefinitionError(
             f"the model {name!r} needs the option '{key}' of the provider "
             f"'{options.get(PROVIDER.key)}'"
         )
-    return found
+    return value
 
 
 def _imported(name: str, path: str, method: str) -> Any:
@@ -100,8 +102,10 @@ def _imported(name: str, path: str, method: str) -> Any:
     model's method is called to create the model."""
     module, _, attribute = path.partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute)
-        return found() if callable(found) and not hasattr(type(found), method) else found
+        imported = getattr(importlib.import_module(module), attribute)
+        return (
+            imported() if callable(imported) and not hasattr(type(imported), method) else imported
+        )
     except Exception as error:  # whatever the user's module does when it is imported
         raise JobDefinitionError(
             f"the model {name!r} cannot be imported: 'model' = '{path}' ({error}); write "

@@ -362,13 +362,13 @@ class ResolvedSchema:
     def __str__(self) -> str:
         key = () if self.primary_key is None else (self.primary_key,)
         lines = (*self.columns, *self.watermark_specs, *key)
-        return "(\n  " + ",\n  ".join(each.as_summary_string() for each in lines) + "\n)"
+        return "(\n  " + ",\n  ".join(part.as_summary_string() for part in lines) + "\n)"
 
 
 def resolved_schema(rows: RelNode, declared: ResolvedTable | None = None) -> ResolvedSchema:
     """The schema of a query, or of a catalog's table as declared."""
     times = {index: kind.name for index, kind in time_attributes(rows).items()}
-    fields: Sequence[Column] = [PhysicalColumn(each.name, each.type) for each in rows.row_type]
+    fields: Sequence[Column] = [PhysicalColumn(field.name, field.type) for field in rows.row_type]
     if declared is not None:
         fields = [*map(_column, declared.columns)]
     made = tuple(

@@ -36,8 +36,8 @@ class SessionModels:
     def find(self, path: Sequence[str]) -> CatalogModel | None:
         """A model, temporary ones first; None if the name is unknown."""
         name = self._qualified(path)
-        found = self._temporary.get(name)
-        return found or self._catalog(name.catalog).model(name.path)
+        temporary = self._temporary.get(name)
+        return temporary or self._catalog(name.catalog).model(name.path)
 
     def resolved(self, path: ObjectIdentifier, model: CatalogModel) -> ResolvedModel:
         """A model that can be called. The first call of this method resolves the model with its
@@ -111,10 +111,10 @@ class SessionModels:
                 f"model {name} is temporary and cannot be altered: use DROP TEMPORARY "
                 "MODEL, then create the model again"
             )
-        found = self._catalog(name.catalog).model_exists(name.path)
-        if not found and not may_be_missing:
+        exists = self._catalog(name.catalog).model_exists(name.path)
+        if not exists and not may_be_missing:
             raise not_found("model", name, self.names(name.catalog, name.database))
-        return found
+        return exists
 
     def drop(self, path: Sequence[str], temporary: bool, ignore_if_not_exists: bool) -> bool:
         """Remove a model; False if there is none.
@@ -158,4 +158,4 @@ def _columns(schema: Schema) -> RowType:
                 f"the columns of a model must be plain columns, but {column.name!r} is "
                 f"{column.kind.value.lower()}"
             )
-    return RowType.of(*((each.name, each.type) for each in schema.columns if each.type))
+    return RowType.of(*((column.name, column.type) for column in schema.columns if column.type))

@@ -81,14 +81,14 @@ class SessionCatalog:
     def resolve_table(self, name: Sequence[str]) -> ResolvedTable | ResolvedView | None:
         """The table or view with a name of one to three parts."""
         path = self._manager.qualified(self._in_full(name))
-        found = self._manager.table(path)
-        if found is None:
+        table = self._manager.table(path)
+        if table is None:
             return None
-        if isinstance(found, CatalogView):
-            query = found.text if found.query is None else found.query
-            reader = found.place and SessionCatalog(self._manager, self._bind, found.place)
-            return ResolvedView(tuple(path), query, found.columns, found.comment, reader or None)
-        return resolved_table(path, found, self._bind)
+        if isinstance(table, CatalogView):
+            query = table.text if table.query is None else table.query
+            reader = table.place and SessionCatalog(self._manager, self._bind, table.place)
+            return ResolvedView(tuple(path), query, table.columns, table.comment, reader or None)
+        return resolved_table(path, table, self._bind)
 
     def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
         """The user's function with a name. None if there is none, or if a system function of that
@@ -101,12 +101,12 @@ class SessionCatalog:
         if system and registry.find(name[0]) is not None:
             return None
         of_system = len(name) == 1 and name[0].lower() in self._manager.system_functions
-        found = self._manager.function(name if of_system else self._in_full(name))
-        if found is None:
+        function = self._manager.function(name if of_system else self._in_full(name))
+        if function is None:
             return None
-        called = found, name[-1].lower()
+        called = function, name[-1].lower()
         if called not in self._functions:  # two calls are the same if their definitions are
-            self._functions[called] = function_of(found).definition(name[-1])
+            self._functions[called] = function_of(function).definition(name[-1])
         return self._functions[called]
 
     def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:
@@ -116,8 +116,8 @@ class SessionCatalog:
             JobDefinitionError: the provider cannot load the model.
         """
         path = self._manager.qualified(self._in_full(name))
-        found = self._manager.models.find(path)
-        return None if found is None else self._manager.models.resolved(path, found)
+        model = self._manager.models.find(path)
+        return None if model is None else self._manager.models.resolved(path, model)
 
     def names(self, kind: NameKind) -> Sequence[str]:
         """Known names, for error messages."""
@@ -150,7 +150,7 @@ def resolved_columns(
             column that cannot be one.
     """
     columns = _columns(table.schema, bind)
-    row_type = RowType(tuple(RowField(each.name, each.type) for each in columns))
+    row_type = RowType(tuple(RowField(column.name, column.type) for column in columns))
     return ResolvedTable(
         tuple(path),
         columns,
@@ -189,7 +189,7 @@ def _with_connector(table: ResolvedTable) -> ResolvedTable:
 def _columns(schema: Schema, bind: BindExpression) -> tuple[ResolvedColumn, ...]:
     given = [column for column in schema.columns if column.kind is not ColumnKind.COMPUTED]
     key = () if schema.primary_key is None else schema.primary_key.columns
-    scan_type = RowType(tuple(RowField(each.name, _type(each, key)) for each in given))
+    scan_type = RowType(tuple(RowField(column.name, _type(column, key)) for column in given))
     return tuple(_column(column, key, scan_type, bind) for column in schema.columns)
 
 
@@ -266,7 +266,7 @@ def _require_time(name: str, time: LogicalType, watermark: LogicalType) -> None:
 def _key(schema: Schema, columns: tuple[ResolvedColumn, ...]) -> tuple[str, ...]:
     if schema.primary_key is None:
         return ()
-    physical = {each.name for each in columns if each.kind is ColumnKind.PHYSICAL}
+    physical = {column.name for column in columns if column.kind is ColumnKind.PHYSICAL}
     for name in schema.primary_key.columns:
         if name not in physical:
             raise CatalogError(

@@ -65,9 +65,11 @@ class DeltaFactory(LakeTableFactory):
         )
 
     def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
-        found = self.lake_options(table, options).open().partitions()
+        partitions = self.lake_options(table, options).open().partitions()
         columns = table.partition_keys
-        return [tuple(str(each[name] or NO_VALUE) for name in columns) for each in found]
+        return [
+            tuple(str(partition[name] or NO_VALUE) for name in columns) for partition in partitions
+        ]
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         require_physical(request.table, self.identifier)
@@ -87,9 +89,9 @@ class DeltaFactory(LakeTableFactory):
 
 
 def _storage(options: OptionValues) -> dict[str, str] | None:
-    found = {
+    storage = {
         key.removeprefix(_STORAGE): value
         for key, value in options.values.items()
         if key.startswith(_STORAGE)
     }
-    return found or None
+    return storage or None

@@ -96,7 +96,7 @@ def row_sink(
         ordinal: number of the sink in its job, from 0.
     """
     builder = FileSink.for_row_format(path, MessageLinesEncoder(schema))
-    size, over, idle = (options.get(each) for each in (ROLLING_SIZE, ROLLOVER, INACTIVITY))
+    size, over, idle = (options.get(option) for option in (ROLLING_SIZE, ROLLOVER, INACTIVITY))
     strategy = _compaction(options, size)
     if strategy is not None:
         builder.enable_compact(strategy, FileCompactor.concat_file_compactor())

@@ -51,12 +51,12 @@ class FileSystemFactory(TableFactory):
         name = options.get(keys.FORMAT.key)
         bulk = None if name is None else BULK_FORMATS.get(name)
         known = {} if name is None or bulk is None else {name: bulk.options}
-        found = format_options(options, (keys.FORMAT.key,), known)
+        all_options = format_options(options, (keys.FORMAT.key,), known)
         if name is not None:
-            found += keys.COMPACTING
+            all_options += keys.COMPACTING
         if name in MESSAGE_FORMATS and name not in BULK_FORMATS:
-            found += keys.ROLLING
-        return found
+            all_options += keys.ROLLING
+        return all_options
 
     def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         known = MESSAGE_FORMATS.get(options.get(keys.FORMAT.key, ""))
@@ -112,7 +112,7 @@ class FileSystemFactory(TableFactory):
 def _require_format(name: str | None) -> None:
     if name is None or name in BULK_FORMATS or (name in MESSAGE_FORMATS and _is_text(name)):
         return
-    in_lines = (own for own, each in MESSAGE_FORMATS.own().items() if each.text)
+    in_lines = (own for own, message_format in MESSAGE_FORMATS.own().items() if message_format.text)
     hint = name_hint(name, {*in_lines, *BULK_FORMATS})
     raise CatalogError(f"'format' = '{name}': there is no such file format{hint}", name)
 
@@ -125,9 +125,9 @@ def _is_text(name: str) -> bool:
 def _in_files(table: ResolvedTable) -> RowType:
     """The columns inside the files: partition columns are in their paths."""
     fields = tuple(
-        RowField(each.name, each.type)
-        for each in table.columns
-        if each.kind is ColumnKind.PHYSICAL and each.name not in table.partition_keys
+        RowField(column.name, column.type)
+        for column in table.columns
+        if column.kind is ColumnKind.PHYSICAL and column.name not in table.partition_keys
     )
     if not fields:
         raise JobDefinitionError(
@@ -140,7 +140,7 @@ def _in_files(table: ResolvedTable) -> RowType:
 def _reading(request: ScanRequest, options: OptionValues) -> FileSourceBuilder[Any]:
     table, name, path = request.table, options.get(keys.FORMAT), options.get(keys.PATH)
     in_files = _in_files(table)
-    wanted = [each for each in request.columns.names if each in in_files.names]
+    wanted = [column for column in request.columns.names if column in in_files.names]
     builder: FileSourceBuilder[Any]
     if name in BULK_FORMATS:
         # a table without columns would be one of all columns: rows are to be counted
@@ -187,7 +187,7 @@ def _with_file_columns(
 
 
 def _partitions(table: ResolvedTable) -> PathPartitions:
-    by_name = {each.name: each for each in table.columns}
+    by_name = {column.name: column for column in table.columns}
     fields = tuple(RowField(name, by_name[name].type) for name in table.partition_keys)
     return PathPartitions(row_type_info(RowType(fields), "the name of a directory"))
 
@@ -208,7 +208,7 @@ def replaced_files(
         directories = set(map(posixpath.dirname, _files(base) - before))
         if len(partition) == len(table.partition_keys):
             directories.add(_directory(base, table, dict(partition)))
-        replaced = [each for each in before if posixpath.dirname(each) in directories]
+        replaced = [file for file in before if posixpath.dirname(file) in directories]
         file_system_of(base).delete_all(replaced)
 
     return delete
@@ -217,13 +217,13 @@ def replaced_files(
 def partitions_of_files(path: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
     """The distinct values of partition columns in the paths of files."""
     base = resolved(path)
-    found = set()
+    partitions = set()
     for file in _files(base):
         parts = file[len(base) :].split("/")[:-1]
         values = dict(part.split("=", 1) for part in parts if "=" in part)
         if all(name in values for name in columns):
-            found.add(tuple(unquote(values[name]) for name in columns))
-    return sorted(found)
+            partitions.add(tuple(unquote(values[name]) for name in columns))
+    return sorted(partitions)
 
 
 def _directory(base: str, table: ResolvedTable, partition: dict[str, str]) -> str:
@@ -234,8 +234,8 @@ def _directory(base: str, table: ResolvedTable, partition: dict[str, str]) -> st
 
 
 def _files(base: str) -> set[str]:
-    found = (each.location for each in file_system_of(base).list(base, recursive=True))
-    return {each for each in found if not _hidden(each[len(base) :])}
+    locations = (file.location for file in file_system_of(base).list(base, recursive=True))
+    return {location for location in locations if not _hidden(location[len(base) :])}
 
 
 def _hidden(relative: str) -> bool:

@@ -110,9 +110,9 @@ def _with_subjects(options: OptionValues) -> OptionValues:
         return options
     subjects = {}
     for key in _FORMATS:
-        found = MESSAGE_FORMATS.get(options.values.get(key, ""))
-        if isinstance(found, RegistryFormat):
-            option = key.removesuffix("format") + found.subject.key
+        message_format = MESSAGE_FORMATS.get(options.values.get(key, ""))
+        if isinstance(message_format, RegistryFormat):
+            option = key.removesuffix("format") + message_format.subject.key
             subjects[option] = SubjectName.topic(topic, key == keys.KEY_FORMAT.key)
     return OptionValues(subjects | options.values)
 
@@ -137,7 +137,7 @@ class TopicFormats:
     ) -> None:
         self._table, self._options, self._upsert = table, _with_subjects(options), upsert
         options = self._options
-        self._physical = [each for each in table.columns if each.kind is ColumnKind.PHYSICAL]
+        self._physical = [column for column in table.columns if column.kind is ColumnKind.PHYSICAL]
         self._key_fields = tuple(key_fields)
         self._prefix: str = options.get(keys.KEY_PREFIX)
         option, name = _value_format(options.values)
@@ -165,7 +165,7 @@ class TopicFormats:
         return choice
 
     def _require_consistent(self) -> None:
-        names = [each.name for each in self._physical]
+        names = [column.name for column in self._physical]
         for name in self._key_fields:
             if name not in names:
                 raise self._wrong(
@@ -185,16 +185,16 @@ class TopicFormats:
 
     @property
     def _key_columns(self) -> RowType:
-        by_name = {each.name: each for each in self._physical}
+        by_name = {column.name: column for column in self._physical}
         return _row_type((name, by_name[name].type) for name in self._key_fields)
 
     @property
     def _value_columns(self) -> RowType:
         left_out = self._key_fields if self._options.get(keys.VALUE_FIELDS) == "EXCEPT_KEY" else ()
-        kept = [each for each in self._physical if each.name not in left_out]
+        kept = [column for column in self._physical if column.name not in left_out]
         if not kept:
             raise self._wrong("no column is left for the values of records")
-        return _row_type((each.name, each.type) for each in kept)
+        return _row_type((column.name, column.type) for column in kept)
 
     def source(self, request: ScanRequest, builder: Any) -> Source[Any]:
         """A source of the requested columns."""
@@ -206,7 +206,7 @@ class TopicFormats:
         if not self._upsert and not metadata and all(name in values.names for name in wanted):
             made: Source[Any] = builder.set_value_only_deserializer(schema).build()
             return made
-        read = RowType(tuple(each for each in values.fields if each.name in wanted))
+        read = RowType(tuple(field for field in values.fields if field.name in wanted))
         key = self._key_part() if self._upsert or in_keys else None
         records = TableRecordDeserializationSchema(
             request.columns, RecordPart(schema, read), key, metadata, self._upsert
@@ -229,7 +229,7 @@ class TopicFormats:
     def _inner_key(self) -> RowType:
         """The columns under the names that the format of keys uses."""
         cut = len(self._prefix)
-        return _row_type((each.name[cut:], each.type) for each in self._key_columns.fields)
+        return _row_type((field.name[cut:], field.type) for field in self._key_columns.fields)
 
     def _readable(self, metadata: Mapping[str, str]) -> dict[str, str]:
         known = [*READABLE_METADATA, *(_OF_VALUE + key for key in self._value.format.metadata)]
@@ -246,9 +246,9 @@ class TopicFormats:
         if topic is None or ";" in topic:
             raise self._wrong("it cannot be written, because it does not have exactly one 'topic'")
         metadata = {
-            each.name: each.metadata_key or each.name
-            for each in self._table.columns
-            if each.kind is ColumnKind.METADATA and each.persisted
+            column.name: column.metadata_key or column.name
+            for column in self._table.columns
+            if column.kind is ColumnKind.METADATA and column.persisted
         }
         for name, wanted in metadata.items():
             if wanted not in WRITABLE_METADATA:

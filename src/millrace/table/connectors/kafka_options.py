@@ -87,7 +87,9 @@ def source_builder(options: OptionValues, startup: str | None = None) -> KafkaSo
 
 def topic_sink(options: OptionValues, schema: KafkaRecordSerializationSchema) -> KafkaSink:
     """The sink with a serialization schema."""
-    guarantees = {each.name.lower().replace("_", "-"): each for each in DeliveryGuarantee}
+    guarantees = {
+        guarantee.name.lower().replace("_", "-"): guarantee for guarantee in DeliveryGuarantee
+    }
     builder = KafkaSink.builder().set_record_serializer(schema)
     builder.set_delivery_guarantee(chosen(options.get(GUARANTEE), GUARANTEE.key, guarantees))
     for key, value in _properties(options).items():
@@ -117,13 +119,13 @@ def partitioner_of(options: OptionValues) -> Any:
         return RoundRobinPartitioner()
     module, _, inside = name.partition(":")
     try:
-        found = getattr(import_module(module), inside)
+        partitioner = getattr(import_module(module), inside)
     except (ImportError, AttributeError, ValueError) as error:
         raise JobDefinitionError(
             f"'sink.partitioner' = '{name}' is not one of default, fixed and round-robin, "
             f"and cannot be imported ({error}); write a function or a class as 'module:name'"
         ) from error
-    return found() if isinstance(found, type) else found
+    return partitioner() if isinstance(partitioner, type) else partitioner
 
 
 def _properties(options: OptionValues) -> dict[str, str]:

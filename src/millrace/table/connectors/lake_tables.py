@@ -104,9 +104,9 @@ def stored_type(columns: RowType) -> RowType:
             return type(kind)(_MICROSECONDS, nullable=kind.is_nullable)
         return kind
 
-    found = rewritten(columns, stored)
-    assert isinstance(found, RowType)
-    return found
+    row_type = rewritten(columns, stored)
+    assert isinstance(row_type, RowType)
+    return row_type
 
 
 def stored_columns(row_type: RowType, rows: Sequence[tuple[Any, ...]]) -> pyarrow.RecordBatch:
@@ -119,6 +119,6 @@ def stored_keys(
     table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None
 ) -> pyarrow.RecordBatch | None:
     """Values of the primary key in the stored types; None stays None."""
-    by_name = {each.name: each for each in table.sink_type.fields}
+    by_name = {field.name: field for field in table.sink_type.fields}
     columns = RowType(tuple(by_name[name] for name in table.primary_key))
     return None if keys is None else stored_columns(columns, keys)

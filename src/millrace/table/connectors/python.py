@@ -56,12 +56,12 @@ class PythonFactory(TableFactory):
 def _made(path: str, kind: type[Any], option: str) -> Any:
     module, _, name = path.partition(":")
     try:
-        found = getattr(import_module(module), name)
+        imported = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
         raise JobDefinitionError(
             f"'{option}' = '{path}' cannot be imported ({error}); write it as 'module:name'"
         ) from error
-    made = found() if callable(found) and not isinstance(found, kind) else found
+    made = imported() if callable(imported) and not isinstance(imported, kind) else imported
     if not isinstance(made, kind):
         raise JobDefinitionError(f"'{option}' = '{path}' is {made!r}, no {kind.__name__}")
     return made

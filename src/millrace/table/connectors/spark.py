@@ -81,12 +81,12 @@ def _table_of_spark(request: ScanRequest, options: OptionValues) -> Any:
     frame = session_catalog.table(database, name)
     if frame is None:
         raise JobDefinitionError(f"Spark has no table {name!r} in its database {database!r}")
-    return frame.select(*(f"`{each}`" for each in request.columns.names))
+    return frame.select(*(f"`{column}`" for column in request.columns.names))
 
 
 def _schema(table: ResolvedTable) -> Any:
     """The declared columns in Arrow's types."""
     from millrace.table_runtime.columns import schema_of
 
-    physical = [each for each in table.columns if each.kind is ColumnKind.PHYSICAL]
-    return schema_of(RowType.of(*((each.name, each.type) for each in physical)))
+    physical = [column for column in table.columns if column.kind is ColumnKind.PHYSICAL]
+    return schema_of(RowType.of(*((column.name, column.type) for column in physical)))

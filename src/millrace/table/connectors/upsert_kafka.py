@@ -89,7 +89,7 @@ class UpsertKafkaFactory(TableFactory):
         known = MESSAGE_FORMATS.get(chosen)
         if known is None or known.changes != INSERT_ONLY:
             own = MESSAGE_FORMATS.own().items()
-            rows = [name for name, each in own if each.changes == INSERT_ONLY]
+            rows = [name for name, message_format in own if message_format.changes == INSERT_ONLY]
             raise JobDefinitionError(
                 f"table {name}: 'value.format' = '{chosen}': the formats for upserts are "
                 f"{', '.join(sorted(rows))}; for changes use 'connector' = 'kafka'"

@@ -71,7 +71,7 @@ def analyze(session: TableSession, statement: Analyze) -> TableResult:
 
 
 def _require_names(table: ResolvedTable, statement: Analyze) -> None:
-    physical = [each.name for each in table.columns if each.kind is ColumnKind.PHYSICAL]
+    physical = [column.name for column in table.columns if column.kind is ColumnKind.PHYSICAL]
     for name in statement.columns:
         if name not in physical:
             raise not_found("physical column", name, physical)
@@ -89,17 +89,17 @@ def _require_names(table: ResolvedTable, statement: Analyze) -> None:
 
 def _analyzed(table: ResolvedTable, statement: Analyze) -> list[tuple[str, LogicalType]]:
     return [
-        (each.name, each.type)
-        for each in table.columns
-        if each.kind is ColumnKind.PHYSICAL
-        and (statement.all_columns or each.name in statement.columns)
+        (column.name, column.type)
+        for column in table.columns
+        if column.kind is ColumnKind.PHYSICAL
+        and (statement.all_columns or column.name in statement.columns)
     ]
 
 
 def _query(
     table: ResolvedTable, statement: Analyze, columns: Sequence[tuple[str, LogicalType]]
 ) -> str:
-    types = {each.name: each.type.with_nullable(True) for each in table.columns}
+    types = {column.name: column.type.with_nullable(True) for column in table.columns}
     keys = [quoted(name) for name in statement.partition]
     selected = [*keys, "COUNT(*)"]
     for name, kind in columns:
@@ -135,8 +135,8 @@ def _statistics(
     columns: Sequence[tuple[str, LogicalType]], values: Sequence[Any]
 ) -> CatalogTableStatistics:
     count, *measured = values
-    found = {}
+    by_column = {}
     for i, (name, _) in enumerate(columns):
         present, *others = measured[6 * i : 6 * i + 6]
-        found[name] = CatalogColumnStatisticsData(count - present, *others)
-    return CatalogTableStatistics(count, found)
+        by_column[name] = CatalogColumnStatisticsData(count - present, *others)
+    return CatalogTableStatistics(count, by_column)

@@ -53,9 +53,13 @@ def describe(session: TableSession, statement: Describe) -> TableResult:
 
 def _catalog(session: TableSession, statement: Describe) -> TableResult:
     name = statement.path[-1]
-    found = session.catalogs.declared(name)
-    options = dict(found.options)
-    items = [("name", name), ("type", options.pop("type", "")), ("comment", found.comment or "")]
+    descriptor = session.catalogs.declared(name)
+    options = dict(descriptor.options)
+    items = [
+        ("name", name),
+        ("type", options.pop("type", "")),
+        ("comment", descriptor.comment or ""),
+    ]
     if statement.extended:
         items += [(f"option:{key}", value) for key, value in options.items()]
     return _items(items)
@@ -78,11 +82,11 @@ def columns_result(
 ) -> TableResult:
     """The result of DESCRIBE for a table, with one row per column: name, type, nullability, part
     of keys, and further properties."""
-    found = session.reader.resolve_table(path)
-    if found is None:
+    table = session.reader.resolve_table(path)
+    if table is None:
         raise not_found("table", ".".join(path), session.reader.names(NameKind.TABLE))
-    columns, marks = _described(session, found, path)
-    times = _times(session, found)
+    columns, marks = _described(session, table, path)
+    times = _times(session, table)
     names = ["name", "type", "null", "key", "extras", "watermark"]
     comments = any(column.comment for column in columns)
     rows: list[tuple[Any, ...]] = []
@@ -104,19 +108,19 @@ def columns_result(
     return TableResult.of_rows(RowType.of(*fields), rows)
 
 
-def _times(session: TableSession, found: ResolvedTable | ResolvedView) -> dict[str, str]:
+def _times(session: TableSession, table: ResolvedTable | ResolvedView) -> dict[str, str]:
     """The columns that are time attributes, and their kinds."""
-    if isinstance(found, ResolvedView):
-        names = session.view_type(found).names
-        kinds = time_attributes(session.view_query(found))
+    if isinstance(table, ResolvedView):
+        names = session.view_type(table).names
+        kinds = time_attributes(session.view_query(table))
         return {names[index]: kind.name for index, kind in kinds.items()}
     made = {
         column.name: "PROCTIME"
-        for column in found.columns
+        for column in table.columns
         if isinstance(column.expression, Call) and column.expression.function is built_in.PROCTIME
     }
-    if found.watermark is not None:
-        made[found.columns[found.watermark.rowtime].name] = "ROWTIME"
+    if table.watermark is not None:
+        made[table.columns[table.watermark.rowtime].name] = "ROWTIME"
     return made
 
 
@@ -140,17 +144,17 @@ Marks = Callable[[ResolvedColumn], tuple[str | None, str | None, str | None]]
 
 
 def _described(
-    session: TableSession, found: ResolvedTable | ResolvedView, path: Sequence[str]
+    session: TableSession, table: ResolvedTable | ResolvedView, path: Sequence[str]
 ) -> tuple[Sequence[ResolvedColumn], Marks]:
-    if isinstance(found, ResolvedView):
-        row_type = session.view_type(found)
+    if isinstance(table, ResolvedView):
+        row_type = session.view_type(table)
         columns = [ResolvedColumn(field.name, field.type) for field in row_type.fields]
         return columns, lambda column: (None, None, None)
     declared = session.catalogs.table(session.catalogs.qualified(path))
     assert isinstance(declared, CatalogTable)
     schema = declared.schema
     texts = {column.name: column.expression for column in schema.columns}
-    key = f"PRI({', '.join(found.primary_key)})"
+    key = f"PRI({', '.join(table.primary_key)})"
 
     def marks(column: ResolvedColumn) -> tuple[str | None, str | None, str | None]:
         extras = None
@@ -163,6 +167,6 @@ def _described(
         watermark = (
             _in_backticks(schema.watermark.expression) if of_time and schema.watermark else None
         )
-        return key if column.name in found.primary_key else None, extras, watermark
+        return key if column.name in table.primary_key else None, extras, watermark
 
-    return found.columns, marks
+    return table.columns, marks

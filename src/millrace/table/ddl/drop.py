@@ -45,10 +45,10 @@ def _drop(
             f"{name} is a temporary {word}, which hides the catalog's object of this name: "
             f"use DROP TEMPORARY {word.upper()} first"
         )
-    found = catalogs.table(name)
-    if not isinstance(found, kind):
-        if found is not None:
-            other = "VIEW" if isinstance(found, CatalogView) else "TABLE"
+    table = catalogs.table(name)
+    if not isinstance(table, kind):
+        if table is not None:
+            other = "VIEW" if isinstance(table, CatalogView) else "TABLE"
             raise CatalogError(f"{name} is not a {word}: use DROP {other} {quoted(name.name)}")
         if not statement.if_exists:
             raise not_found(word, name, catalogs.list_tables())

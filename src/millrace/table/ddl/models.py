@@ -89,11 +89,11 @@ def models_of(session: TableSession, statement: Show) -> list[str]:
 
 
 def _found(session: TableSession, path: Sequence[str]) -> CatalogModel:
-    found = session.catalogs.models.find(path)
-    if found is None:
+    model = session.catalogs.models.find(path)
+    if model is None:
         names = session.catalogs.models.names(*session.catalogs.place)
         raise not_found("model", ".".join(path), names)
-    return found
+    return model
 
 
 def described_model(session: TableSession, path: Sequence[str]) -> TableResult:
@@ -108,10 +108,10 @@ def described_model(session: TableSession, path: Sequence[str]) -> TableResult:
     )
     sides = ((model.input_schema, True), (model.output_schema, False))
     rows = [
-        (each.name, str(each.type and each.type.with_nullable(True)), nullable, is_input)
+        (column.name, str(column.type and column.type.with_nullable(True)), nullable, is_input)
         for schema, is_input in sides
-        for each in schema.columns
-        for nullable in (each.type is None or each.type.is_nullable,)
+        for column in schema.columns
+        for nullable in (column.type is None or column.type.is_nullable,)
     ]
     return TableResult.of_rows(row_type, rows)
 
@@ -122,7 +122,7 @@ def model_text(session: TableSession, path: Sequence[str]) -> str:
     temporary = "TEMPORARY " if session.catalogs.models.is_temporary(path) else ""
     lines = [f"CREATE {temporary}MODEL {name}"]
     for word, schema in (("INPUT", model.input_schema), ("OUTPUT", model.output_schema)):
-        columns = ", ".join(f"{quoted(each.name)} {each.type}" for each in schema.columns)
+        columns = ", ".join(f"{quoted(column.name)} {column.type}" for column in schema.columns)
         lines.append(f"{word} ({columns})")
     if model.comment:
         lines.append(f"COMMENT {sql_text(model.comment)}")

@@ -43,9 +43,9 @@ def show_partitions(session: TableSession, statement: Show) -> TableResult:
     for values in sorted(
         known.union(factory.partitions(table, factory.options_of(table, table.options)))
     ):
-        found = dict(zip(keys, values, strict=True))
-        if wanted.items() <= found.items():
-            names.append("/".join(f"{key}={value}" for key, value in found.items()))
+        partition = dict(zip(keys, values, strict=True))
+        if wanted.items() <= partition.items():
+            names.append("/".join(f"{key}={value}" for key, value in partition.items()))
     row_type = RowType.of(("partition name", VarCharType()))
     return TableResult.of_rows(row_type, [(name,) for name in names])
 

@@ -39,5 +39,5 @@ def sinks_of(session: TableSession, statement: Statement) -> Sequence[LogicalSin
     if isinstance(statement, Insert):
         return [insert_sink(session, statement)]
     if isinstance(statement, InsertSet):
-        return [insert_sink(session, each) for each in statement.statements]
+        return [insert_sink(session, insert) for insert in statement.statements]
     raise JobDefinitionError("only INSERT and STATEMENT SET can be compiled to a plan")

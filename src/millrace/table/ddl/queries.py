@@ -26,7 +26,7 @@ def insert(session: TableSession, statement: Insert) -> TableResult:
 
 def insert_set(session: TableSession, statement: InsertSet) -> TableResult:
     """EXECUTE STATEMENT SET: several inserts as one job."""
-    return session.insert([insert_sink(session, each) for each in statement.statements])
+    return session.insert([insert_sink(session, inner) for inner in statement.statements])
 
 
 def explain(session: TableSession, statement: Explain) -> TableResult:
@@ -42,5 +42,5 @@ def _nodes(session: TableSession, statement: Explain) -> list[RelNode]:
     if isinstance(explained, Insert):
         return [insert_sink(session, explained)]
     if isinstance(explained, InsertSet):
-        return [insert_sink(session, each) for each in explained.statements]
+        return [insert_sink(session, inner) for inner in explained.statements]
     raise JobDefinitionError("EXPLAIN supports queries, INSERT and STATEMENT SET")

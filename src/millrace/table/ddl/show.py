@@ -42,8 +42,8 @@ def show(session: TableSession, statement: Show) -> TableResult:
     if listed is None:
         raise JobDefinitionError(f"SHOW {statement.kind.value} is not supported")
     column, names = listed
-    found = list(filter(_filter(statement), names(session, statement)))
-    return TableResult.of_rows(RowType.of((column, VarCharType())), [(name,) for name in found])
+    matching = list(filter(_filter(statement), names(session, statement)))
+    return TableResult.of_rows(RowType.of((column, VarCharType())), [(name,) for name in matching])
 
 
 def _filter(statement: Show) -> Callable[[str], bool]:
@@ -80,7 +80,9 @@ def _views(session: TableSession, statement: Show) -> Iterable[str]:
 
 def _functions(session: TableSession, statement: Show) -> Iterable[str]:
     """The user's and built-in functions that have names; operators have none."""
-    built_in = {each.name.lower() for each in registry.functions() if each.name[0].isalpha()}
+    built_in = {
+        function.name.lower() for function in registry.functions() if function.name[0].isalpha()
+    }
     return sorted({name for name in built_in if " " not in name} | set(_user_functions(session)))
 
 
@@ -119,13 +121,13 @@ def show_create(session: TableSession, statement: ShowCreate) -> TableResult:
     if statement.kind == "CATALOG":
         return TableResult.of_text(_catalog_text(session, statement.path[-1]))
     name = session.catalogs.qualified(statement.path)
-    found = session.catalogs.table(name)
+    table = session.catalogs.table(name)
     temporary = "TEMPORARY " if session.catalogs.is_temporary(name) else ""
-    if statement.kind == "VIEW" and isinstance(found, CatalogView):
-        text = _view_text(name, found, temporary)
-    elif statement.kind == "TABLE" and isinstance(found, CatalogTable):
-        text = _table_text(name, found, temporary)
-    elif found is not None:
+    if statement.kind == "VIEW" and isinstance(table, CatalogView):
+        text = _view_text(name, table, temporary)
+    elif statement.kind == "TABLE" and isinstance(table, CatalogTable):
+        text = _table_text(name, table, temporary)
+    elif table is not None:
         other = "VIEW" if statement.kind == "TABLE" else "TABLE"
         raise CatalogError(
             f"{name} is a {other.lower()}: use SHOW CREATE {other}", statement.path[-1]
@@ -136,11 +138,11 @@ def show_create(session: TableSession, statement: ShowCreate) -> TableResult:
 
 
 def _catalog_text(session: TableSession, name: str) -> str:
-    found = session.catalogs.declared(name)
+    descriptor = session.catalogs.declared(name)
     lines = [f"CREATE CATALOG {quoted(name)}"]
-    if found.comment:
-        lines.append(f"COMMENT {sql_text(found.comment)}")
-    return "\n".join([*lines, _with_text(found.options), ""])
+    if descriptor.comment:
+        lines.append(f"COMMENT {sql_text(descriptor.comment)}")
+    return "\n".join([*lines, _with_text(descriptor.options), ""])
 
 
 def _with_text(options: Mapping[str, str]) -> str:

@@ -109,7 +109,7 @@ class RegistryFormat(MessageFormat):
             .boolean_type()
             .default_value(True)
         )
-        of_client = [each for each, _ in self._client]
+        of_client = [client_option for client_option, _ in self._client]
         self.options = (self._url, self.subject, self._schema, self._legacy, *of_client)
 
     def _reading(self, columns: RowType, read: Read) -> ConfluentRegistryAvroDeserializationSchema:

@@ -68,7 +68,7 @@ def format_options(
             all_options += known[name]
         else:
             of_format = chosen(name, key, MESSAGE_FORMATS).options
-            all_options += [_prefixed(key, each) for each in of_format]
+            all_options += [_prefixed(key, option) for option in of_format]
     return all_options
 
 

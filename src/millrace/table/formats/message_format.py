@@ -68,7 +68,7 @@ class MessageFormat(ABC):
     def read_columns(physical: RowType, wanted: Sequence[str]) -> RowType:
         """The columns to read: the wanted ones or, if none is wanted, all columns, because rows
         must still be counted."""
-        fields = tuple(each for each in physical.fields if each.name in wanted)
+        fields = tuple(field for field in physical.fields if field.name in wanted)
         return RowType(fields or physical.fields)
 
     def has_empty_messages(self, physical: RowType) -> bool:
@@ -213,7 +213,7 @@ def _one_field(columns: RowType) -> RowTypeInfo:
     if len(columns.fields) != 1 or isinstance(columns.fields[0].type, _NOT_RAW):
         raise JobDefinitionError(
             "'format' = 'raw' takes one column, of text, bytes, a number or BOOLEAN; the table has "
-            + ", ".join(f"{each.name} {each.type}" for each in columns.fields)
+            + ", ".join(f"{field.name} {field.type}" for field in columns.fields)
         )
     return row_type_info(columns)
 

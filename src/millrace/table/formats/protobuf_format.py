@@ -38,9 +38,9 @@ class ProtobufFormat(MessageFormat):
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
-        found = _message_type(physical, read)
-        rows = ProtobufRowDeserializationSchema(found, read(DEFAULTS))
-        return RowsWithTimes(physical, rows) if _has_times(found, physical.names) else rows
+        message_type = _message_type(physical, read)
+        rows = ProtobufRowDeserializationSchema(message_type, read(DEFAULTS))
+        return RowsWithTimes(physical, rows) if _has_times(message_type, physical.names) else rows
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
         written = ProtobufRowSerializationSchema(_message_type(columns, read), read(NULL_TEXT))

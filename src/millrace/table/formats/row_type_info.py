@@ -52,10 +52,10 @@ def row_type_info(
         ['n']
     """
     types = [
-        row_type_info(each.type, holder)
-        if rows and isinstance(each.type, RowType) and _is_flat(each.type)
-        else _type_information(each.type, each.name, holder, nested)
-        for each in row_type.fields
+        row_type_info(field.type, holder)
+        if rows and isinstance(field.type, RowType) and _is_flat(field.type)
+        else _type_information(field.type, field.name, holder, nested)
+        for field in row_type.fields
     ]
     return Types.ROW_NAMED(list(row_type.names), types)
 
@@ -70,7 +70,7 @@ def _type_information(
     if type(kind) is logical.ArrayType:
         return Types.LIST(_type_information(kind.element_type, column, holder, nested))
     if nested and isinstance(kind, RowType):
-        fields = [_type_information(each.type, column, holder, nested) for each in kind.fields]
+        fields = [_type_information(field.type, column, holder, nested) for field in kind.fields]
         return Types.ROW_NAMED(list(kind.names), fields)
     if nested and type(kind) is logical.MapType and isinstance(kind.key_type, TEXTS):
         value = _type_information(kind.value_type, column, holder, nested)

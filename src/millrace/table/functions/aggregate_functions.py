@@ -90,11 +90,11 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
             declared: Declared = func.get_result_type()
             return declared
         method = "emit_value" if is_table_aggregate else "get_value"
-        found = annotated_result(func, method, self.MADE_BY, is_table_aggregate)
+        annotated = annotated_result(func, method, self.MADE_BY, is_table_aggregate)
         if self._input_types is None:
             skipped = 1 if hasattr(func, self.METHOD) else 0
             self._input_types = annotated_inputs(func, self.METHOD, self.MADE_BY, skipped)
-        return found
+        return annotated
 
     def __repr__(self) -> str:
         return f"{self.MADE_BY}({self._name}) -> {self._result_type}"

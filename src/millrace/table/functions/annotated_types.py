@@ -70,24 +70,29 @@ def annotated_inputs(
         return None
     hints = hints_of(body)
     types: list[LogicalType] = []
-    for each in parameters:
-        hint = hints.get(each.name, Any)
-        optional = each.default is not inspect.Parameter.empty
-        if hint in (Any, Row) or optional or each.kind not in _POSITIONAL or _says_no_element(hint):
+    for parameter in parameters:
+        hint = hints.get(parameter.name, Any)
+        optional = parameter.default is not inspect.Parameter.empty
+        if (
+            hint in (Any, Row)
+            or optional
+            or parameter.kind not in _POSITIONAL
+            or _says_no_element(hint)
+        ):
             return None
         try:
             types.append(hinted_type(hint))
         except JobDefinitionError as error:
-            where = getattr(body, "__qualname__", each.name)
+            where = getattr(body, "__qualname__", parameter.name)
             raise JobDefinitionError(
-                f"the parameter {each.name!r} of {where}, of {made_by}(): {error}"
+                f"the parameter {parameter.name!r} of {where}, of {made_by}(): {error}"
             ) from None
     return tuple(types)
 
 
 def _body(function: Any, method: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(function, method, function)
-    return found
+    body: Callable[..., Any] = getattr(function, method, function)
+    return body
 
 
 def _says_no_element(hint: Any) -> bool:

@@ -196,22 +196,22 @@ def _signature(function: Any, row_type: RowType) -> ProcessSignature:
     context = _takes_context(parameters, hints)
     states: list[StateEntry] = []
     arguments: list[ProcessArgument] = []
-    for each in parameters[int(context) :]:
-        hint = hints.get(each.name, Any)
+    for parameter in parameters[int(context) :]:
+        hint = hints.get(parameter.name, Any)
         try:
             state = _state_hint(hint)
             if state is None:
-                arguments.append(_argument(each, hint))
+                arguments.append(_argument(parameter, hint))
                 continue
-            states.append(_state(each.name, hint, state))
+            states.append(_state(parameter.name, hint, state))
         except JobDefinitionError as error:
             raise JobDefinitionError(
-                f"the parameter {each.name!r} of {where}, of udptf(): {error}"
+                f"the parameter {parameter.name!r} of {where}, of udptf(): {error}"
             ) from None
         if arguments:
             raise JobDefinitionError(
                 f"{where}: state parameters come before the arguments of the call, so put "
-                f"{each.name!r} before {arguments[0].name!r}"
+                f"{parameter.name!r} before {arguments[0].name!r}"
             )
     timer = getattr(function, "on_timer", None)
     made = ProcessSignature(
@@ -248,7 +248,7 @@ def _timer_context(timer: Callable[..., Any], states: int, where: str) -> bool:
 
 def _check(signature: ProcessSignature, where: str) -> None:
     tables, trait = signature.tables, ArgumentTrait
-    rows = [each for each in tables if not each.is_set]
+    rows = [table for table in tables if not table.is_set]
     stateful = bool(signature.states) or signature.has_timers
     if stateful and (rows or not tables):
         raise JobDefinitionError(
@@ -260,7 +260,7 @@ def _check(signature: ProcessSignature, where: str) -> None:
             f"{where} takes {len(tables)} tables: all of them must be "
             "ArgumentTrait.SET_SEMANTIC_TABLE"
         )
-    passing = [each for each in tables if trait.PASS_COLUMNS_THROUGH in each.traits]
+    passing = [table for table in tables if trait.PASS_COLUMNS_THROUGH in table.traits]
     if passing and (signature.has_timers or len(tables) > 1):
         raise JobDefinitionError(
             f"{where}: ArgumentTrait.PASS_COLUMNS_THROUGH requires a function with one "
@@ -287,9 +287,9 @@ def _state_hint(hint: Any) -> StateHint | None:
 
 def _argument(parameter: inspect.Parameter, hint: Any) -> ProcessArgument:
     given, extras = _split(hint)
-    found = [each for each in extras if isinstance(each, ArgumentHint)]
-    argument = found[0] if found else ArgumentHint()
-    traits = argument.traits | {each for each in extras if isinstance(each, ArgumentTrait)}
+    argument_hints = [extra for extra in extras if isinstance(extra, ArgumentHint)]
+    argument = argument_hints[0] if argument_hints else ArgumentHint()
+    traits = argument.traits | {extra for extra in extras if isinstance(extra, ArgumentTrait)}
     has_default = parameter.default is not inspect.Parameter.empty
     given, optional = _not_none(given), has_default or argument.is_optional
     kind = None if argument.type is None else declared_type(argument.type)
@@ -309,7 +309,7 @@ def _argument(parameter: inspect.Parameter, hint: Any) -> ProcessArgument:
                 "Annotated[Row, ArgumentTrait.SET_SEMANTIC_TABLE] or ROW_SEMANTIC_TABLE, "
                 "state with Annotated[..., StateHint]"
             )
-        others = [each for each in extras if not isinstance(each, ArgumentHint | ArgumentTrait)]
+        others = [extra for extra in extras if not isinstance(extra, ArgumentHint | ArgumentTrait)]
         kind = hinted_type(Annotated[given, *others] if others else given)
     return ProcessArgument(
         argument.name or parameter.name,
@@ -323,7 +323,7 @@ def _argument(parameter: inspect.Parameter, hint: Any) -> ProcessArgument:
 
 def _not_none(hint: Any) -> Any:
     """``Row`` for ``Row | None``."""
-    members = [each for each in typing.get_args(hint) if each is not type(None)]
+    members = [member for member in typing.get_args(hint) if member is not type(None)]
     union = typing.get_origin(hint) in (Union, type(int | str))
     return members[0] if union and len(members) == 1 else hint
 

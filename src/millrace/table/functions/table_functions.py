@@ -48,8 +48,8 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
     ) -> None:
         super().__init__(func, input_types, deterministic, name)
         if row_type is None:
-            found = annotated_result(func, self.METHOD, self.MADE_BY, True, "result_types")
-            row_type = row_type_of((found,))
+            result_type = annotated_result(func, self.METHOD, self.MADE_BY, True, "result_types")
+            row_type = row_type_of((result_type,))
             self._input_types = self._input_types or annotated_inputs(
                 func, self.METHOD, self.MADE_BY
             )

@@ -43,7 +43,7 @@ class TemporalTableFunction(UserDefinedFunctionWrapper):
 
     def __init__(self, rows: RelNode, time_attribute: Any, primary_key: Any) -> None:
         super().__init__(self.eval, None, True, "temporal_table_function")
-        time, key = (_column(rows, each) for each in (time_attribute, primary_key))
+        time, key = (_column(rows, column) for column in (time_attribute, primary_key))
         if time not in time_attributes(rows):
             raise JobDefinitionError(
                 f"{rows.row_type.names[time]!r} is not a time attribute, but "
