@@ -128,8 +128,8 @@ class FromChangelogOperator(Operator):
         rows = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         self.output.emit(ColumnBatch(rows, batch.timestamps, kinds, batch.form))
 
-    def _unknown(self, codes: Any, found: Any) -> JobExecutionError:
-        first = codes.filter(found.is_null())[0].as_py()
+    def _unknown(self, codes: Any, kinds: Any) -> JobExecutionError:
+        first = codes.filter(kinds.is_null())[0].as_py()
         column = f"the column {self._op[1]!r}"
         what = (
             f"Received NULL op code in {column}. Every changelog row must carry an operation code"

@@ -163,8 +163,8 @@ class ChangelogNormalizeOperator(Operator):
         if self._life or self._spec.repeatable or not old.size or not new.size:
             return np.empty(0, np.int64)
         before, after = self._log.take(old), self._log.take(new)
-        found = equal_pairs(before.columns, old_places, after.columns, new_places)
-        return old_places.take(found)
+        unchanged = equal_pairs(before.columns, old_places, after.columns, new_places)
+        return old_places.take(unchanged)
 
     def _emit(self, rows: Positions, kinds: npt.NDArray[np.int64]) -> None:
         if not rows.size:

@@ -25,7 +25,7 @@ def schema_of(row_type: RowType) -> Any:
     the planner."""
     import pyarrow as pa
 
-    return pa.schema([pa.field(each.name, arrow_type(each.type)) for each in row_type.fields])
+    return pa.schema([pa.field(field.name, arrow_type(field.type)) for field in row_type.fields])
 
 
 class ColumnConversion:

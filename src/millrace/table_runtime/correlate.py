@@ -94,8 +94,10 @@ class CorrelateOperator(Operator):
 
     def __init__(self, spec: CorrelateSpec, session: SessionSettings) -> None:
         self._spec, self._now = spec, 0
-        self._arguments = [compiled(each, spec.input_type, session) for each in spec.arguments]
-        self._types = tuple(each.output_type for each in spec.arguments)
+        self._arguments = [
+            compiled(argument, spec.input_type, session) for argument in spec.arguments
+        ]
+        self._types = tuple(argument.output_type for argument in spec.arguments)
         self._schema = schema_of(spec.output_type)
         self._calc: CompiledCalc | None = None
         if spec.made is not None:
@@ -166,7 +168,7 @@ def unnest(
 
     With ordinality a column more, of the number of the element from 1 on.
     """
-    elements = [_elements(each, kind) for each, kind in zip(arguments, types, strict=True)]
+    elements = [_elements(argument, kind) for argument, kind in zip(arguments, types, strict=True)]
     unnested = [(length, _columns(flat)) for length, flat in elements]
     lengths = np.max([length for length, _ in unnested], axis=0)
     places = np.repeat(np.arange(lengths.size), lengths)

@@ -127,8 +127,8 @@ class CountWindowAggregateOperator(Operator):
             chosen = np.flatnonzero((window >= 0) & (numbers - window * slide < size))
             rows.append(chosen)
             windows.append(window[chosen])
-        places, found = np.concatenate(rows), np.concatenate(windows)
-        return places, found, numbers[places] == found * slide + size - 1
+        places, window_numbers = np.concatenate(rows), np.concatenate(windows)
+        return places, window_numbers, numbers[places] == window_numbers * slide + size - 1
 
     def _give(self, slots: Positions) -> None:
         if not slots.size:

@@ -52,7 +52,9 @@ class DataStreamScanOperator(TimestampsOperator):
 
     def open(self) -> None:
         super().open()
-        physical = tuple(each for each in self._row_type.fields if each.name not in self._rowtime)
+        physical = tuple(
+            field for field in self._row_type.fields if field.name not in self._rowtime
+        )
         self._convert = ColumnConversion(RowType(physical), self._names)
 
     def process_watermark(self, timestamp: int) -> None:

@@ -18,7 +18,7 @@ def expanded_type(
     """The input's columns, a second copy of the grouping columns, the number of the grouping
     set, and a column for each GROUPING call."""
     copies = [input_type.fields[index] for index in groups]
-    nullable = [RowField(f"{each.name}$", each.type.with_nullable(True)) for each in copies]
+    nullable = [RowField(f"{field.name}$", field.type.with_nullable(True)) for field in copies]
     number = RowField("expand_id$", BigIntType(nullable=False))
     calls = (RowField(f"grouping{n}$", BigIntType(nullable=False)) for n in range(len(flags)))
     return RowType((*input_type.fields, *nullable, number, *calls))
@@ -58,7 +58,7 @@ class ExpandOperator(Operator):
                 for index in self._groups
             ]
             numbers = [position, *(_bits(flag, members) for flag in self._flags)]
-            constants = [pa.repeat(pa.scalar(each, pa.int64()), count) for each in numbers]
+            constants = [pa.repeat(pa.scalar(value, pa.int64()), count) for value in numbers]
             columns = [*data.columns, *copies, *constants]
             expanded = pa.RecordBatch.from_arrays(columns, schema=self._schema)
             self.output.emit(ColumnBatch(expanded, None, batch.row_kinds, "row"))

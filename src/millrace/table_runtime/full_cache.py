@@ -72,9 +72,9 @@ class TimedReload:
         if due is not None:
             day = datetime.fromtimestamp(due / 1000, UTC).astimezone(zone).date()
         step = timedelta(days=1 if due is None else self.days)
-        while (found := _millis(datetime.combine(day, self.at.replace(tzinfo=zone)))) <= now:
+        while (instant := _millis(datetime.combine(day, self.at.replace(tzinfo=zone)))) <= now:
             day += step
-        return found
+        return instant
 
 
 def _millis(moment: datetime) -> int:
@@ -109,8 +109,8 @@ class FullCache:
 
 def rows_by_key(scanned: Iterable[tuple[Key, Sequence[Any]]]) -> Rows:
     """Rows by key. Rows with a NULL in their key are left out, since no lookup matches them."""
-    found: dict[Key, list[Sequence[Any]]] = {}
+    by_key: dict[Key, list[Sequence[Any]]] = {}
     for key, row in scanned:
         if None not in key:
-            found.setdefault(key, []).append(row)
-    return found
+            by_key.setdefault(key, []).append(row)
+    return by_key

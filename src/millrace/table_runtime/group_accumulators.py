@@ -123,7 +123,9 @@ class GroupAccumulators:
         """Whether some aggregates cannot be merged, because they keep values in a separate table or
         depend on the order of rows.
         """
-        return any(each.by_value or each.accumulator.in_order for each in self._aggregates)
+        return any(
+            aggregate.by_value or aggregate.accumulator.in_order for aggregate in self._aggregates
+        )
 
     def merge(
         self,
@@ -133,8 +135,10 @@ class GroupAccumulators:
         other: SlotTable | RowLog,
     ) -> None:
         """Merge the accumulators of another table's slots into slots of this table."""
-        for each in self._aggregates:
-            each.accumulator.merge(slots, each.columns(table), other_slots, each.columns(other))
+        for aggregate in self._aggregates:
+            aggregate.accumulator.merge(
+                slots, aggregate.columns(table), other_slots, aggregate.columns(other)
+            )
 
     def open(
         self,
@@ -193,7 +197,7 @@ class GroupAccumulators:
             )  # the values of a group come in the order of its rows
             slots, signs = slots.take(order), transitions.signs.take(order)
             chosen = pa.array(transitions.rows.take(order))
-            arguments = [each.take(chosen) for each in rows.arguments]
+            arguments = [argument.take(chosen) for argument in rows.arguments]
             aggregate.accumulator.accumulate(slots, columns, arguments, signs)
             return
         came = transitions.signs > 0
@@ -210,7 +214,10 @@ class GroupAccumulators:
             The aggregates after each row.
         """
         begins = np.flatnonzero(np.diff(slots, prepend=-1))
-        return [self._running(each, table, (slots, begins), batch) for each in self._aggregates]
+        return [
+            self._running(aggregate, table, (slots, begins), batch)
+            for aggregate in self._aggregates
+        ]
 
     def _running(
         self,
@@ -229,14 +236,14 @@ class GroupAccumulators:
             counted = np.ones(slots.size, np.bool_)
         first = slots.take(begins)
         carry = tuple(column.take(first) for column in columns)
-        found = aggregate.accumulator.running(carry, begins, arguments, counted)
-        if found is None:
+        running_columns = aggregate.accumulator.running(carry, begins, arguments, counted)
+        if running_columns is None:
             rows = _Rows(slots, arguments, None)
             return self._row_by_row(aggregate, columns, rows, begins, counted)
         last = np.append(begins[1:], slots.size) - 1
-        for column, made in zip(columns, found, strict=True):
+        for column, made in zip(columns, running_columns, strict=True):
             column[first] = made[last]
-        return aggregate.of(np.arange(slots.size), found)
+        return aggregate.of(np.arange(slots.size), running_columns)
 
     @staticmethod
     def _first_rows(
@@ -252,8 +259,8 @@ class GroupAccumulators:
         marks = np.zeros(slots.size, np.bool_)
         if chosen.size:
             values = rows.arguments[0] if len(rows.arguments) == 1 else _joined(rows.arguments)
-            found = aggregate.values.update(rows.slots, values, None)
-            marks[chosen.take(found.rows)] = True
+            transitions = aggregate.values.update(rows.slots, values, None)
+            marks[chosen.take(transitions.rows)] = True
         return marks
 
     @staticmethod
@@ -300,7 +307,10 @@ class GroupAccumulators:
 
     def values(self, slots: Positions, columns: Sequence[npt.NDArray[Any]]) -> list[pa.Array]:
         """Aggregates of slots, computed from the table's current (or former) columns."""
-        return [each.of(slots, tuple(columns[each.start : each.end])) for each in self._aggregates]
+        return [
+            aggregate.of(slots, tuple(columns[aggregate.start : aggregate.end]))
+            for aggregate in self._aggregates
+        ]
 
 
 @dataclass(slots=True)
@@ -329,10 +339,10 @@ def _mask(
         masks.append(pc.fill_null(batch.column(call.filter), False))
     if not masks:
         return None
-    found: npt.NDArray[np.bool_] = masks[0].to_numpy(zero_copy_only=False)
+    passing: npt.NDArray[np.bool_] = masks[0].to_numpy(zero_copy_only=False)
     for mask in masks[1:]:
-        found = found & mask.to_numpy(zero_copy_only=False)
-    return None if found.all() else found
+        passing = passing & mask.to_numpy(zero_copy_only=False)
+    return None if passing.all() else passing
 
 
 def _struct(types: list[pa.DataType]) -> pa.DataType:

@@ -73,7 +73,7 @@ class JoinPairs:
         self, spec: JoinSpec, session: SessionSettings, output: Output, metric_group: MetricGroup
     ) -> None:
         self._spec, self._output = spec, output
-        columns = [field.type for each in spec.types for field in each.fields]
+        columns = [field.type for row_type in spec.types for field in row_type.fields]
         both = RowType.of(*((f"f{index}", kind) for index, kind in enumerate(columns)))
         self._calc = CompiledCalc((), spec.condition, both, session)
         self._calc.open(metric_group)
@@ -133,5 +133,5 @@ def without_null(columns: Sequence[pa.Array], count: int) -> Flags:
 def milliseconds_of(column: pa.Array) -> Times:
     """Times in ms since 1970. 0 for NULL."""
     times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
-    found: Times = times.fill_null(0).to_numpy(zero_copy_only=False)
-    return found
+    milliseconds: Times = times.fill_null(0).to_numpy(zero_copy_only=False)
+    return milliseconds

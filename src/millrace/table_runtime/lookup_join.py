@@ -81,7 +81,7 @@ class LookupJoinOperator(Operator):
         self._spec, self._function, self._settings = spec, function, settings
         self._right = CompiledCalc(spec.columns, spec.there, spec.types[1], session)
         left = [field.type for field in spec.types[0].fields[: spec.shown]]
-        kinds = [*left, *(each.output_type for each in spec.columns)]
+        kinds = [*left, *(expression.output_type for expression in spec.columns)]
         both = RowType.of(*((f"f{index}", kind) for index, kind in enumerate(kinds)))
         self._calc = CompiledCalc((), spec.condition, both, session)
 
@@ -141,8 +141,8 @@ class LookupJoinOperator(Operator):
         """Columns of the right side's rows of all keys, and the number of rows of each key."""
         kind = self._spec.types[1]
         of_keys = self._lookups.rows(keys, self._now)
-        rows = [row for found in of_keys for row in found]
-        counts: Numbers = np.array([len(found) for found in of_keys], np.int64)
+        rows = [row for key_rows in of_keys for row in key_rows]
+        counts: Numbers = np.array([len(key_rows) for key_rows in of_keys], np.int64)
         arrays = [
             column_of([row[place] for row in rows], field)
             for place, field in enumerate(kind.fields)

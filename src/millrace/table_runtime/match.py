@@ -113,7 +113,7 @@ class MatchOperator(Operator):
         self._dropped = metrics.counter("numLateRecordsDropped")
         metrics.gauge("numPartialMatches", lambda: self._buffer.partial_matches)
         self._passed = DeclaredValue(self, _WATERMARK)
-        types = [arrow_type(each.type) for each in spec.input_type.fields]
+        types = [arrow_type(column.type) for column in spec.input_type.fields]
         self._key_types = tuple(types[index] for index in spec.partition)
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
         self._log.bind(logged_rows(spec.input_type, spec.partition))
@@ -180,8 +180,8 @@ class MatchOperator(Operator):
 
     def process_watermark(self, timestamp: int) -> None:
         if self._spec.rowtime is not None:
-            found = self._matched(self._take_due(timestamp)) if timestamp >= self._due else []
-            self._emit(found + self._advanced(timestamp))
+            matches = self._matched(self._take_due(timestamp)) if timestamp >= self._due else []
+            self._emit(matches + self._advanced(timestamp))
         elif timestamp == MAX_WATERMARK:
             self._match_arrived()
         super().process_watermark(timestamp)
@@ -261,8 +261,8 @@ class MatchOperator(Operator):
         column = data.column(self._spec.rowtime)
         times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
         # a row without time is before all others, as null is in an order
-        found: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
-        return found
+        milliseconds: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
+        return milliseconds
 
     # -- matching --------------------------------------------------------------------------------
 
@@ -324,7 +324,7 @@ class MatchOperator(Operator):
         table.bind(ColumnsOf(self._key_types))
         columns = [data.column(index) for index in self._spec.partition]
         codes = table.slots_of(columns, create=True)
-        values = [each.to_pylist() for each in table.keys_at(np.arange(int(codes.max()) + 1))]
+        values = [column.to_pylist() for column in table.keys_at(np.arange(int(codes.max()) + 1))]
         return codes, values[0] if len(values) == 1 else list(zip(*values, strict=True))
 
     def _match_key(
@@ -339,9 +339,9 @@ class MatchOperator(Operator):
                 released, _ = matcher.advance_time(matches, time)
                 self._add(key, released, results)
             if begins or matches.partial:
-                found = matcher.process(matches, live.next_event(time, row), begins)
-                if found:
-                    self._add(key, found, results)
+                new_matches = matcher.process(matches, live.next_event(time, row), begins)
+                if new_matches:
+                    self._add(key, new_matches, results)
         self._leave(key, live)
 
     def _advanced(self, time: int) -> list[CompleteMatch]:
@@ -366,8 +366,8 @@ class MatchOperator(Operator):
 
     # -- results ---------------------------------------------------------------------------------
 
-    def _add(self, key: Any, found: list[FoundMatch], results: list[CompleteMatch]) -> None:
-        results += [CompleteMatch(match.time, key, match.entries()) for match in found]
+    def _add(self, key: Any, new_matches: list[FoundMatch], results: list[CompleteMatch]) -> None:
+        results += [CompleteMatch(match.time, key, match.entries()) for match in new_matches]
 
     def _emit(self, matches: list[CompleteMatch]) -> None:
         if not matches:

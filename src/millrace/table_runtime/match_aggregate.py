@@ -49,24 +49,25 @@ class MatchAggregate:
         self._call = call
         self._columns = columns
         session, input_type = columns.session, columns.input_type
-        given = [compiled(each, input_type, session) for each in call.arguments]
-        self._late = any(each.may_fail for each in given)
+        given = [compiled(argument, input_type, session) for argument in call.arguments]
+        self._late = any(evaluator.may_fail for evaluator in given)
         arguments = call.arguments
-        fields = sorted({index for each in call.arguments for index in fields_of(each)})
+        fields = sorted({index for argument in call.arguments for index in fields_of(argument)})
         if self._late:  # only of rows that are part of a match
             moved = {index: place for place, index in enumerate(fields)}
             of_fields = RowType(tuple(input_type.fields[index] for index in fields))
             self._evaluators = [
-                compiled(rewritten(each, _moved(moved)), of_fields, session) for each in arguments
+                compiled(rewritten(argument, _moved(moved)), of_fields, session)
+                for argument in arguments
             ]
             arguments = tuple(
                 FieldReference(index, input_type.fields[index].type) for index in fields
             )
-        self._places = [columns.place(each) for each in arguments]
-        types = [each.output_type for each in call.arguments]
+        self._places = [columns.place(argument) for argument in arguments]
+        types = [argument.output_type for argument in call.arguments]
         names = [RowField(f"f{number}", kind) for number, kind in enumerate(types)]
         self._schema = pa.schema(
-            [*((each.name, arrow_type(each.type)) for each in names), ("group", pa.int64())]
+            [*((field.name, arrow_type(field.type)) for field in names), ("group", pa.int64())]
         )
         self._aggregate = AggregateCall(
             call.function, tuple(range(len(types))), call.type, options=call.options, name="result"
@@ -87,16 +88,16 @@ class MatchAggregate:
             columns = [*self._arguments(rows), pa.array(owners)]
             batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
             accumulators.accumulate(frames, owners, batch, None)
-        (found,) = accumulators.values(slots, frames.space.values)
-        return found.cast(arrow_type(self._call.type))
+        (aggregates,) = accumulators.values(slots, frames.space.values)
+        return aggregates.cast(arrow_type(self._call.type))
 
     def _arguments(self, rows: list[MatchedRow]) -> list[pa.Array]:
         types = self._columns.types
-        found = [column_of([row[place] for row in rows], types[place]) for place in self._places]
+        columns = [column_of([row[place] for row in rows], types[place]) for place in self._places]
         if not self._late:
-            return found
-        batch = pa.record_batch(found, [f"f{number}" for number in range(len(found))])
-        return [each(batch, self._columns.instant) for each in self._evaluators]
+            return columns
+        batch = pa.record_batch(columns, [f"f{number}" for number in range(len(columns))])
+        return [evaluate(batch, self._columns.instant) for evaluate in self._evaluators]
 
     def of_rows(self, rows: list[MatchedRow]) -> Any:
         """Aggregate of one group, as a plain value."""

@@ -84,8 +84,8 @@ class ConditionCompiler:
         bit = 0 if alone is None else self._columns.condition(alone)
         if not others:
             return Condition(lambda row: row[0] & bit)
-        tests = [self._compiled(each) for each in others]
-        if not any(_looks_back(each) for each in others):
+        tests = [self._compiled(part) for part in others]
+        if not any(_looks_back(part) for part in others):
             return Condition(
                 lambda row: (not bit or row[0] & bit) and all(test(row, None) for test in tests)
             )
@@ -107,8 +107,8 @@ class ConditionCompiler:
     def _compiled(self, expression: ResolvedExpression) -> Find:
         sources = set(_sources(expression))
         of_one = len(sources) <= 1 and not any(isinstance(s, PatternAggregate) for s in sources)
-        if of_one and (found := self._of_one_row(expression, sources)) is not None:
-            return found
+        if of_one and (find := self._of_one_row(expression, sources)) is not None:
+            return find
         if isinstance(expression, PatternAggregate):
             return self._aggregate(expression)
         if isinstance(expression, Call) and (made := self._operator(expression)) is not None:
@@ -128,15 +128,15 @@ class ConditionCompiler:
             return lambda row, match: row[place]
         fields = self._columns.input_type.fields
         nulls = pa.record_batch(
-            [pa.nulls(1, arrow_type(each.type)) for each in fields],
+            [pa.nulls(1, arrow_type(field.type)) for field in fields],
             [str(number) for number in range(len(fields))],
         )
         missing = plain_values(evaluator(nulls))[0]
         find = self._finder(*source)
 
         def value(row: MatchedRow, match: PartialMatch | None) -> Any:
-            found = find(row, match)
-            return missing if found is None else found[place]
+            matched_row = find(row, match)
+            return missing if matched_row is None else matched_row[place]
 
         return value
 
@@ -149,8 +149,8 @@ class ConditionCompiler:
             whole = _rows_finder(rows)
 
             def nth(row: MatchedRow, match: PartialMatch | None) -> MatchedRow | None:
-                found = whole(row, match)
-                return found[offset] if offset < len(found) else None
+                matched = whole(row, match)
+                return matched[offset] if offset < len(matched) else None
 
             return nth
         back = offset - 1 if rows.current else offset
@@ -187,11 +187,11 @@ class ConditionCompiler:
         operator."""
         function, arguments = call.function, call.arguments
         if function in (built_in.AND, built_in.OR):
-            operands = [self._compiled(each) for each in arguments]
+            operands = [self._compiled(argument) for argument in arguments]
             return _connected(operands, function is built_in.OR)
         if function in _OF_ONE:
             return _OF_ONE[function](self._compiled(arguments[0]))
-        if len(arguments) != 2 or not _alike(*(each.output_type for each in arguments)):
+        if len(arguments) != 2 or not _alike(*(argument.output_type for argument in arguments)):
             return None
         if function in _COMPARISONS:
             return _of_two(
@@ -208,14 +208,14 @@ class ConditionCompiler:
         per value that the expression needs."""
         leaves: dict[ResolvedExpression, int] = {}
 
-        def leaf(each: ResolvedExpression) -> ResolvedExpression:
-            if isinstance(each, FieldReference | PatternFieldReference | PatternAggregate):
-                return FieldReference(leaves.setdefault(each, len(leaves)), each.type)
-            return each
+        def leaf(part: ResolvedExpression) -> ResolvedExpression:
+            if isinstance(part, FieldReference | PatternFieldReference | PatternAggregate):
+                return FieldReference(leaves.setdefault(part, len(leaves)), part.type)
+            return part
 
         made = _replaced(expression, leaf)
-        finds = [self._compiled(each) for each in leaves]
-        types = [each.output_type for each in leaves]
+        finds = [self._compiled(part) for part in leaves]
+        types = [part.output_type for part in leaves]
         names = [f"f{number}" for number in range(len(types))]
         pairs = zip(names, types, strict=True)
         row_type = RowType(tuple(RowField(name, kind) for name, kind in pairs))
@@ -296,7 +296,7 @@ def _replaced(
     children = () if isinstance(expression, PatternAggregate) else made.children()
     if made is not expression or not children:
         return made
-    return made.with_children(tuple(_replaced(each, leaf) for each in children))
+    return made.with_children(tuple(_replaced(child, leaf) for child in children))
 
 
 def _sources(expression: ResolvedExpression) -> Iterator[Any]:
@@ -320,14 +320,14 @@ def _rows_finder(rows: RowsOf) -> Callable[[MatchedRow, PartialMatch | None], li
     """Function that finds all matched rows of some variables, in order."""
     names, current = frozenset(rows.variables), rows.current
 
-    def found(row: MatchedRow, match: PartialMatch | None) -> list[MatchedRow]:
+    def matched(row: MatchedRow, match: PartialMatch | None) -> list[MatchedRow]:
         taken = [] if match is None else entries_between(match.start, match.last)
         values = [entry.event.value for entry in taken if not names or entry.name in names]
         if current:
             values.append(row)
         return values
 
-    return found
+    return matched
 
 
 def _alike(left: logical.LogicalType, right: logical.LogicalType) -> bool:
@@ -342,13 +342,13 @@ def _alike(left: logical.LogicalType, right: logical.LogicalType) -> bool:
 
 def _arithmetic_result(call: Call) -> Callable[[Any], Any] | None:
     kind = call.type
-    types = [each.output_type for each in call.arguments]
+    types = [argument.output_type for argument in call.arguments]
     if isinstance(kind, logical.DoubleType):
-        doubles = all(isinstance(each, logical.DoubleType) for each in types)
+        doubles = all(isinstance(operand_type, logical.DoubleType) for operand_type in types)
         return (lambda value: value) if doubles else None
     if not isinstance(kind, logical.IntegralType):
         return None
-    if not all(isinstance(each, logical.IntegralType) for each in types):
+    if not all(isinstance(operand_type, logical.IntegralType) for operand_type in types):
         return None
     bits = arrow_type(kind).bit_width
     half = 1 << (bits - 1)
@@ -388,13 +388,13 @@ def _connected(operands: list[Find], wins: bool) -> Find:
     deciding value."""
 
     def value(row: MatchedRow, match: PartialMatch | None) -> Any:
-        found: bool | None = not wins
+        result: bool | None = not wins
         for operand in operands:
-            each = operand(row, match)
-            if each is None:
-                found = None
-            elif each is wins:
+            truth = operand(row, match)
+            if truth is None:
+                result = None
+            elif truth is wins:
                 return wins
-        return found
+        return result
 
     return value

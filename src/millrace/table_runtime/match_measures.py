@@ -51,7 +51,7 @@ class Measures:
     def __init__(self, measures: Sequence[ResolvedExpression], columns: RowColumns) -> None:
         self._columns = columns
         self._leaves: dict[ResolvedExpression, int] = {}
-        made = [self._over_leaves(each) for each in measures]
+        made = [self._over_leaves(measure) for measure in measures]
         self._places: dict[ResolvedExpression, int] = {}
         self._aggregates: dict[ResolvedExpression, MatchAggregate] = {}
         for leaf in self._leaves:
@@ -62,7 +62,7 @@ class Measures:
                 self._aggregates[leaf] = MatchAggregate(leaf, columns)
         fields = [RowField(f"f{place}", leaf.output_type) for leaf, place in self._leaves.items()]
         row_type = RowType(tuple(fields))
-        self._evaluators = [compiled(each, row_type, columns.session) for each in made]
+        self._evaluators = [compiled(expression, row_type, columns.session) for expression in made]
 
     def __call__(self, matches: Sequence[CompleteMatch]) -> list[pa.Array]:
         """One column per measure, with one row per match."""
@@ -70,7 +70,7 @@ class Measures:
         made = [self._leaf(leaf, matches, rows) for leaf in self._leaves]
         made = made or [pa.nulls(len(matches))]  # a batch needs a column to have rows
         batch = pa.record_batch(made, [f"f{number}" for number in range(len(made))])
-        return [each(batch, self._columns.instant) for each in self._evaluators]
+        return [evaluate(batch, self._columns.instant) for evaluate in self._evaluators]
 
     def _over_leaves(self, expression: ResolvedExpression) -> ResolvedExpression:
         """The expression, with its leaves replaced by columns of matches."""

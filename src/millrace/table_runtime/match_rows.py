@@ -97,16 +97,18 @@ class RowColumns:
 
     def bits(self, batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
         """For each row, the bits of the conditions that it satisfies."""
-        found = np.zeros(batch.num_rows, np.int64)
+        bits = np.zeros(batch.num_rows, np.int64)
         for number, condition in enumerate(self._conditions.values()):
             true = pc.fill_null(condition(batch, self.instant), False)
-            found |= true.to_numpy(zero_copy_only=False).astype(np.int64) << number
-        return found
+            bits |= true.to_numpy(zero_copy_only=False).astype(np.int64) << number
+        return bits
 
     def tuples(self, batch: pa.RecordBatch, bits: npt.NDArray[np.int64]) -> list[MatchedRow]:
         """The batch's rows as `MatchedRow` tuples."""
         columns = [
-            plain_values(batch.column(each) if isinstance(each, int) else each(batch, self.instant))
-            for each in self._values
+            plain_values(
+                batch.column(source) if isinstance(source, int) else source(batch, self.instant)
+            )
+            for source in self._values
         ]
         return list(zip(bits.tolist(), *columns, strict=True))

@@ -69,7 +69,7 @@ class ModelPredictOperator(Operator):
         place = (self.context.subtask_index, 0)
         history = list(dict.fromkeys(known))
         if not history or history[-1] != self._scorer.version:
-            history = [each for each in history if each != self._scorer.version]
+            history = [earlier for earlier in history if earlier != self._scorer.version]
             history.append(self._scorer.version)
         for old in list(self._versions.data):
             self._versions.remove(old)

@@ -42,8 +42,8 @@ class _Given:
         """Positions of other rows among these rows. -1 if a row is not among them."""
         if not self.rows.size:
             return np.full(others.size, -1)
-        found = np.minimum(np.searchsorted(self.rows, others), self.rows.size - 1)
-        return np.where(self.rows.take(found) == others, found, -1)
+        nearest = np.minimum(np.searchsorted(self.rows, others), self.rows.size - 1)
+        return np.where(self.rows.take(nearest) == others, nearest, -1)
 
 
 class NonTimeOverAggregateOperator(Operator):

@@ -103,7 +103,7 @@ class OverAggregateOperator(Operator):
         spec, context = self._spec, self.context
         self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
         self._passed = DeclaredValue(self, _WATERMARK)
-        types = [arrow_type(each.type) for each in spec.input_type.fields]
+        types = [arrow_type(field.type) for field in spec.input_type.fields]
         key = tuple(types[index] for index in spec.partition)
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
         numbers = [ValueColumn(np.dtype(np.int64), name=name) for name in ("time", "given")]
@@ -172,8 +172,8 @@ class OverAggregateOperator(Operator):
             return np.full(data.num_rows, self._now)
         column = data.column(self._spec.order[0].index)
         times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
-        found: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
-        return found
+        milliseconds: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
+        return milliseconds
 
     def process_watermark(self, timestamp: int) -> None:
         spec = self._spec
@@ -273,7 +273,7 @@ class OverAggregateOperator(Operator):
             ends[:-1] = (places[1:] != places[:-1]) | (owners[1:] != owners[:-1])
             last = np.asarray(np.flatnonzero(ends)[np.cumsum(ends) - ends], np.int64)
         if spec.preceding is None:
-            values = [each.take(pa.array(last)) for each in self._run(data)]
+            values = [column.take(pa.array(last)) for column in self._run(data)]
             log.remove(rows)
         else:
             first = self._first(log.column(_TIME).take(rows), owners, numbers)
@@ -309,8 +309,8 @@ class OverAggregateOperator(Operator):
             return by_count
         # one sorted line of numbers: partitions are further apart than any frame reaches
         line = times - times.min() + owners * (int(times.max() - times.min()) + preceding + 1)
-        found: Numbers = np.maximum(start, np.searchsorted(line, line - preceding, side="left"))
-        return found
+        first: Numbers = np.maximum(start, np.searchsorted(line, line - preceding, side="left"))
+        return first
 
     def _lagged(self, data: pa.RecordBatch, owners: Numbers, new: Numbers) -> list[pa.Array]:
         """Values of LAG. If the partition has no row so far back, the default or NULL."""

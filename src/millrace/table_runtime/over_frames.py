@@ -103,8 +103,8 @@ class OverFrames:
         width = int(ranks.max(initial=0)) + 1
         line = block * width + ranks[: values.size]
         query = block * width + ranks[values.size :]
-        found: Numbers = np.searchsorted(line, query, side=side)  # type: ignore[call-overload]
-        return found
+        positions: Numbers = np.searchsorted(line, query, side=side)  # type: ignore[call-overload]
+        return positions
 
 
 def _marks(count: int, places: Numbers) -> npt.NDArray[np.bool_]:

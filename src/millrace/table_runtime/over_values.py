@@ -226,8 +226,8 @@ def _first_of_values(
 
 
 def _flags(column: pa.Array) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
-    return found
+    flags: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return flags
 
 
 Arguments = list[pa.Array]
@@ -250,8 +250,8 @@ def _dense_rank(frames: OverFrames, _: Arguments) -> Numbers:
 
 def _percent_rank(frames: OverFrames, _: Arguments) -> Numbers:
     others = frames.ends - frames.starts - 1
-    found: Numbers = (frames.peers[0] - frames.starts) / np.maximum(others, 1)
-    return found
+    ranks: Numbers = (frames.peers[0] - frames.starts) / np.maximum(others, 1)
+    return ranks
 
 
 def _cume_dist(frames: OverFrames, _: Arguments) -> Numbers:
@@ -266,12 +266,12 @@ def _ntile(frames: OverFrames, arguments: Arguments) -> Numbers:
     places = np.arange(frames.starts.size) - frames.starts
     small, larger = np.divmod(frames.ends - frames.starts, buckets)
     in_larger = larger * (small + 1)
-    found: Numbers = np.where(
+    numbers: Numbers = np.where(
         places < in_larger,
         places // (small + 1),
         larger + (places - in_larger) // np.maximum(small, 1),
     )
-    return found + 1
+    return numbers + 1
 
 
 NUMBERING: dict[FunctionDefinition, Callable[[OverFrames, Arguments], Numbers]] = {
@@ -297,7 +297,7 @@ def shifted(frames: OverFrames, arguments: Arguments, behind: bool) -> pa.Array:
         by = arguments[1].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     places = np.arange(len(values)) + (by if behind else -by)
     outside = (places < frames.starts) | (places >= frames.ends)
-    found = values.take(pa.array(places, mask=outside))
+    moved = values.take(pa.array(places, mask=outside))
     if len(arguments) < 3 or not outside.any():
-        return found
-    return pa.compute.if_else(pa.array(outside), arguments[2].cast(values.type), found)
+        return moved
+    return pa.compute.if_else(pa.array(outside), arguments[2].cast(values.type), moved)

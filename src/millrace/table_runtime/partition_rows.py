@@ -78,8 +78,8 @@ class PartitionRows:
         known = distinct(slots[slots >= 0])
         rows, owners = self.rows_of(known)
         held = self._log.take(rows)
-        found = equal_pairs(held.columns, known.take(owners), data.columns, slots)
-        self._log.remove(rows.take(found))
+        retracted = equal_pairs(held.columns, known.take(owners), data.columns, slots)
+        self._log.remove(rows.take(retracted))
         self._touched.append(known)
 
     def _keys(self, data: pa.RecordBatch) -> list[pa.Array]:

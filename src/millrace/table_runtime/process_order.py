@@ -113,5 +113,5 @@ class OrderedRows:
         """Event times of rows, in ms."""
         column = data.column(self._order[0].index)
         times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
-        found: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
-        return found
+        milliseconds: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
+        return milliseconds

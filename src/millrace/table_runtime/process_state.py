@@ -52,9 +52,9 @@ class _Value:
         self._expires, self._kept = expires, False
 
     def load(self) -> Any:
-        found = self._state.value()
-        self._kept = found is not None
-        return found if self._kept else self._made()
+        stored = self._state.value()
+        self._kept = stored is not None
+        return stored if self._kept else self._made()
 
     def store(self, value: Any) -> None:
         # an object that is kept already counts as changed since it was read
@@ -165,7 +165,7 @@ def process_state(entry: StateEntry, states: KeyedStates, session_ttl: int) -> P
         of_list = ListStateDescriptor[Any](entry.name, entry.types[0])
         return StateListView(states.get_list_state(_lasting(of_list, ttl)))
     if entry.shape is EntryShape.MAP:
-        key, value = (each or Types.PICKLED_BYTE_ARRAY() for each in entry.types)
+        key, value = (kind or Types.PICKLED_BYTE_ARRAY() for kind in entry.types)
         of_map = MapStateDescriptor(entry.name, key, value)
         return StateMapView(states.get_map_state(_lasting(of_map, ttl)))
     of_value = ValueStateDescriptor[Any](entry.name, entry.types[0])

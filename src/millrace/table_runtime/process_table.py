@@ -110,20 +110,20 @@ class ProcessTableSpec:
 
     @property
     def is_keyed(self) -> bool:
-        return any(each.is_set for each in self.signature.arguments)
+        return any(argument.is_set for argument in self.signature.arguments)
 
     @property
     def is_timed(self) -> bool:
-        return any(each.time is not None for each in self.tables)
+        return any(table.time is not None for table in self.tables)
 
     @property
     def partition(self) -> str:
         """The columns by which the tables are partitioned, and their types."""
         tables = []
-        for each in self.tables:
-            fields = [each.row_type.fields[index] for index in each.partition]
+        for table in self.tables:
+            fields = [table.row_type.fields[index] for index in table.partition]
             columns = ", ".join(f"{one.name} {one.type.with_nullable(True)}" for one in fields)
-            tables.append(f"{each.name} by {columns}" if columns else f"{each.name} as a whole")
+            tables.append(f"{table.name} by {columns}" if columns else f"{table.name} as a whole")
         return "; ".join(tables)
 
 
@@ -146,8 +146,8 @@ class ProcessTableOperator(Operator):
         self._current, self._event = CurrentKey(), ProcessedEvent()
         self._states = KeyedStates(context.state, context.uid, self._current, clock=context.clock)
         self._entries: dict[str, ProcessState] = {
-            each.name: process_state(each, self._states, spec.state_ttl)
-            for each in spec.signature.states
+            entry.name: process_state(entry, self._states, spec.state_ttl)
+            for entry in spec.signature.states
         }
         self._loaded = tuple(self._entries.values())
         self._timers: PartitionTimers | None = None
@@ -171,15 +171,15 @@ class ProcessTableOperator(Operator):
         if hasattr(function, "open"):
             function.open(function_context(self.context))
         semantics = {
-            each.name: TableSemantics(
-                each.row_type, each.partition, tuple(key.index for key in each.order), each.time
+            table.name: TableSemantics(
+                table.row_type, table.partition, tuple(key.index for key in table.order), table.time
             )
-            for each in spec.tables
+            for table in spec.tables
         }
         zoned = any(
-            isinstance(each.row_type.fields[each.time].type, LocalZonedTimestampType)
-            for each in spec.tables
-            if each.time is not None
+            isinstance(table.row_type.fields[table.time].type, LocalZonedTimestampType)
+            for table in spec.tables
+            if table.time is not None
         )
         shared = (semantics, self._entries, self._timers, zoned, self._event)
         contexts = ProcessTableContext(*shared), ProcessTimerContext(*shared)
@@ -189,7 +189,9 @@ class ProcessTableOperator(Operator):
         self._body = getattr(function, "eval", function)
         self._on_timer = getattr(function, "on_timer", None)
         pairs = zip(spec.values, spec.signature.arguments, strict=True)
-        self._values = [one.default if each is None else self._value(each) for each, one in pairs]
+        self._values = [
+            one.default if value is None else self._value(value) for value, one in pairs
+        ]
 
     def _value(self, expression: ResolvedExpression) -> Any:
         """Value of a constant argument."""
@@ -202,9 +204,9 @@ class ProcessTableOperator(Operator):
         self.watermark = self._passed.get(MIN_WATERMARK)
         if self._timers is not None:
             self._timers.refresh()
-        for each in self._waiting:
-            if each is not None:
-                each.restore()
+        for waiting in self._waiting:
+            if waiting is not None:
+                waiting.restore()
 
     def _check_partition(self) -> None:
         """Refuse state of other partitions: the sum of one column's 7 is not that of another's.
@@ -252,9 +254,9 @@ class ProcessTableOperator(Operator):
 
     def end_epoch(self, ended: bool) -> None:
         self._states.end_epoch()
-        for each in self._waiting:
-            if each is not None:
-                each.end_epoch()
+        for waiting in self._waiting:
+            if waiting is not None:
+                waiting.end_epoch()
         if self._spec.is_timed and self.watermark != MIN_WATERMARK:
             self._passed.put(self.watermark)
         if self._spec.is_keyed:
@@ -273,7 +275,7 @@ class ProcessTableOperator(Operator):
             return
         times = [self._waiting[number].times(due) for number, due in due_rows]  # type: ignore[union-attr]
         order = np.argsort(np.concatenate(times), kind="stable")
-        starts = np.cumsum([0, *(each.size for each in times)])
+        starts = np.cumsum([0, *(table_times.size for table_times in times)])
         owners = np.searchsorted(starts, order, side="right") - 1
         ends = np.flatnonzero(np.diff(owners, append=-1)) + 1
         start = 0
@@ -364,13 +366,13 @@ class ProcessTableOperator(Operator):
         rows = made if several or kind is range else (made,)
         key, time, add = self._current.key, self._event.time, self._results.append
         origin = key if index is None else index
-        for each in rows:
+        for row in rows:
             change = 0
-            if type(each) is tuple:
-                fields = each
+            if type(row) is tuple:
+                fields = row
             else:
-                fields = row_values(each)
-                change = each.get_row_kind().value if isinstance(each, Row) else 0
+                fields = row_values(row)
+                change = row.get_row_kind().value if isinstance(row, Row) else 0
             if not IMMUTABLE.issuperset(map(type, fields)):
                 fields = tuple(map(detached, fields))
             add((origin, key, fields, change, time))
@@ -386,8 +388,8 @@ class ProcessTableOperator(Operator):
             return [None] * data.num_rows
         column = data.column(table.time)
         times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
-        found: list[int | None] = times.to_pylist()
-        return found
+        milliseconds: list[int | None] = times.to_pylist()
+        return milliseconds
 
     # -- results ---------------------------------------------------------------------------------
 
@@ -427,11 +429,11 @@ class ProcessTableOperator(Operator):
             return [data.column(index).take(places) for index in table.prefix]
         keys = [result[1] for result in results]
         columns = []
-        for each in self._spec.tables:
-            single = len(each.partition) == 1
-            for number, index in enumerate(each.partition):
+        for processed in self._spec.tables:
+            single = len(processed.partition) == 1
+            for number, index in enumerate(processed.partition):
                 values = keys if single else [key[number] for key in keys]
-                part = each.row_type.fields[index]
+                part = processed.row_type.fields[index]
                 columns.append(self._column(values, part.type, part.name))
         return columns
 

@@ -43,8 +43,8 @@ def sorted_positions(
         order.append((f"v{number}", "ascending" if key.ascending else "descending"))
     columns["tie"] = pa.array(ties)
     order.append(("tie", "ascending"))
-    found = pc.sort_indices(pa.table(columns), sort_keys=order)
-    positions: Positions = found.to_numpy().astype(np.int64)
+    indices = pc.sort_indices(pa.table(columns), sort_keys=order)
+    positions: Positions = indices.to_numpy().astype(np.int64)
     return positions
 
 
@@ -73,8 +73,8 @@ def orderable(column: pa.Array) -> pa.Array:
 
 
 def _flags(column: pa.Array) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
-    return found
+    flags: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return flags
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
@@ -84,7 +84,7 @@ def _parts(value: Any) -> tuple[Any, ...]:
         return (1, *map(_parts, value.values()))
     if not isinstance(value, list):
         return 1, value
-    if any(isinstance(each, tuple) for each in value):
+    if any(isinstance(item, tuple) for item in value):
         raise JobExecutionError("maps have no order: sort by something else")
     return (1, *map(_parts, value))
 
@@ -117,8 +117,8 @@ def _steps(column: pa.Array) -> npt.NDArray[np.bool_]:
     left, right = column.slice(0, len(column) - 1), column.slice(1)
     differ = pc.fill_null(pc.not_equal(left, right), False)
     nulls = pc.not_equal(left.is_null(), right.is_null())
-    found: npt.NDArray[np.bool_] = pc.or_(differ, nulls).to_numpy(zero_copy_only=False)
-    return found
+    steps: npt.NDArray[np.bool_] = pc.or_(differ, nulls).to_numpy(zero_copy_only=False)
+    return steps
 
 
 def equal_pairs(
@@ -161,9 +161,9 @@ def without_row(
     apart = numbers * (2 * order.size + 2)
     lowest = np.minimum.accumulate(np.minimum(balance, 0) - apart) + apart
     before = np.where(begins, 0, np.roll(lowest, 1))
-    found = np.zeros(order.size, np.bool_)
-    found[order] = (steps < 0) & (balance < before)
-    return found[count:]
+    unmatched = np.zeros(order.size, np.bool_)
+    unmatched[order] = (steps < 0) & (balance < before)
+    return unmatched[count:]
 
 
 def _runs(columns: Sequence[pa.Array], count: int) -> tuple[Positions, npt.NDArray[np.bool_]]:

@@ -52,7 +52,7 @@ def _java_text(value: Any, kind: LogicalType) -> str:
     if isinstance(kind, logical.MapType | logical.MultisetType):
         return _map_text(value, kind)
     if isinstance(kind, logical.ArrayType):
-        return f"[{', '.join(_java_text(each, kind.element_type) for each in value)}]"
+        return f"[{', '.join(_java_text(item, kind.element_type) for item in value)}]"
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             text = value.astimezone(UTC).replace(tzinfo=None)

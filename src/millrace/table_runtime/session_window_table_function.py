@@ -125,9 +125,9 @@ class SessionWindowTableFunctionOperator(WindowingOperator):
         within = (starts.take(owners) <= times) & (times < ends.take(owners))
         rows, owners = rows[within], owners[within]
         columns = self._rows.take(rows).columns
-        for each in (starts, ends, self._spec.clock.instants(ends - 1)):
+        for instants in (starts, ends, self._spec.clock.instants(ends - 1)):
             kind = self._schema.field(len(columns)).type
-            columns.append(window_property(each.take(owners)).cast(kind))
+            columns.append(window_property(instants.take(owners)).cast(kind))
         data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         self._rows.remove(rows)
         self._sessions.remove(sessions)

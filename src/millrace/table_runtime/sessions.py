@@ -55,13 +55,13 @@ class Sessions:
 
     def starts(self, sessions: Positions) -> Times:
         """Time of the first row of each session."""
-        found: Times = self._log.column(_START).take(sessions)
-        return found
+        starts: Times = self._log.column(_START).take(sessions)
+        return starts
 
     def ends(self, sessions: Positions) -> Times:
         """End of each session: the time of its last row plus the gap."""
-        found: Times = self._log.column(_END).take(sessions)
-        return found
+        ends: Times = self._log.column(_END).take(sessions)
+        return ends
 
     # -- rows --------------------------------------------------------------------------
 
@@ -97,9 +97,9 @@ class Sessions:
         sessions, owners = self._log.rows_of(slots)
         own = times.take(owners)
         near = (self.starts(sessions) <= own + self._gap) & (own <= self.ends(sessions))
-        found = np.zeros(times.size, np.bool_)
-        found[owners[near]] = True
-        return found
+        touched = np.zeros(times.size, np.bool_)
+        touched[owners[near]] = True
+        return touched
 
     def _put(self, keys: Sequence[pa.Array], times: Times) -> Positions:
         """Session of each row."""
@@ -115,9 +115,9 @@ class Sessions:
         sessions = self._united(
             sorted_slots.take(first), sorted_times.take(first), sorted_times.take(last) + self._gap
         )
-        found = np.empty(times.size, np.int64)
-        found[order] = sessions.take(np.cumsum(begins) - 1)
-        return found
+        row_sessions = np.empty(times.size, np.int64)
+        row_sessions[order] = sessions.take(np.cumsum(begins) - 1)
+        return row_sessions
 
     def _united(self, slots: Positions, starts: Times, ends: Times) -> Positions:
         """For each new interval, the session that it becomes or is merged into. The new
@@ -206,6 +206,6 @@ def _touching(slots: Positions, starts: Times, ends: Times) -> Positions:
     reach = np.maximum.accumulate(high)
     begins = changes
     begins[1:] |= low[1:] > reach[:-1]
-    found = np.empty(slots.size, np.int64)
-    found[order] = np.cumsum(begins) - 1
-    return found
+    groups = np.empty(slots.size, np.int64)
+    groups[order] = np.cumsum(begins) - 1
+    return groups

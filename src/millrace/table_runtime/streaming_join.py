@@ -69,7 +69,7 @@ class StreamingJoinOperator(EndOfInput):
 
     def __init__(self, spec: StreamingJoinSpec, session: SessionSettings) -> None:
         self._spec = spec
-        columns = [field.type for each in spec.types for field in each.fields]
+        columns = [field.type for row_type in spec.types for field in row_type.fields]
         both = RowType.of(*((f"f{index}", kind) for index, kind in enumerate(columns)))
         self._calc = CompiledCalc((), spec.condition, both, session)
         self._read = () if spec.condition is None else tuple(sorted(set(fields_of(spec.condition))))
@@ -173,7 +173,10 @@ class StreamingJoinOperator(EndOfInput):
         lost, got = self._changed(
             1 - side, rows, signs[owners], None if unknown is None else unknown[owners]
         )
-        shown = [self._counted[each] and not self._at_end[each] for each in (0, 1)]
+        shown = [
+            self._counted[input_number] and not self._at_end[input_number]
+            for input_number in (0, 1)
+        ]
         if shown[1 - side]:
             hidden = got if spec.pairs or not spec.matched else lost
             self._show(1 - side, other.take(hidden), -1)

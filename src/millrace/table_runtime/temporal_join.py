@@ -242,12 +242,12 @@ class TemporalJoinOperator(Operator):
         order = np.lexsort((ties, asks, at, of))
         places = np.where(order < count, np.arange(order.size), -1)
         last = np.maximum.accumulate(places)
-        found = np.full(of.size, -1)
+        version_rows = np.full(of.size, -1)
         known = np.flatnonzero(last >= 0)
         version = order.take(last.take(known))
         same = of.take(version) == of.take(order.take(known))
-        found[order.take(known[same])] = rows.take(version[same])
-        wanted: Positions = found[count:]
+        version_rows[order.take(known[same])] = rows.take(version[same])
+        wanted: Positions = version_rows[count:]
         there = np.flatnonzero(wanted >= 0)
         deleted = log.column(_KIND).take(wanted.take(there)) == _DELETE
         wanted[there[deleted]] = -1

@@ -97,8 +97,8 @@ class TemporalSortOperator(Operator):
         column = data.column(self._rowtime)
         times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
         # a row without time is before all others, as null is in an order
-        found: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
-        return found
+        milliseconds: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
+        return milliseconds
 
     def _emit(self, rows: Positions) -> None:
         if not rows.size:

@@ -221,10 +221,10 @@ class WindowAggregateOperator(WindowingOperator):
             counts = self._table.column(_ROWS).take(sources)
             np.add.at(merged.column(_ROWS), targets, counts)
             self._accumulators.merge(targets, merged, sources, self._table)
-        found = merged.live_slots()
-        if found.size:
-            ends = merged.keys_at(found)[-1].to_numpy(zero_copy_only=False)
-            self._emit(merged, found, ends)
+        live = merged.live_slots()
+        if live.size:
+            ends = merged.keys_at(live)[-1].to_numpy(zero_copy_only=False)
+            self._emit(merged, live, ends)
 
     def _emit(self, table: SlotTable, slots: Positions, ends: Times) -> None:
         """Emit windows in the order of their ends, except windows whose rows were all retracted."""

@@ -113,8 +113,8 @@ class WindowJoinOperator(WindowingOperator):
     # -- windows -----------------------------------------------------------------------
 
     def earliest_end(self) -> int:
-        found = [queue.earliest() for queue in self._queues]
-        return min((each for each in found if each is not None), default=MAX_WATERMARK)
+        ends = [queue.earliest() for queue in self._queues]
+        return min((end for end in ends if end is not None), default=MAX_WATERMARK)
 
     def fire(self, reached: int) -> None:
         left, right = (queue.due(reached) for queue in self._queues)

@@ -57,7 +57,7 @@ class WindowTableFunctionOperator(Operator):
         if not rows.size:
             return
         where = pa.array(rows)
-        columns = [each.take(where) for each in batch.data.columns]
+        columns = [data_column.take(where) for data_column in batch.data.columns]
         for times in (window.starts(ends), ends, self._clock.instants(ends - 1)):
             kind = self._schema.field(len(columns)).type
             columns.append(pa.array(times).cast(pa.timestamp("ms")).cast(kind))
