@@ -4,6 +4,7 @@ Rules:
     size      no module under src has more than 800 lines, no function more than 60 without its
               docstring
     names     no module is called utils.py: a module is named after its concept
+    locals    no local variable under src is called found or each: it is named after what it holds
     mirror    every package under src with modules of its own has a folder of tests
     imports   folders of tests are no packages (pytest imports them by path)
     todo      a to-do comment gives its reason: ``TODO: why, and when it goes away``
@@ -33,6 +34,13 @@ MAX_FUNCTION_LINES = 60
 MIN_REASON_WORDS = 3
 PYTHON_FOLDERS = ("src", "tests", "scripts", "examples", "benchmarks")
 MARKER = re.compile(r"\b(TODO|FIXME|XXX)\b(?:\([^)]*\))?:?\s*(?P<reason>.*)")
+VAGUE = frozenset({"found", "each"})
+"""Names that do not tell what a local variable holds."""
+MAY_BIND = re.compile(
+    r"\bfor\s[^\n]*?\b(?:found|each)\b[\w\s,()*]*\bin\b|\bas (?:found|each)\b"
+    r"|\b(?:found|each)\b[^\n=!<>]*=(?!=)"
+)
+"""Text of a module that may bind one of these names; sentences of docstrings may match, too."""
 MACHINE_PATH = re.compile(r"(?<![\w.-])/(work|tmp|root|home|Users)/")
 CIRCLES = (
     # streams make streams of other kinds, and know their environment, which makes streams
@@ -86,6 +94,7 @@ def check(root: Path) -> list[Finding]:
         *check_size(root),
         *check_functions(root),
         *check_names(root),
+        *check_locals(root),
         *check_mirror(root),
         *check_imports(root),
         *check_todo(root),
@@ -125,6 +134,25 @@ def check_names(root: Path) -> Iterator[Finding]:
     for path in python_files(root, PYTHON_FOLDERS):
         if path.name == "utils.py":
             yield Finding(path, 0, "name the module after its one concept, not utils")
+
+
+def check_locals(root: Path) -> Iterator[Finding]:
+    for path in python_files(root, ["src"]):
+        text = path.read_text(encoding="utf-8")
+        if not MAY_BIND.search(text):
+            continue  # to walk through all trees takes ten times as long
+        for name in local_names(ast.parse(text)):
+            if name.id in VAGUE:
+                yield Finding(path, name.lineno, f"name {name.id!r} after what it holds")
+
+
+def local_names(node: ast.AST, in_class: bool = False) -> Iterator[ast.Name]:
+    """The names that are bound inside a tree, except fields of classes."""
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner
+        elif not (in_class and isinstance(inner, ast.AnnAssign)):
+            yield from local_names(inner, isinstance(inner, ast.ClassDef))
 
 
 def check_mirror(root: Path) -> Iterator[Finding]:

@@ -23,7 +23,12 @@ TWO = """def leave():
         from millrace.a.one import Same
     store.undo.clear()
 class Same: pass
-class B: pass
+class B:
+    found: int
+    def read(self, table):
+        found = table.get("found")
+        return found == [value for each in table
+                         for key, value in each]
 """
 BROKEN = {
     "src/millrace/a/one.py:5: long has 61 lines, at most 60 allowed",
@@ -32,6 +37,8 @@ BROKEN = {
     "src/millrace/a/two.py:7: class Same is in src/millrace/a/one.py, too",
     "src/millrace/a/one.py: modules import each other: millrace.a.one and millrace.a.two",
     "src/millrace/a/two.py:6: leave undo logs to the methods of tables",
+    "src/millrace/a/two.py:11: name 'found' after what it holds",
+    "src/millrace/a/two.py:12: name 'each' after what it holds",
 }
 
 
@@ -59,7 +66,7 @@ def test_each_broken_rule_is_found(house: dict[str, Any], tmp_path: Path) -> Non
 
 def test_what_keeps_them_is_left_alone(house: dict[str, Any], tmp_path: Path) -> None:
     one = "# TODO: until the other side can tell a reader from a writer\nclass One: pass\n"
-    write(tmp_path, one, "from millrace.a.one import One\nclass Two: pass\n")
+    write(tmp_path, one, "from millrace.a.one import One\nclass Two:\n    found: int = 0\n")
     (tmp_path / "tests" / "a").mkdir(parents=True)
     (tmp_path / "tests" / "a" / "test_one.py").touch()
     assert found(house, tmp_path) == set()
