@@ -161,10 +161,10 @@ class SourceOperator(Operator):
 
     def revise_reading(self, plan: ReadPlan) -> bool:
         """Take further splits, events, and the limit of watermark alignment."""
-        before = self._active.keys() | set(), self._max_watermark, self._records_per_split
+        before = set(self._active), self._max_watermark, self._records_per_split
         is_told = self._completed_checkpoint is not None
         self._revise(plan.splits, plan.events, plan.max_watermark)
-        after = self._active.keys(), self._max_watermark, self._records_per_split
+        after = set(self._active), self._max_watermark, self._records_per_split
         return before != after or is_told or bool(plan.events)
 
     def _revise(
