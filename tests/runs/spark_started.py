@@ -12,6 +12,7 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+from by_file import FileOfTests
 
 
 def has_application() -> bool:
@@ -24,6 +25,8 @@ def has_application() -> bool:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     before = has_application()
     result = yield
-    if has_application() and not before and item.get_closest_marker("spark") is None:
+    is_test = not isinstance(item, FileOfTests)
+    is_marked = item.get_closest_marker("spark") is not None
+    if has_application() and not before and is_test and not is_marked:
         warnings.warn(f"{item.nodeid} starts Spark without the marker 'spark'", stacklevel=2)
     return result

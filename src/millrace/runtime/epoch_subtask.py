@@ -132,7 +132,7 @@ class EpochSubtask:
         return self._failed(attempt, failure)
 
     def _failed(self, attempt: int, failure: Failure) -> Ack:
-        return Ack(self.subtask.stage.id, self.subtask.index, attempt, failure)
+        return Ack(*self.subtask.place, attempt, failure)
 
     def _run(
         self,
@@ -143,7 +143,7 @@ class EpochSubtask:
         write_segment: SegmentWriter | None,
     ) -> Generator[Buffer, None, Ack]:
         subtask = self.subtask
-        plan = epoch.subtasks[subtask.stage.id, subtask.index]
+        plan = epoch.subtasks[subtask.place]
         origin = self.begin(epoch, attempt, load, self._feedback(epoch, load))
         consumed: dict[int, tuple[int, ...]] = {}
         if subtask.stage.inputs:
@@ -169,7 +169,7 @@ class EpochSubtask:
                 the heads of loops take records from their tails at once.
         """
         subtask = self.subtask
-        plan = epoch.subtasks[subtask.stage.id, subtask.index]
+        plan = epoch.subtasks[subtask.place]
         origin = self.prepare(epoch, load)
         self._prepared = None
         context = self._context(epoch, plan, attempt, feedback)
@@ -180,7 +180,7 @@ class EpochSubtask:
         """Begin an epoch before its plan arrives, by a plan of the subtask's own, while the last
         epoch waits for its acceptance. For jobs without loops."""
         self.last_epoch = epoch.epoch
-        plan = epoch.subtasks[self.subtask.stage.id, self.subtask.index]
+        plan = epoch.subtasks[self.subtask.place]
         context = self._context(epoch, plan, attempt, None)
         self.subtask.begin_ahead(context, attempt, epoch.restarts)
         return "current"
@@ -192,7 +192,7 @@ class EpochSubtask:
             StateMissError: the plan does not follow the subtask's last epoch, or has something that
                 an epoch must begin with.
         """
-        place = self.subtask.stage.id, self.subtask.index
+        place = self.subtask.place
         plan = epoch.subtasks[place]
         follows = isinstance(plan.start, LiveStart) and plan.start.version == self._last_version
         is_special = epoch.flush or epoch.ends_run or epoch.only_commits or epoch.attempt
@@ -248,7 +248,7 @@ class EpochSubtask:
         before the epoch runs here, or before another subtask reads the state.
         """
         if self._prepared is None or self._prepared[0] is not epoch:
-            plan = epoch.subtasks[self.subtask.stage.id, self.subtask.index]
+            plan = epoch.subtasks[self.subtask.place]
             if self._was_rolled_back(epoch, plan.start):
                 self.subtask.discard_operators()
             else:

@@ -142,8 +142,8 @@ class Operator:
         raise NotImplementedError
 
     def revise_reading(self, plan: ReadPlan) -> bool:
-        """Take the splits and events of an epoch that has begun ahead of its plan. Returns whether
-        there may be more to read for them."""
+        """Take the driver's plan of an epoch that has begun ahead of it. Returns whether the reader
+        must be asked again: the plan has something that it does not know."""
         raise NotImplementedError
 
     def read_available(self, plan: ReadPlan) -> Iterator[None]:

@@ -96,6 +96,11 @@ class Subtask:
         """Operators with state, as the driver knows them."""
 
     @property
+    def place(self) -> tuple[int, int]:
+        """Number of the stage, and index of the subtask."""
+        return self.stage.id, self.index
+
+    @property
     def epoch(self) -> int:
         """Number of the last epoch that began. Negative if there is none."""
         return self._epoch.number
@@ -167,7 +172,7 @@ class Subtask:
             restarts: number of restarts of the job: the attempt number of functions opened now.
         """
         self._epoch, self._now = epoch, epoch.now
-        self._ack = Ack(self.stage.id, self.index, attempt)
+        self._ack = Ack(*self.place, attempt)
         chain = self._opened(restarts)
         self._refresh(chain)
         self._inputs = chain.inputs()
@@ -264,7 +269,7 @@ class Subtask:
 
     def revise_reading(self, plan: ReadPlan) -> bool:
         """Take the driver's plan of an epoch that has begun ahead, in a source stage. Returns
-        whether there is more to read than by the subtask's own plan."""
+        whether the reader must be asked again."""
         return self.chain.head.revise_reading(plan)
 
     def read_available(self, plan: ReadPlan) -> Iterator[None]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.runtime.counting_stage import load
 
-from millrace.common import Types
+from millrace.common import Types, WatermarkStrategy
+from millrace.common.source import (
+    AssignedSplit,
+    Boundedness,
+    ReaderContext,
+    Source,
+    SourceReader,
+    SourceSplit,
+    SplitEnumerator,
+    SplitRecords,
+)
 from millrace.common.state import ValueStateDescriptor
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.job_graph.stages import build_job_graph
@@ -26,6 +37,7 @@ from millrace.runtime.epoch import (
 from millrace.runtime.resident.outbox import Outbox
 from millrace.runtime.resident.patience import Patience
 from millrace.runtime.resident.resident_subtask import Phase, ResidentSubtask, Storage
+from millrace.runtime.resident.resident_worker import ResidentWorker
 from millrace.runtime.subtask import ChannelReader
 from millrace.runtime.worker import Worker
 from millrace.state.serialization.payload import decode, encode_records
@@ -103,7 +115,7 @@ class Summing:
 
     def begin_ahead(self) -> None:
         """Begin the second epoch before its plan."""
-        assert self.subtask.has_answered(0)
+        assert self.subtask.may_run_ahead_of(1)
         self.subtask.begin_ahead()
 
     def barrier(self) -> Ack:
@@ -170,13 +182,13 @@ def test_a_barrier_that_overtakes_the_plan_waits_for_it(summing: Summing) -> Non
 
 def test_leave_holds_for_one_epoch(summing: Summing) -> None:
     version = version_after_the_first_epoch(summing)
-    assert summing.subtask.has_answered(0)
+    assert summing.subtask.may_run_ahead_of(1)
     summing.begin(1, LiveStart(version))
-    assert not summing.subtask.has_answered(0)
+    assert not summing.subtask.may_run_ahead_of(1)
     summing.send(AHEAD)
     summing.barrier()
-    assert not summing.subtask.has_answered(0)
-    assert summing.subtask.has_answered(1)
+    assert not summing.subtask.may_run_ahead_of(1)
+    assert summing.subtask.may_run_ahead_of(2)
 
 
 def test_a_refused_epoch_is_undone_with_the_one_ahead(summing: Summing) -> None:
@@ -229,3 +241,139 @@ def test_a_plan_that_an_epoch_must_begin_with_comes_too_late(
     failure = summing.acks.pop().failure
     assert failure is not None
     assert failure.kind is FailureKind.STATE_MISS
+
+
+class NothingYet(SourceReader[int]):
+    """A reader without splits."""
+
+    def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
+        raise AssertionError("there are no splits")
+
+    def poll(self, max_records: int) -> Sequence[SplitRecords[int]]:
+        return []
+
+    def snapshot_state(self) -> dict[str, Any]:
+        return {}
+
+
+class NoSplits(SplitEnumerator):
+    def discover(self, now: int) -> list[SourceSplit]:
+        return []
+
+
+class EmptySource(Source[int]):
+    boundedness = Boundedness.BOUNDED
+
+    def create_enumerator(self) -> SplitEnumerator:
+        return NoSplits()
+
+    def create_reader(self, context: ReaderContext) -> SourceReader[int]:
+        return NothingYet()
+
+
+class Reading:
+    """A source's subtask, whose splits the driver has not found yet."""
+
+    def __init__(self) -> None:
+        env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(1)
+        watermarks = WatermarkStrategy.no_watermarks()
+        keyed = env.from_source(EmptySource(), watermarks, "source").key_by(lambda n: n)
+        mapped = keyed.map(lambda n: n)
+        graph = build_job_graph([mapped._collecting("Collect")], "run", "job", max_parallelism=128)
+        program, stage = graph.program, graph.program.stages[0]
+        edges = {edge.id: 1 for edge in program.edges if edge.source_stage == stage.id}
+        self.acks: list[Ack] = []
+        self.subtask = ResidentSubtask(
+            Worker("test").subtask(program, stage, 0),
+            1,
+            0,
+            Outbox(edges, 1, lambda target, buffer: None),
+            lambda *grant: None,
+            lambda payload: self.acks.append(decode(payload)),
+            lambda: 0,
+            Patience(0.0),
+        )
+
+    def begin(self, epoch: int, start: SubtaskStart, no_more_splits: bool) -> None:
+        part = SubtaskPlan(start, (), no_more_splits)
+        plan = EpochPlan(epoch, 0, 0, None, False, {self.subtask.place: part})
+        self.subtask.begin(plan, Storage(load, None))
+        self.work()
+
+    def work(self) -> None:
+        while self.subtask.due_at(0, 1e9) == 0:
+            self.subtask.turn(1e9)
+
+
+def test_a_source_that_rests_hears_of_the_end_of_the_splits() -> None:
+    """It has begun ahead, and nothing would wake it before the next barrier."""
+    reading = Reading()
+    reading.begin(0, FreshStart(), no_more_splits=False)
+    reading.subtask.end_reading()
+    reading.work()
+    ack = reading.acks.pop()
+    assert ack.failure is None
+    reading.subtask.begin_ahead()
+    reading.work()
+    assert not reading.subtask.is_exhausted
+    reading.begin(1, LiveStart(ack.state.version), no_more_splits=True)
+    assert reading.subtask.is_exhausted
+
+
+@dataclass
+class Waiting:
+    """What a worker sees of a subtask that has acknowledged its epoch."""
+
+    log_origin: Any = None
+    ready: bool = True
+
+    def may_run_ahead_of(self, epoch: int) -> bool:
+        return self.ready and epoch == 1
+
+    def begin_ahead(self) -> None:
+        self.ready = False
+
+    def due_at(self, now: int, clock: float) -> None:
+        return None
+
+
+class Pushed(ResidentWorker):
+    """A worker without sockets."""
+
+    def __init__(self, *subtasks: Waiting) -> None:
+        self._subtasks: Any = list(subtasks)
+        self._turns, self._turn_since, self._connect_until = None, None, None
+        self._held: Any = SimpleNamespace(watchdog=SimpleNamespace(end=lambda: None))
+        self._clock = lambda: 0
+        self.pushed = 0
+        self._allow_ahead(1)
+
+    def _push_all(self) -> None:
+        self.pushed += 1
+
+
+def test_a_busy_worker_answers_before_it_runs_ahead() -> None:
+    subtask = Waiting()
+    worker = Pushed(subtask)
+    worker._run_ahead(1, has_worked=True)
+    assert subtask.ready
+    assert worker._until_due() == 0  # and does not sleep meanwhile
+    worker._run_ahead(1, has_worked=True)
+    assert not subtask.ready
+    assert worker.pushed == 1
+    assert worker._until_due() > 0
+
+
+def test_an_idle_worker_runs_ahead_immediately() -> None:
+    subtask = Waiting()
+    worker = Pushed(subtask)
+    worker._run_ahead(1, has_worked=False)
+    assert not subtask.ready
+    assert worker._until_due() > 0
+
+
+def test_a_worker_without_leave_does_not_stay_awake() -> None:
+    worker = Pushed(Waiting())
+    worker._run_ahead(1, has_worked=True)
+    worker._allow_ahead(None)
+    assert worker._until_due() > 0

@@ -170,7 +170,7 @@ def worker_with(
     """A worker without sockets."""
     worker = object.__new__(ResidentWorker)
     worker._subtasks, worker._patience = [driven.subtask], shared
-    worker._first, worker._turn_since, worker._turns, worker._answered = 0, None, None, []
+    worker._first, worker._turn_since, worker._turns, worker._ready_ahead = 0, None, None, []
     worker._connect_until, worker._clock = None, lambda: int(Clock.seconds * 1000)
     worker._held = SimpleNamespace(watchdog=SimpleNamespace(end=lambda: None))
     clocks = SimpleNamespace(perf_counter=Clock.now, monotonic=Clock.now)

@@ -121,9 +121,12 @@ def test_a_job_waits_for_slots_of_tasks_that_end(
         require_free_slots(context, tasks, patience=60)
 
     monkeypatch.setattr(spark_starter, "require_free_slots", end_tasks)
-    assert counts(environment("resident", slots)) == COUNTS
-    assert len(waits) == 1
-    others.join()
+    try:
+        assert counts(environment("resident", slots)) == COUNTS
+        assert len(waits) == 1
+    finally:
+        file.touch()
+        others.join()
 
 
 written: list[tuple[int, ...]] = []

@@ -160,12 +160,14 @@ class SourceOperator(Operator):
         self._revise(plans, events, max_watermark)
 
     def revise_reading(self, plan: ReadPlan) -> bool:
-        """Take further splits, events, and the limit of watermark alignment."""
+        """Take further splits, events, the end of the splits, a complete checkpoint, and the limit
+        of watermark alignment."""
         before = set(self._active), self._max_watermark, self._records_per_split
-        is_told = self._completed_checkpoint is not None
+        is_told = self._completed_checkpoint is not None or bool(plan.events)
+        is_last = plan.no_more_splits and not self._end_notified
         self._revise(plan.splits, plan.events, plan.max_watermark)
         after = set(self._active), self._max_watermark, self._records_per_split
-        return before != after or is_told or bool(plan.events)
+        return before != after or is_told or is_last
 
     def _revise(
         self, plans: Sequence[SplitPlan], events: Sequence[SourceEvent], max_watermark: int | None

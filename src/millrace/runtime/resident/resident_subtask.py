@@ -16,7 +16,7 @@ from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_origin import LogOrigin
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.resident.credits import CreditWindow, Pace, Preemptions
-from millrace.runtime.resident.epoch_ahead import Answered, EpochAhead, plan_after
+from millrace.runtime.resident.epoch_ahead import EpochAhead, ended_epoch, plan_after
 from millrace.runtime.resident.feedback import Feedback
 from millrace.runtime.resident.frames import MOST_PAYLOAD
 from millrace.runtime.resident.gate import InputGate
@@ -138,7 +138,7 @@ class ResidentSubtask:
     @property
     def place(self) -> tuple[int, int]:
         """Number of the stage, and index of the subtask."""
-        return self.subtask.stage.id, self.subtask.index
+        return self.subtask.place
 
     # -- an epoch ------------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ class ResidentSubtask:
             self._ahead.is_open, self._storage = False, storage
             self._guarded(lambda: self._confirm(plan))
         else:
-            self._ahead.answered = None
+            self._ahead.last = None
             self._start(plan, storage, lambda: self.held.begin(plan, self._attempt, storage.load))
 
     def _start(self, plan: EpochPlan, storage: Storage, begin: Callable[[], StateOrigin]) -> None:
@@ -202,22 +202,19 @@ class ResidentSubtask:
 
     # -- an epoch that begins ahead of its plan ------------------------------------------------
 
-    def has_answered(self, epoch: int) -> bool:
-        """Whether the subtask has acknowledged this epoch, and may begin the next one before its
-        plan."""
-        answered = self._ahead.answered
-        is_of_epoch = answered is not None and answered.plan.epoch == epoch
-        return is_of_epoch and self.phase is Phase.WAITING
+    def may_run_ahead_of(self, epoch: int) -> bool:
+        """Whether the subtask has acknowledged the epoch before this one, and needs no answer of
+        the driver to begin it."""
+        last = self._ahead.last
+        return last is not None and last.plan.epoch + 1 == epoch and self.phase is Phase.WAITING
 
     def begin_ahead(self) -> None:
-        """Begin the next epoch before its plan arrives, after `has_answered`. Does nothing if the
-        driver has to answer the acknowledgement before."""
-        answered, self._ahead.answered = self._ahead.answered, None
-        assert answered is not None
-        plan = plan_after(answered.plan, self.place, answered.ack, self._clock())
-        if plan is not None:
-            self._ahead.is_open = True
-            self._start(plan, self._storage, lambda: self.held.begin_ahead(plan, self._attempt))
+        """Begin the next epoch before its plan arrives, if the subtask `may_run_ahead_of` it."""
+        last, self._ahead.last = self._ahead.last, None
+        assert last is not None
+        self._ahead.is_open = True
+        plan = plan_after(last, self.place, self._clock())
+        self._start(plan, self._storage, lambda: self.held.begin_ahead(plan, self._attempt))
 
     def _confirm(self, plan: EpochPlan) -> None:
         """Take the driver's plan of the open epoch."""
@@ -679,7 +676,7 @@ class ResidentSubtask:
         ack.time.seconds, ack.time.handing_seconds = busy + back_pressured, back_pressured
         self.phase = Phase.WAITING
         if not self._held_end:
-            self._ahead.answered = Answered(self._plan, ack)
+            self._ahead.last = ended_epoch(self._plan, ack)
         self._send(ack)
 
     def _send(self, ack: Ack) -> None:

@@ -162,10 +162,10 @@ class ResidentWorker:
         """Bytes of these acknowledgements."""
         self._first = 0
         """Subtask with which the next step begins."""
-        self._allowed_after: int | None = None
-        """Epoch after which subtasks may begin the next one before its plan."""
-        self._answered: list[ResidentSubtask] = []
-        """Subtasks that have acknowledged this epoch, and have not begun the next one."""
+        self._epoch_ahead: int | None = None
+        """Epoch that subtasks may begin before its plan; None if they may not."""
+        self._ready_ahead: list[ResidentSubtask] = []
+        """Subtasks that begin it after the next step."""
         self._turn_since: float | None = None
         """Beginning of the running turn of a subtask (`time.perf_counter`)."""
         self._patience = Patience()
@@ -264,10 +264,13 @@ class ResidentWorker:
         if self._tidy is not None and time.monotonic() - self._tidied_at > TIDY_INTERVAL:
             self._tidied_at = time.monotonic()
             self._tidy()
+        self._push_all()
+        if self._epoch_ahead is not None:
+            self._run_ahead(self._epoch_ahead, has_worked)
+
+    def _push_all(self) -> None:
         for connection in (self._control, *self._peers.values()):
             self._push(connection)
-        if self._allowed_after is not None:
-            self._begin_ahead(has_worked)
 
     def _wait(self) -> float:
         """Seconds that the loop waits for its sockets. A worker that has to wait sends its output
@@ -280,7 +283,7 @@ class ResidentWorker:
 
     def _until_due(self) -> float:
         """Seconds until a subtask needs a turn."""
-        if self._answered:
+        if self._ready_ahead:
             return 0.0
         now, clock = self._clock(), time.perf_counter()
         wait = IDLE
@@ -404,7 +407,7 @@ class ResidentWorker:
         elif kind is FrameKind.BARRIER:
             for subtask in self._subtasks:
                 subtask.end_reading()
-            self._allow_ahead(int(body) if body else None)
+            self._allow_ahead(int(body) + 1 if body else None)
         elif kind is FrameKind.HALT:
             self._halt(int(body))
         elif kind is FrameKind.PREPARE:
@@ -612,25 +615,24 @@ class ResidentWorker:
         self._connect_loops()
 
     def _allow_ahead(self, epoch: int | None) -> None:
-        """Allow subtasks to begin the epoch after ``epoch`` before its plan; None: none may."""
-        self._allowed_after, self._answered = epoch, []
+        """Allow subtasks to begin this epoch before its plan; None: none may."""
+        self._epoch_ahead, self._ready_ahead = epoch, []
 
-    def _begin_ahead(self, has_worked: bool) -> None:
-        """Let subtasks that have acknowledged their epoch begin the next one before its plan.
+    def _run_ahead(self, epoch: int, has_worked: bool) -> None:
+        """Let subtasks begin an epoch before its plan, and send what they emit.
 
-        If the worker is busy, one waits for a step: until barriers that are on their way have been
-        taken, and acknowledgements been sent.
+        In a busy worker, a subtask begins one step after its acknowledgement: barriers that are on
+        their way and other acknowledgements come first.
         """
-        epoch, earlier = self._allowed_after, self._answered
-        assert epoch is not None
-        answered = [subtask for subtask in self._subtasks if subtask.has_answered(epoch)]
-        self._answered = [subtask for subtask in answered if has_worked and subtask not in earlier]
-        for subtask in answered:
-            if subtask not in self._answered:
+        ready, before = [s for s in self._subtasks if s.may_run_ahead_of(epoch)], self._ready_ahead
+        self._ready_ahead = [s for s in ready if has_worked and s not in before]
+        for subtask in ready:
+            if subtask not in self._ready_ahead:
                 self._enter(subtask, time.perf_counter())
                 subtask.begin_ahead()
         if self._turn_since is not None:
             self._leave()
+            self._push_all()
 
     def _record_turns(self, job_dir: str | None) -> None:
         path = turn_path(job_dir, self._held.name) if job_dir and is_local(job_dir) else None

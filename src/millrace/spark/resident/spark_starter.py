@@ -41,7 +41,7 @@ SLOT_PATIENCE = 10.0
 """Seconds in which the slots of former tasks must become free."""
 FIRST_SLOT_PATIENCE = 2.0
 """Seconds in which slots must become free for the first tasks of a job. The other jobs leave enough
-slots (see `chosen_holder`), so whatever holds one is short, such as tasks of a cancelled job."""
+slots (see `chosen_holder`), so what holds one may be short, such as a task of a cancelled job."""
 LAST_WORDS = 1.0
 """Seconds to wait for the reason of a lost task."""
 MOST_TASKS = 10_000
