@@ -20,7 +20,7 @@ class ByLength:
 
 @pytest.mark.parametrize("comparator", [5, int, ByLength, lambda one: 0, lambda a, b, c: 0])
 def test_what_is_none_is_refused(comparator: Any) -> None:
-    with pytest.raises(JobDefinitionError, match="a comparator is a callable of two events"):
+    with pytest.raises(JobDefinitionError, match="the comparator must be a callable of two events"):
         checked_comparator(comparator)
 
 

@@ -454,9 +454,18 @@ def test_conditions_have_no_state_of_their_own() -> None:
     [
         (lambda s: CEP.pattern([1, 2], Pattern.begin("a")), "CEP.pattern() takes a stream, got [1"),
         (lambda s: CEP.pattern(s, "a"), "CEP.pattern() takes a Pattern such as"),
-        (lambda s: CEP.pattern(s, Pattern.begin("a"), 5), "a comparator is a callable of two ev"),
-        (lambda s: CEP.pattern(s, Pattern.begin("a"), lambda one: 0), "a comparator is a callable"),
-        (lambda s: CEP.pattern(s, Pattern.begin("a"), int), "a comparator is a callable of two ev"),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a"), 5),
+            "the comparator must be a callable of two ev",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a"), lambda one: 0),
+            "the comparator must be a callable",
+        ),
+        (
+            lambda s: CEP.pattern(s, Pattern.begin("a"), int),
+            "the comparator must be a callable of two ev",
+        ),
         (
             lambda s: CEP.pattern(s, Pattern.begin("a")).limit_partial_matches(0),
             "at least 1, got 0",

@@ -23,5 +23,5 @@ def test_a_token_goes_to_the_server_that_has_made_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("token", ["t\u00f6ken", "two\nlines"])
 def test_what_is_no_token(tmp_path: Path, token: str) -> None:
-    with pytest.raises(MillraceError, match="characters that no token has"):
+    with pytest.raises(MillraceError, match="the token has invalid characters"):
         server_address("http://there", None, tmp_path, {TOKEN_VARIABLE: token})

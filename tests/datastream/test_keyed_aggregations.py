@@ -135,7 +135,7 @@ def test_wrong_fields(method) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     keyed = env.from_collection([1]).key_by(abs)
     for bad in (1.5, None, True, ("x",)):
-        with pytest.raises(JobDefinitionError, match="by its position or name, got"):
+        with pytest.raises(JobDefinitionError, match="by its position or its name, got"):
             getattr(keyed, method)(bad)
     with run_local():
         env = StreamExecutionEnvironment.get_execution_environment()

@@ -96,7 +96,9 @@ def test_a_uid_hash(env) -> None:
 def test_what_is_accepted_without_effect(env) -> None:
     stream = env.from_collection([1]).map(abs)
     assert stream.set_buffer_timeout(-1).set_buffer_timeout(100) is stream
-    with pytest.raises(JobDefinitionError, match="a buffer timeout is -1 ms or more, got -2"):
+    with pytest.raises(
+        JobDefinitionError, match="set_buffer_timeout() takes -1 or a number of ms from 0, got -2"
+    ):
         stream.set_buffer_timeout(-2)
     with pytest.raises(JobDefinitionError, match="changes one operator"):
         stream.rebalance().set_buffer_timeout(1)
@@ -144,7 +146,7 @@ def test_slot_sharing_groups_are_kept_for_the_plan(env) -> None:
     sink = stream.print().slot_sharing_group(group())
     assert sink._transformation.slot_sharing_group == "heavy"
     assert env.register_slot_sharing_group(group()) is env
-    with pytest.raises(JobDefinitionError, match="is given by name, got 5"):
+    with pytest.raises(JobDefinitionError, match="must be given by its name, got 5"):
         stream.slot_sharing_group(5)
 
 

@@ -370,7 +370,7 @@ class HostileCall:
         try:
             made.validate(full=True)
         except pa.ArrowInvalid as error:
-            raise AssertionError(f"{where} gives what is no array: {error}") from error
+            raise AssertionError(f"{where} gives what is not an array: {error}") from error
         return True
 
     def _names_function_and_value(self, error: EvaluationError) -> None:

@@ -65,8 +65,8 @@ def test_arguments_that_do_not_go_together_are_not_shown_a_signature_that_takes_
         resolve_call(registry.function(function), arguments)
     given = ", ".join(str(each.type) for each in arguments)
     assert str(caught.value) == (
-        f"{function} does not take ({given}), because these types do not go together: "
-        "CAST some of them"
+        f"{function} does not take ({given}), because these types do not fit together: CAST some "
+        "of them"
     )
 
 
@@ -101,7 +101,7 @@ def test_aggregates_have_flinks_types(name: str, kind: LogicalType, result: str)
 def test_an_aggregate_is_no_scalar_function() -> None:
     with pytest.raises(FunctionResolutionError, match="AGGREGATE"):
         resolve_call(registry.function("SUM"), (field(IntType()),))
-    with pytest.raises(FunctionResolutionError, match="no aggregate"):
+    with pytest.raises(FunctionResolutionError, match="not an aggregate"):
         resolve_aggregate(registry.function("IF"), (IntType(),))
 
 

@@ -94,7 +94,7 @@ def test_the_dialect() -> None:
 
 
 def test_nested_rows_and_none() -> None:
-    """Their fields are joined; an empty field is no number, but a text."""
+    """Their fields are joined; an empty field is not a number, but a text."""
     row_type = Types.ROW([Types.INT(), Types.STRING(), Types.ROW([Types.INT(), Types.STRING()])])
     message = writer(row_type).build().serialize(Row(None, "", Row(1, "x")))
     assert message == b",,1;x\n"
@@ -115,7 +115,7 @@ def test_broken_messages(message: bytes) -> None:
     assert items(reader(row_type).build().deserialize(b"1,2024-01-02")) == items(
         Row(1, date(2024, 1, 2))
     )
-    with pytest.raises(SerializationError, match="no CSV of type .*set_ignore_parse_errors"):
+    with pytest.raises(SerializationError, match="not CSV of type .*set_ignore_parse_errors"):
         reader(row_type).build().deserialize(message)
     assert reader(row_type).set_ignore_parse_errors(True).build().deserialize(message) is None
 
@@ -138,11 +138,11 @@ def test_refusals() -> None:
         (b"x,a", "n", "field 'n': 'x' is no INT; skip"),
         (b"1", None, "1 field, not 2"),
         (b"1,a,b", None, "3 fields, not 2"),
-        (b'1,"a', None, "no CSV"),
-        (b"\xff,a", None, "no CSV"),
+        (b'1,"a', None, "not CSV"),
+        (b"\xff,a", None, "not CSV"),
         (b"1" * 5_000 + b",a", "n", "field 'n'"),
-        (b"", None, "no CSV"),
-        (b"1,a\n2,b", None, "no CSV"),
+        (b"", None, "not CSV"),
+        (b"1,a\n2,b", None, "not CSV"),
     ],
     ids=range(8),
 )

@@ -174,7 +174,7 @@ def test_decimals_that_are_not_finite_are_no_columns(name: str, text: str) -> No
     value = [text] if name == "prices" else text
     message = json.dumps({name: value}).encode()
     assert JsonColumns(TABLE_TYPE).read([message]) is None
-    with pytest.raises(MalformedRecordError, match="is no number"):
+    with pytest.raises(MalformedRecordError, match="is not a number"):
         schema().deserialize_batch([message])
 
 

@@ -119,7 +119,7 @@ def test_the_forms_of_flink() -> None:
 def test_broken_messages(message: bytes) -> None:
     """They fail with what to do, or are None."""
     row_type = Types.ROW_NAMED(["n"], [Types.INT()])
-    with pytest.raises(SerializationError, match="no JSON of type .*ignore_parse_errors"):
+    with pytest.raises(SerializationError, match="not JSON of type .*ignore_parse_errors"):
         read(row_type, message)
     builder = JsonRowDeserializationSchema.builder().type_info(row_type).ignore_parse_errors()
     assert builder.build().deserialize(message) is None
@@ -191,7 +191,7 @@ def test_the_type_of_a_json_schema() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ('{"type": "string"}', "describes an object"),
         ('{"type": "object", "properties": {"a": {"type": "bird"}}}', "at a: type 'bird'"),
         ('{"type": "object", "properties": {"a": {}}}', "give it one type"),
@@ -313,7 +313,7 @@ def test_a_decimal_is_what_bigdecimal_takes(text: str) -> None:
     message = json.dumps({"price": text}).encode()
     reader = JsonRowDeserializationSchema.builder().type_info(schema).build()
     for read in read_alone, read_beside:
-        with pytest.raises(MalformedRecordError, match="is no number") as refused:
+        with pytest.raises(MalformedRecordError, match="is not a number") as refused:
             read(reader, message)
         assert "field 'price': " in str(refused.value)
         assert "<class" not in str(refused.value)
@@ -365,7 +365,7 @@ def test_a_long_text_that_is_no_number_is_refused_at_once(kind: TypeInformation[
     reader = (
         JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["n"], [kind])).build()
     )
-    with pytest.raises(MalformedRecordError, match="is no number"):
+    with pytest.raises(MalformedRecordError, match="is not a number"):
         reader.deserialize(b'{"n": "%sx"}' % (b"1" * 100_000))
 
 
@@ -411,7 +411,7 @@ def test_an_array_of_objects_is_several_rows_of_a_table() -> None:
     messages = [b'{"a": 1}', b"", b'[{"a": 2}, {"b": 3}]', b"[]"]
     assert rows_of_a_table(messages) == ([(1, None), (2, None), (None, 3)], [0, 2, 2])
     assert rows_of_a_table([b'{"a": 1}', b'{"a": 2}'])[1] is None
-    with pytest.raises(MalformedRecordError, match="no object"):
+    with pytest.raises(MalformedRecordError, match="not an object"):
         rows_of_a_table([b'[{"a": 2}, 3]'])
 
 

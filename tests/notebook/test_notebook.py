@@ -134,4 +134,4 @@ def test_a_notebook_with_the_extension() -> None:
     assert listed == "<TableResult (`table name` STRING): 0 rows>"
     assert "Flat Map" in html_of(outputs["stream"])[0]
     [error] = [each for each in outputs["unknown"] if each["output_type"] == "error"]
-    assert "nothing is no TableEnvironment of this notebook" in error["evalue"]
+    assert "nothing is not a TableEnvironment of this notebook" in error["evalue"]

@@ -19,7 +19,7 @@ WRONG = [
     (OperatorStateDeclaration("x", RedistributionMode.MERGE), "mode MERGE needs a function"),
     (OperatorStateDeclaration("x", RedistributionMode.KEY_GROUP), "it has no keys"),
     (OperatorStateDeclaration("x", RedistributionMode.UNION, max), "mode UNION does not merge"),
-    (OperatorStateDeclaration("x", "min"), "'min' is no RedistributionMode"),  # type: ignore[arg-type]
+    (OperatorStateDeclaration("x", "min"), "'min' is not a RedistributionMode"),  # type: ignore[arg-type]
 ]
 
 

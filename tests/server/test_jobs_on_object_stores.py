@@ -167,5 +167,5 @@ def test_what_was_kept_where_jobs_had_no_directories_of_their_own(
         env={**environment, "MILLRACE_FENCING_TOKEN": "0", "MILLRACE_RAN_BEFORE": "1"},
     )
     assert ran.returncode == 1
-    assert "This job has run before, but not in s3://" in ran.stderr
+    assert "This job has run before, but in another directory than s3://" in ran.stderr
     assert "/chk-" in ran.stderr

@@ -29,7 +29,7 @@ def test_the_python_of_the_driver_and_one_of_its_version_will_do(tmp_path: Path)
 
 def test_a_python_that_cannot_be_run(tmp_path: Path) -> None:
     for python in ("/nowhere/python", os.devnull, script(tmp_path / "python", "exit 1")):
-        with pytest.raises(ConfigurationError, match=r"PYSPARK_PYTHON is '.*no Python that can"):
+        with pytest.raises(ConfigurationError, match=r"PYSPARK_PYTHON is '.*not a Python that can"):
             require_worker_python({"PYSPARK_PYTHON": python})
 
 

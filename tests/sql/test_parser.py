@@ -250,7 +250,7 @@ MISTAKES = [
     ("SELECT a, FROM t", 11, "an expression is expected"),
     ("SELECT 'abc", 8, "this text has no end"),
     ("SELECT /* a", 8, "this comment has no end"),
-    ("CREATE TABLE t (a INT, b FOO)", 26, "'FOO' is no type"),
+    ("CREATE TABLE t (a INT, b FOO)", 26, "'FOO' is not a type"),
     ("SELECT COUNT(* FROM t", 16, ") is expected"),
     ("SELECT a FROM t ORDER a", 23, "BY is expected"),
     ("CREATE TABLE t (a INT PRIMARY KEY NOT ENFORCED, PRIMARY KEY (a))", 49, "second"),

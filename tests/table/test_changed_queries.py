@@ -131,8 +131,8 @@ def test_what_loses_state_is_named(
 ) -> None:
     with pytest.raises(CheckpointError, match="which the job does not have") as caught:
         run(query, {}, savepoint[0])
-    lost, rest = str(caught.value).split("found again is that of")
-    found, empty = rest.split("it has none of")
+    lost, rest = str(caught.value).split("the job has the operators of other state:")
+    found, empty = rest.split("it has no state of")
     for name in gone:
         assert f"'{name}[" in lost
         assert f"'{name}[" in empty

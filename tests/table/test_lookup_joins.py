@@ -90,7 +90,7 @@ def test_rows_get_what_the_table_has(more: str, streaming: bool) -> None:
     [
         (", 'lookup.cache' = 'ALL'", "'lookup.cache' is NONE or PARTIAL or FULL, not 'ALL'"),
         (FULL, "= 'PERIODIC' needs 'lookup.full-cache.periodic-reload.interval'"),
-        (PERIODIC.replace("1 h", "0 s"), "interval' is more than 0 ms"),
+        (PERIODIC.replace("1 h", "0 s"), "interval' must be more than 0 ms"),
         (PERIODIC.replace("scan", "sync"), "does not read the whole table"),
         (TIMED.replace("10:15", "noon"), "such as '10:15' or '10:15\\+01:00', not 'noon'"),
         (TIMED.replace("'7'", "'0'"), "interval-in-days"),

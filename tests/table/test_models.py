@@ -181,7 +181,7 @@ def test_what_is_refused(t_env: TableEnvironment) -> None:
     line = described(Line(1.0), schema(x="DOUBLE"), schema(y="DOUBLE"))
     model = t_env.from_model(line)
     table = t_env.from_elements([("a", 1.0)], ["s", "x"])
-    with pytest.raises(JobDefinitionError, match="takes DOUBLE for 'x', and the column 's'"):
+    with pytest.raises(JobDefinitionError, match="takes DOUBLE for 'x', but the column 's'"):
         model.predict(table, ["s"])
     with pytest.raises(JobDefinitionError, match=r"takes 1 columns \(x\), not 2"):
         model.predict(table, ["s", "x"])

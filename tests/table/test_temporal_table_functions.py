@@ -343,13 +343,13 @@ REFUSED: dict[str, tuple[Attempt, str]] = {
     ),
     "in SELECT": (
         lambda t: t.from_path("orders").select(history(t)(col("o_ts"))),
-        "gives a table: write LATERAL TABLE",
+        "is a table function: write LATERAL TABLE",
     ),
     "processing time in batch mode": (
         lambda t: joined(
             batch := environment(False), _by_processing_time(batch), "o_proc"
         ).explain(),
-        "in batch mode no row has",
+        "rows do not have in batch mode",
     ),
 }
 

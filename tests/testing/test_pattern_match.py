@@ -186,7 +186,7 @@ def test_times_may_come_from_an_iterator() -> None:
         ({"timestamps": 7}, "timestamps are given as a list or the like, got 7"),
         ({"key": lambda value: [value]}, r"the key \['a1'\] is of a type that cannot be a key"),
         ({"key": 1.5}, "key_by takes a callable"),
-        ({"comparator": "x"}, "a comparator is a callable"),
+        ({"comparator": "x"}, "the comparator must be a callable"),
         ({"watermark": "x"}, "the watermark is 'x'"),
     ],
 )

@@ -27,7 +27,7 @@ class EventComparator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedComparator:
-    """A comparator that refuses results other than numbers, such as True."""
+    """A comparator that refuses results that are not numbers, for example True."""
 
     compare: Comparator
 
@@ -56,7 +56,7 @@ def checked_comparator(comparator: Any) -> Comparator | None:
     compare = getattr(comparator, "compare", comparator)
     if isinstance(comparator, type) or not callable(compare) or not takes(compare, 2):
         raise JobDefinitionError(
-            "a comparator is a callable of two events that returns a negative number, zero or a "
-            f"positive one, or an object with such a method compare(); got {comparator!r}"
+            "the comparator must be a callable of two events that returns a negative number, zero "
+            f"or a positive one, or an object with such a method compare(); got {comparator!r}"
         )
     return CheckedComparator(compare)

@@ -95,7 +95,7 @@ def with_until(part: str, quantifier: Quantifier, until: Condition) -> Quantifie
         )
     if quantifier.most is not None:
         raise MalformedPatternError(
-            f"{part} is no loop, so until() has nothing to end; call one_or_more() or "
+            f"{part} is not a loop, so until() has nothing to end; call one_or_more() or "
             "times_or_more() before"
         )
     return replace(quantifier, until=until)

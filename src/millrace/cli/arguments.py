@@ -315,7 +315,7 @@ def environment_settings() -> dict[str, str]:
     The variable is removed from the environment.
 
     Raises:
-        UsageError: the variable is no JSON object of texts.
+        UsageError: the variable is not a JSON object of texts.
     """
     try:
         return settings_in(os.environ)

@@ -95,7 +95,7 @@ class CommandLineLauncher(JobLauncher):
         return self.terminal.interactive if asked is None else asked
 
     def announce(self, name: str, job_dir: str, config: JobConfig, collects: bool) -> None:
-        """Tell where the job keeps its checkpoints, and from which it continues."""
+        """Tell where the job keeps its checkpoints, and from which snapshot the job continues."""
         start = config.start_from
         self.terminal.say(f"job '{name}' keeps its checkpoints in {job_dir}")
         present = complete_checkpoints(job_dir) if config.resume else []
@@ -130,8 +130,8 @@ class CommandLineLauncher(JobLauncher):
         if not present:
             return
         reason = (
-            f"{former} has checkpoints of a job of this name that ran alone, or at a job server "
-            "before its jobs had directories of their own"
+            f"{former} has checkpoints of a job with this name, from a run without a server or "
+            "with an older server"
         )
         advice = (
             "to continue from the newest, submit the job with the savepoint path "
@@ -139,8 +139,9 @@ class CommandLineLauncher(JobLauncher):
         )
         if os.environ.get(RAN_BEFORE):
             raise CheckpointError(
-                f"{reason}. This job has run before, but not in {job_dir}, so it would begin "
-                f"anew: {advice}; to begin anew, cancel this job and submit it again"
+                f"{reason}. This job has run before, but in another directory than {job_dir}, so "
+                f"it would start without state: {advice}; to start without state, cancel this job "
+                "and submit it again"
             )
         self.terminal.say(f"the job starts afresh, though {reason}; {advice}")
 

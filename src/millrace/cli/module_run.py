@@ -53,7 +53,7 @@ def check_functions(path: Path, argument: str) -> None:
         UsageError: it is no Python file, or it would replace a module of Python in the workers.
     """
     if path.suffix != ".py" or not path.is_file():
-        raise UsageError(f"{argument} is a Python file with functions, and {path} is none")
+        raise UsageError(f"{argument} is a Python file with functions, but {path} is not one")
     if path.stem in sys.stdlib_module_names:
         raise UsageError(
             f"{argument}: {path} has the name of Python's module '{path.stem}', which it "

@@ -20,7 +20,7 @@ __all__ = ["DirectoryJob", "OperatedJob", "operated_job"]
 
 
 class OperatedJob(Protocol):
-    """Operations of commands on a job, wherever it is."""
+    """Operations that commands perform on a job, wherever the job runs."""
 
     @property
     def name(self) -> str:

@@ -11,7 +11,7 @@ from millrace.state.checkpoint.snapshot import Snapshot
 
 
 def short_id(id: str) -> str:
-    """The first eight digits of an id; ``-`` if there are none.
+    """The first eight digits of the given id; ``-`` if there are none.
 
     Example:
         >>> short_id("savepoint-count-6c35493a-0123456789ab"), short_id("")
@@ -21,7 +21,7 @@ def short_id(id: str) -> str:
 
 
 def digits(id: str) -> str:
-    """The digits of an id, without its prefix."""
+    """The digits of the given id, without its prefix."""
     return id.rpartition("-")[2]
 
 

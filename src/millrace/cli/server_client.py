@@ -53,7 +53,7 @@ def server_address(
         address = ServerAddress(given.rstrip("/"), _own_token(given, own_directory))
     token = _given_token(token_file, environment)
     if token is not None and not (token.isascii() and token.isprintable()):
-        raise MillraceError("the token has characters that no token has; check its origin")
+        raise MillraceError("the token has invalid characters; check where it comes from")
     return address if token is None else ServerAddress(address.url, token, address.pid)
 
 

@@ -13,7 +13,7 @@ MAX_NAME = 48
 
 
 def stage_cells(stages: Iterable[StageRow]) -> list[tuple[str, ...]]:
-    """Cells of the table of stages, with its heads."""
+    """Rows of the table of stages as cells. The first row has the titles of the columns."""
     return [HEADS, *map(stage_row, stages)]
 
 

@@ -54,7 +54,7 @@ class JobClient(ABC):
 
     @abstractmethod
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
-        """A future of the result; it raises the job's error if it failed."""
+        """A future of the result. The future raises the job's error if the job failed."""
 
     @abstractmethod
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:

@@ -24,7 +24,7 @@ def decode_json(data: bytes | bytearray | memoryview | str | msgspec.Raw, kind: 
     """Decode JSON as a value of any type that msgspec supports.
 
     Raises:
-        msgspec.MsgspecError: it is no JSON, or something else.
+        msgspec.MsgspecError: it is not JSON, or something else.
 
     Example:
         >>> decode_json('{"north": 7}', dict[str, int])

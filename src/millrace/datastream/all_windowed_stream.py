@@ -52,29 +52,29 @@ class AllWindowedStream(Generic[T, W]):
         return self._windowed.get_input_type()
 
     def trigger(self, trigger: Trigger[Any, Any]) -> AllWindowedStream[T, W]:
-        """See `WindowedStream.trigger`."""
+        """Set the trigger, as `WindowedStream.trigger` does."""
         self._windowed.trigger(trigger)
         return self
 
     def evictor(self, evictor: Evictor[Any, Any]) -> AllWindowedStream[T, W]:
-        """See `WindowedStream.evictor`."""
+        """Set the evictor, as `WindowedStream.evictor` does."""
         self._windowed.evictor(evictor)
         return self
 
     def allowed_lateness(
         self, time_ms: int | Time | Duration | timedelta
     ) -> AllWindowedStream[T, W]:
-        """See `WindowedStream.allowed_lateness`."""
+        """Set the allowed lateness, as `WindowedStream.allowed_lateness` does."""
         self._windowed.allowed_lateness(time_ms)
         return self
 
     def side_output_late_data(self, output_tag: OutputTag[T]) -> AllWindowedStream[T, W]:
-        """See `WindowedStream.side_output_late_data`."""
+        """Send late records to a side output, as `WindowedStream.side_output_late_data` does."""
         self._windowed.side_output_late_data(output_tag)
         return self
 
     def share_panes(self, shared: bool = True) -> AllWindowedStream[T, W]:
-        """See `WindowedStream.share_panes`."""
+        """Share panes between windows, as `WindowedStream.share_panes` does."""
         self._windowed.share_panes(shared)
         return self
 

@@ -112,8 +112,7 @@ def _wait(
 ) -> DataStream[Any]:
     if not isinstance(function, AsyncFunction) and not inspect.iscoroutinefunction(function):
         raise JobDefinitionError(
-            f"an asynchronous wait takes an AsyncFunction or an 'async def' function, got "
-            f"{function!r}"
+            f"AsyncDataStream takes an AsyncFunction or an 'async def' function, got {function!r}"
         )
     if isinstance(function, AsyncFunction) and not inspect.iscoroutinefunction(
         function.async_invoke
@@ -129,10 +128,12 @@ def _spec(
     timeout: Amount, retry: AsyncRetryStrategy, capacity: int, ordered: bool, drain: bool
 ) -> AsyncSpec:
     if not isinstance(retry, AsyncRetryStrategy):
-        raise JobDefinitionError(f"a retry strategy is an AsyncRetryStrategy, got {retry!r}")
+        raise JobDefinitionError(
+            f"AsyncDataStream takes an AsyncRetryStrategy as retry strategy, got {retry!r}"
+        )
     if millis(timeout) <= 0 or capacity <= 0:
         raise JobDefinitionError(
-            f"an asynchronous wait needs a timeout and a capacity above 0, got {millis(timeout)} "
+            f"AsyncDataStream needs a timeout and a capacity above 0, got {millis(timeout)} "
             f"ms and {capacity}"
         )
     return AsyncSpec(millis(timeout), capacity, ordered, retry, drain)

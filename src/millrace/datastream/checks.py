@@ -87,5 +87,7 @@ def checked_assigner(where: str, assigner: A) -> A:
 def checked_field(position: int | str) -> int | str:
     """The field; raises JobDefinitionError unless it is given by position or name."""
     if isinstance(position, bool) or not isinstance(position, (int, str)):
-        raise JobDefinitionError(f"a field is given by its position or name, got {position!r}")
+        raise JobDefinitionError(
+            f"a field must be given by its position or its name, got {position!r}"
+        )
     return position

@@ -56,8 +56,8 @@ def checked_uid_hash(uid_hash: str) -> str:
     """The id; raises JobDefinitionError unless it is a hexadecimal number."""
     if not isinstance(uid_hash, str) or not re.fullmatch("[0-9a-f]{8,64}", uid_hash):
         raise JobDefinitionError(
-            f"a uid hash is a hexadecimal number as the plan shows it, got {uid_hash!r}; use uid() "
-            "to give an operator a name of your own"
+            f"a uid hash must be a hexadecimal number, as the plan shows it, got {uid_hash!r}; use "
+            "uid() to give an operator a name of your own"
         )
     return uid_hash
 
@@ -65,5 +65,7 @@ def checked_uid_hash(uid_hash: str) -> str:
 def checked_parallelism(parallelism: int) -> int:
     """The parallelism; raises JobDefinitionError unless it is a positive whole number."""
     if not isinstance(parallelism, int) or isinstance(parallelism, bool) or parallelism < 1:
-        raise JobDefinitionError(f"a parallelism is a whole number of at least 1: {parallelism!r}")
+        raise JobDefinitionError(
+            f"the parallelism must be a whole number of at least 1, not {parallelism!r}"
+        )
     return parallelism

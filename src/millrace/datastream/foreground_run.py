@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 def run_here(client: EmbeddedJobClient) -> JobExecutionResult:
-    """Run a job in this thread, in which the user's functions run, too, so that Ctrl-C
-    interrupts them; raises the job's error."""
+    """Run a job in this thread. The user's functions run in it, too, so that Ctrl-C interrupts
+    them. Raises the job's error."""
     show_user_errors_first()
     client.run()
     return client.result()

@@ -327,7 +327,7 @@ class JobLauncher:
 
         def replan(parallelism: int) -> JobGraph:
             if parallelism < 1:
-                raise JobDefinitionError(f"a parallelism is at least 1, not {parallelism}")
+                raise JobDefinitionError(f"the parallelism must be at least 1, not {parallelism}")
             with _default_parallelism(sinks, parallelism):
                 number = next(numbers)
                 return self.graph(sinks, configuration, name, f"{run_id}.{number}", backend)

@@ -90,7 +90,9 @@ class OperatorSettings(StreamPicture):
         """
         self._operator("set_buffer_timeout")
         if timeout_millis < -1:
-            raise JobDefinitionError(f"a buffer timeout is -1 ms or more, got {timeout_millis}")
+            raise JobDefinitionError(
+                f"set_buffer_timeout() takes -1 or a number of ms from 0, got {timeout_millis}"
+            )
         return self
 
     def set_uid_hash(self, uid_hash: str) -> Self:

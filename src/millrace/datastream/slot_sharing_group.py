@@ -35,7 +35,7 @@ class SlotSharingGroup:
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
-        """A builder of the group with a name."""
+        """A builder of the group with the given name."""
         return SlotSharingGroup.Builder(name)
 
     def get_name(self) -> str:
@@ -146,5 +146,5 @@ def group_name(group: str | SlotSharingGroup) -> str:
     if isinstance(group, SlotSharingGroup):
         return group.name
     if not isinstance(group, str):
-        raise JobDefinitionError(f"a slot sharing group is given by name, got {group!r}")
+        raise JobDefinitionError(f"a slot sharing group must be given by its name, got {group!r}")
     return group

@@ -172,7 +172,8 @@ class DataStream(OperatorSettings, Generic[T]):
     def process(
         self, func: ProcessFunction[T, U], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[U]:
-        """Run a `ProcessFunction`: event times and side outputs (``yield tag, value``)."""
+        """Run a `ProcessFunction`, which sees event times and may emit to side outputs
+        (``yield tag, value``)."""
         keyed: Any = func
         if isinstance(keyed, KeyedProcessFunction):
             raise JobDefinitionError(

@@ -243,7 +243,9 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
             JobDefinitionError: the timeout is below -1.
         """
         if timeout_millis < -1:
-            raise JobDefinitionError(f"a buffer timeout is -1 ms or more, got {timeout_millis}")
+            raise JobDefinitionError(
+                f"set_buffer_timeout() takes -1 or a number of ms from 0, got {timeout_millis}"
+            )
         self._configuration.set(flink_options.BUFFER_TIMEOUT_ENABLED, timeout_millis >= 0)
         if timeout_millis >= 0:
             timeout = Duration.of_millis(timeout_millis)

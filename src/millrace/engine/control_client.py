@@ -76,8 +76,8 @@ def _await(
             )
         if waited > timeout:
             raise JobControlError(
-                f"the job took the request but did not finish it within {timeout:.0f} s; it goes "
-                "on with it" + (f". It waits for: {reason}" if reason else "")
+                f"the job took the request but did not finish it within {timeout:.0f} s; it is "
+                "still working on it" + (f". It waits for: {reason}" if reason else "")
             )
         time.sleep(POLL)
 

@@ -183,8 +183,8 @@ class Deployment:
 
     @property
     def may_run_ahead(self) -> bool:
-        """Whether subtasks may begin the next epoch before its plan is made, as far as the graph is
-        concerned: its plans have nothing that an epoch must begin with."""
+        """Whether the job's graph allows subtasks to begin the next epoch before its plan is made,
+        because a plan of this graph has nothing that an epoch must begin with."""
         program, sinks = self.program, self.sinks
         needs_plan = program.loops or program.available_now or sinks.has_commits_in_subtasks
         return not (needs_plan or self.restoring or self.acknowledges_records)

@@ -44,8 +44,8 @@ class EpochHooks(Protocol):
 
     def closing(self, at: int, may_run_ahead: bool, /) -> bool:
         """Record that the epoch begins to end: its barrier is sent at this time, in ms since the
-        epoch of Unix. Returns whether subtasks may begin the next epoch before its plan arrives:
-        not if the executor says that they may not."""
+        epoch of Unix. Returns whether subtasks may begin the next epoch before its plan arrives;
+        False if the executor does not allow this."""
 
 
 class Executor(Protocol):

@@ -115,7 +115,7 @@ class RecordedRun(JobObserver):
         try:
             self._write(ended)
         except (CheckpointError, OSError) as problem:
-            log.warning("how the job ended could not be noted: %s", problem)
+            log.warning("the outcome of the job could not be recorded: %s", problem)
 
     def _is_superseded(self) -> bool:
         record = read_record(os.path.dirname(self._path))

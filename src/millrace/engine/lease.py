@@ -308,7 +308,7 @@ class _Record:
         if before is not None and not self.files.has_locks and before.until > clock:
             if not (self._supersedes(before) or has_died(before.space, before.pid)):
                 raise self.refusal()
-            log.info("%s has died without giving its lease back, or was superseded", before)
+            log.info("%s has died without releasing its lease, or was superseded", before)
         token = before.token + 1 if before else 1
         former = (*before.former, before.run_id)[-REMEMBERED:] if before else ()
         since = clock if now is None else now

@@ -110,8 +110,8 @@ class RequestHandler:
         self._serving, self._is_delivered = request, False
 
     def epoch_accepted(self) -> None:
-        """Record that the effects of the message in service stay, even if the job restarts before
-        the next checkpoint."""
+        """Record that the effects of the message that is being handled stay, even if the job
+        restarts before the next checkpoint."""
         self._is_delivered = True
 
     def attempt_failed(self, error: JobExecutionError) -> None:

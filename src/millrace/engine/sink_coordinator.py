@@ -188,7 +188,7 @@ class SinkCoordinator:
                 self._background.prepare(uid, begin)
 
     def abandon_commit(self) -> None:
-        """Let the sinks undo what they have begun, as the checkpoint was not completed."""
+        """Let the sinks undo what they have begun, because the checkpoint was not completed."""
         begun, self._begun = self._begun, set()
         for uid in begun:
             self._background.prepare(uid, self._in_driver[uid].abandon)

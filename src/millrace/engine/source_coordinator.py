@@ -154,8 +154,8 @@ class SourceCoordinator:
         return limit is None or min(self._loads()) < limit
 
     def give_back(self) -> None:
-        """Take back the splits that an epoch was the first to read, after it failed in the
-        user's code. Other subtasks may read them."""
+        """After an epoch failed in the user's code, take back the splits that no earlier epoch has
+        read. Other subtasks may read these splits."""
         for subtask in range(self.node.parallelism):
             unread = [a for a in self._assigned.values() if a.subtask == subtask and not a.started]
             for assigned in unread:

@@ -211,8 +211,9 @@ def _check_max_parallelism(origin: RestoredSnapshot, graph: JobGraph) -> None:
     was, now = origin.manifest.max_parallelism, graph.program.max_parallelism
     if was != now:
         raise CheckpointError(
-            f"{origin.name} was made with max parallelism {was}, the job has {now}; keys are "
-            f"spread by it, so it cannot change: set pipeline.max-parallelism to {was}"
+            f"{origin.name} was made with max parallelism {was}, but the job has {now}. Keys are "
+            "divided by the max parallelism, so it cannot change: set pipeline.max-parallelism "
+            f"to {was}"
         )
 
 
@@ -229,8 +230,8 @@ def _check_all_restored(origin: RestoredSnapshot, graph: JobGraph) -> None:
         raise CheckpointError(
             f"{origin.name} has state of {_named(names, gone)}, which the job does not have: it "
             "belongs to another job or an older version of this one"
-            + (f"; found again is that of {_named(names, kept)}" if kept else "")
-            + (f"; it has none of {_named(known, alike)}, which would begin empty" if alike else "")
+            + (f"; the job has the operators of other state: {_named(names, kept)}" if kept else "")
+            + (f"; it has no state of {_named(known, alike)}, which begin empty" if alike else "")
             + ". "
             + (_of_other_queries(manifest, gone) or _ADVICE)
         )
@@ -238,9 +239,9 @@ def _check_all_restored(origin: RestoredSnapshot, graph: JobGraph) -> None:
 
 _QUERY_UID = re.compile(r"[^ ]+-[0-9a-f]{12}(-[0-9]+)?")
 _ADVICE = (
-    "Give operators fixed uids so that they are found again (those of a query are, while its keys, "
-    "columns, expressions and aggregates stay the same), or leave that state behind with "
-    "--allow-non-restored-state: whoever had it begins anew"
+    "Give operators fixed uids, so that their state is found again (operators of a query keep "
+    "their uids while its keys, columns, expressions and aggregates stay the same). Or start with "
+    "--allow-non-restored-state, which drops the state of the missing operators"
 )
 
 
@@ -252,11 +253,11 @@ def _of_other_queries(manifest: Manifest, gone: Iterable[str]) -> str:
     other = "an earlier" if manifest.query_uids < QUERY_UIDS else "a later"
     return (
         f"It was written by {other} version of Millrace, which named the state of queries in "
-        f"another way (query_uids {manifest.query_uids}; here {QUERY_UIDS}): this one cannot "
-        "tell whether a query's state fits. Let the version that wrote it finish the job; or start "
-        "with --allow-non-restored-state, with which sources go on where they were and queries "
-        "begin anew; or, if the query is the same to the letter, give the operators their new uids "
-        "with the state processor's change_operator_identifier"
+        f"another way (query_uids {manifest.query_uids}; here {QUERY_UIDS}): this version cannot "
+        "tell whether a query's state fits. Let the version that wrote it finish the job. Or start "
+        "with --allow-non-restored-state: sources continue at their positions, and queries begin "
+        "without state. Or, if the query is the same to the letter, give the operators their new "
+        "uids with the state processor's change_operator_identifier"
     )
 
 

@@ -83,7 +83,7 @@ class SubtaskCommits:
 
     def plan(self, subtask: int, now: int) -> tuple[CommitPlan, ...]:
         """Committables for a subtask to commit in the next epoch, those of older checkpoints first.
-        None comes before an older one that waits for its next try."""
+        No committable overtakes an older one that waits for its next try."""
         mine = self._outstanding[subtask]
         only_restored = any(item.is_restored for item in self._all())
         held = False

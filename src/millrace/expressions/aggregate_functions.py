@@ -62,7 +62,7 @@ def aggregate_function(
         kernel = _Imperative(name, function, "get_value")
     else:
         raise FunctionResolutionError(
-            f"{name}: func_type is general, pandas or arrow, not {func_type!r}"
+            f"{name}: func_type must be general, pandas or arrow, not {func_type!r}"
         )
     return _definition(name, kernel, kind, deterministic, input_types)
 
@@ -189,7 +189,7 @@ class _Vectorized(AggregateKernel):
         super().__init__(name, function)
         if not callable(function) and not hasattr(function, "accumulate"):
             raise FunctionResolutionError(
-                f"{name} is no function, nor has it a method accumulate()"
+                f"{name} is neither a function nor an object with a method accumulate()"
             )
         self._func_type = func_type
 

@@ -272,7 +272,7 @@ def _kernel_runner(
 ) -> Callable[[Frame], Datum]:
     kernel = definition.kernel
     if kernel is None:
-        raise FunctionResolutionError(f"{site.function} is no scalar function")
+        raise FunctionResolutionError(f"{site.function} is not a scalar function")
     if definition.lazy:
         return lambda frame: kernel(site, frame, *arguments)
     if definition.of_batch:

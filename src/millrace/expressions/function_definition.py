@@ -156,9 +156,9 @@ class FunctionDefinition:
         """Error text for arguments that a signature with ``<any>`` takes one by one, but not beside
         each other: the signature, ``COALESCE(<any>, <any>, ...)``, would contradict the error."""
         kinds = {kind.with_nullable(True) for kind in types}
-        reason = "because these arguments do not go together"
+        reason = "because these arguments do not fit together"
         if len(kinds) > 1:
-            reason = "because these types do not go together: CAST some of them"
+            reason = "because these types do not fit together: CAST some of them"
         elif self.name in ("GREATEST", "LEAST"):
             reason = "because values of this type cannot be compared"
         return f"{self.name} does not take ({', '.join(map(str, types))}), {reason}"

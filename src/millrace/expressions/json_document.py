@@ -105,7 +105,7 @@ def parsed_document(text: str, decoder: json.JSONDecoder) -> Any:
         decoder: decoder of scalars, with an optional ``object_pairs_hook``.
 
     Raises:
-        ValueError: it is no JSON, or has more than `MAX_DEPTH` objects and arrays in each other.
+        ValueError: it is not JSON, or has more than `MAX_DEPTH` objects and arrays in each other.
     """
     try:
         return decoder.decode(text)
@@ -126,7 +126,7 @@ class _DeepDocument:
         """Value of the whole text.
 
         Raises:
-            ValueError: it is no JSON, or nested too deep.
+            ValueError: it is not JSON, or nested too deep.
         """
         while True:
             complete, value = self._begun()

@@ -95,13 +95,13 @@ def functions() -> Iterator[FunctionDefinition]:
 
 
 def find(name: str) -> FunctionDefinition | None:
-    """The function with a name, in upper or lower case; None if there is none."""
+    """The function with the given name, in upper or lower case; None if there is none."""
     upper = name.upper()
     return _FUNCTIONS.get(_OTHER_NAMES.get(upper, upper))
 
 
 def function(name: str) -> FunctionDefinition:
-    """The function with a name, in upper or lower case.
+    """The function with the given name, in upper or lower case.
 
     Raises:
         FunctionResolutionError: the function does not exist; the error names the nearest ones.
@@ -211,7 +211,7 @@ def resolve_aggregate(
     DECIMAL(38, 2)
     """
     if definition.kind is not FunctionKind.AGGREGATE:
-        raise FunctionResolutionError(f"{definition.name} is no aggregate function")
+        raise FunctionResolutionError(f"{definition.name} is not an aggregate function")
     if distinct and not types:
         raise FunctionResolutionError(f"{definition.name}(DISTINCT) needs a column")
     _, result = definition.infer(types, literals, options)

@@ -75,7 +75,7 @@ def scalar_function(
     """
     if func_type not in FUNC_TYPES:
         raise FunctionResolutionError(
-            f"{name}: func_type is general, pandas or arrow, not {func_type!r}"
+            f"{name}: func_type must be general, pandas or arrow, not {func_type!r}"
         )
     asynchronous = iscoroutinefunction(getattr(function, "eval", function))
     if asynchronous and func_type != "general":
@@ -233,7 +233,7 @@ class _Asynchronous:
 def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
     made = body(*map(pandas_argument, columns))
     if not hasattr(made, "__len__"):
-        raise _Misfit(f"{repr(made)[:_SHOWN]}, which is no pandas.Series")
+        raise _Misfit(f"{repr(made)[:_SHOWN]}, which is not a pandas.Series")
     if hasattr(made, "columns"):
         return _rows_of_frame(made, kind)
     try:
@@ -295,7 +295,7 @@ def _arrow(body: Body, columns: list[Any], length: int, site: CallSite, kind: Lo
     made, arrow = body(*columns), arrow_type(kind)
     made = made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
     if not isinstance(made, pa.Array):
-        raise _Misfit(f"{repr(made)[:_SHOWN]}, which is no pyarrow.Array")
+        raise _Misfit(f"{repr(made)[:_SHOWN]}, which is not a pyarrow.Array")
     try:
         return made if made.type == arrow else made.cast(arrow)
     except CONVERSION_ERRORS as error:

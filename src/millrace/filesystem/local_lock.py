@@ -33,7 +33,7 @@ class LocalLock(FileLock):
 
 
 def lock_file(path: str, wait: bool) -> LocalLock | None:
-    """Lock the file with a name; None if another process has the lock."""
+    """Lock the file with the given name; None if another process has the lock."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

@@ -16,8 +16,8 @@ _CLAIM = "claim"
 
 
 class StorageTrial:
-    """Files in a directory of their own below the tried directory. One process begins and ends the
-    trial; other processes take part in the meantime. All methods but `end` raise OSError.
+    """A trial of a directory, with files in a subdirectory. One process begins and ends the trial;
+    other processes take part in between. All methods except `end` raise OSError.
 
     Args:
         place: the trial's directory, as `begin` made it.

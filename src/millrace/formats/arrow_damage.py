@@ -1,4 +1,4 @@
-"""Detection of damaged files in the output and errors of Arrow's readers."""
+"""Detects damaged files: checks what Arrow has read, and converts errors of Arrow's readers."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ _MOST = {"BYTE": 1 << 7, "SHORT": 1 << 15, "INT": 1 << 31, "LONG": 1 << 63}
 def parse_columns(
     schema: CsvSchema, indices: Sequence[int], width: int, rows: list[list[str]]
 ) -> list[Sequence[Any]]:
-    """Parsed values of the schema's columns. ``indices`` tells at which of the rows' fields each
-    column is.
+    """Parsed values of the schema's columns. ``indices`` has the position of each column among the
+    fields of a row.
 
     Raises:
         MalformedRecordError: a row has not ``width`` fields, or a field cannot be read.

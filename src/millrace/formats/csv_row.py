@@ -240,7 +240,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         remedy = _REMEDY if table is None else _REMEDY_OF_TABLES
         kind = self._type_info.name if table is None else str(table)
         return MalformedRecordError(
-            f"a message is no CSV of type {kind}: {reason[:500]}; {remedy}",
+            f"a message is not CSV of type {kind}: {reason[:500]}; {remedy}",
             bytes(message),
             column=column,
             tells_remedy=table is not None,

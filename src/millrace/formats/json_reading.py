@@ -152,13 +152,13 @@ def _has_decimals(kind: TypeInformation[Any]) -> bool:
 
 def _dict(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise TypeError(f"{_named(value)} is no object")
+        raise TypeError(f"{_named(value)} is not an object")
     return value
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise TypeError(f"{_named(value)} is no array")
+        raise TypeError(f"{_named(value)} is not an array")
     return value
 
 
@@ -174,7 +174,7 @@ def _token(value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, (dict, list)):
-        raise TypeError(f"{_named(value)} is no scalar")
+        raise TypeError(f"{_named(value)} is not a scalar")
     return "true" if value else "false"
 
 
@@ -230,7 +230,7 @@ def _float(value: Any) -> float:
 
 def _decimal(value: Any) -> Decimal:
     if not isinstance(value, str):
-        raise TypeError(f"{_named(value)} is no number")
+        raise TypeError(f"{_named(value)} is not a number")
     return decimal_number(value)
 
 

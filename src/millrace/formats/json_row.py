@@ -134,7 +134,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         self._ignore_parse_errors = ignore_parse_errors
         self._null_for_wrong_fields = null_for_wrong_fields
         self._table = table
-        # a message that is no object is no row with NULL in every field
+        # a message that is not an object is no row with NULL in every field
         self._read = nullable(row_reader(type_info, fail_on_missing_field, null_for_wrong_fields))
         self._columns = JsonColumns(type_info, fail_on_missing_field, table)
 
@@ -173,7 +173,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         if self._table is not None:
             kind, remedy = str(self._table), _REMEDY_OF_TABLES
         return MalformedRecordError(
-            f"a message is no JSON of type {kind}: {reason}; {remedy}",
+            f"a message is not JSON of type {kind}: {reason}; {remedy}",
             bytes(message),
             column=column,
             tells_remedy=self._table is not None,

@@ -40,7 +40,7 @@ def type_of_json_schema(text: str) -> RowTypeInfo:
     try:
         root = json.loads(text)
     except (TypeError, ValueError) as error:
-        raise JobDefinitionError(f"the JSON Schema is no JSON: {error}") from None
+        raise JobDefinitionError(f"the JSON Schema is not JSON: {error}") from None
     row_type = _type_of(root, root, ())
     if not isinstance(row_type, RowTypeInfo):
         raise JobDefinitionError(f"a JSON Schema of rows describes an object, not {text[:200]}")

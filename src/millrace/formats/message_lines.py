@@ -74,6 +74,6 @@ class MessageLinesEncoder(Encoder[Any]):
         for message in messages:
             if b"\n" in message:
                 raise SerializationError(
-                    f"a message with a line feed in it is no line: {message[:200]!r}"
+                    f"a message with a line feed in it is not a line: {message[:200]!r}"
                 )
         return b"".join([message + b"\n" for message in messages])

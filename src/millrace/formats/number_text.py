@@ -28,7 +28,7 @@ def whole_number(text: str) -> int:
     7
     """
     if not _WHOLE.fullmatch(text):
-        raise ValueError(f"{text[:_SHOWN]!r} is no whole number")
+        raise ValueError(f"{text[:_SHOWN]!r} is not a whole number")
     return int(text)
 
 
@@ -39,7 +39,7 @@ def floating_number(text: str) -> float:
     (1500.0, 2.0, -inf)
     """
     if not _FLOAT.fullmatch(text):
-        raise ValueError(f"{text[:_SHOWN]!r} is no number")
+        raise ValueError(f"{text[:_SHOWN]!r} is not a number")
     return float(text if text.endswith("y") else text.rstrip("dDfF"))
 
 
@@ -50,7 +50,7 @@ def decimal_number(text: str) -> Decimal:
     Decimal('1.50')
     """
     if not _DECIMAL.fullmatch(text):
-        raise ValueError(f"{text[:_SHOWN]!r} is no number")
+        raise ValueError(f"{text[:_SHOWN]!r} is not a number")
     try:
         return Decimal(text)
     except InvalidOperation:

@@ -142,14 +142,14 @@ def _timestamp(text: str) -> datetime:
 def _with_hyphens(text: str) -> str:
     """The text of a day. Python also takes 20240102 and 2024-W01-2, which Flink does not."""
     if text[4:5] != "-" or text[7:8] != "-":
-        raise ValueError(f"{text[:_SHOWN]!r} is no date such as 2024-01-02")
+        raise ValueError(f"{text[:_SHOWN]!r} is not a date such as 2024-01-02")
     return text
 
 
 def _with_colons(text: str) -> str:
     """The text of a time of day. Python also takes 10, T10 and 1030, which Flink does not."""
     if ":" not in text or text[:1] == "T":
-        raise ValueError(f"{text[:_SHOWN]!r} has no time such as 10:30")
+        raise ValueError(f"{text[:_SHOWN]!r} is not a time such as 10:30")
     return text
 
 

@@ -162,9 +162,9 @@ def edges_of_igraph(
 
 
 def vertices_of_frame(frame: Any, keys: tuple[str, ...], names: tuple[str, ...]) -> Any:
-    """Vertices or edges of a GraphFrame, with the columns that this package uses: the columns
-    ``keys`` get the names ``names``, and the others become ``value``: a single column as it is,
-    several as a struct."""
+    """Vertices or edges of a GraphFrame, with the columns that this package uses. The columns
+    ``keys`` get the names ``names``. The others become ``value``: one column unchanged, several
+    columns as a struct."""
     from millrace.spark.graphs.relations import as_one_value
 
     return as_one_value(frame, keys, names)

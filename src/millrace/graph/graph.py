@@ -188,8 +188,8 @@ class Graph(
 
     @classmethod
     def from_graphframe(cls, graph: Any) -> Graph[Any, Any, Any]:
-        """A graph of GraphFrames. The further columns of a vertex or an edge become its value: a
-        single column as it is, several as a row.
+        """A graph of GraphFrames. Further columns of a vertex or an edge become its value: one
+        column unchanged, several columns as a row.
         """
         return cls.from_vertices_and_edges(
             vertices_of_frame(graph.vertices, ("id",), VERTEX_COLUMNS[:1]),

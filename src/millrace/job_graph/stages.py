@@ -235,9 +235,9 @@ class _Builder:
                 behind.add(t)
         if tail not in behind:
             raise JobDefinitionError(
-                f"what '{tail.inputs[0].transformation.name}' gives is fed back to an iteration "
-                "that it does not come from; close_with() takes a stream made from what iterate() "
-                "returned"
+                f"close_with() got the result of '{tail.inputs[0].transformation.name}', which "
+                "does not come from this iteration; pass a stream that is made from the result of "
+                "iterate()"
             )
         body = {self._chain_of[t].id for t in behind & set(inputs_first([tail]))}
         into = [edge for edge in self._edges if edge.target_stage in body]
@@ -276,8 +276,8 @@ def _check_closed(ordered: Sequence[Transformation]) -> None:
     closed = {t.loop for t in ordered if t.role is Role.FEEDBACK}
     if any(t.loop is not None and t.loop not in closed for t in ordered):
         raise JobDefinitionError(
-            "an iteration is not closed, so nothing would be fed back; call close_with() on what "
-            "iterate() returned"
+            "an iteration is not closed, so nothing would be fed back; call close_with() on the "
+            "stream that iterate() returned"
         )
 
 

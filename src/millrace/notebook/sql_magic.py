@@ -49,6 +49,6 @@ def _environment(name: str) -> TableEnvironment:
         known[DEFAULT_NAME] = environment
     if not isinstance(environment, TableEnvironment):
         raise JobDefinitionError(
-            f"%%{MAGIC} {name}: {name or DEFAULT_NAME} is no TableEnvironment of this notebook"
+            f"%%{MAGIC} {name}: {name or DEFAULT_NAME} is not a TableEnvironment of this notebook"
         )
     return environment

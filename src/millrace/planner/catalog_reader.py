@@ -225,7 +225,7 @@ class CatalogReader(Protocol):
         ...
 
     def resolve_table(self, name: Sequence[str]) -> ResolvedTable | ResolvedView | None:
-        """The table or view with a name, or None; temporary ones take precedence."""
+        """The table or view with the given name, or None; temporary ones take precedence."""
         ...
 
     def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
@@ -235,7 +235,7 @@ class CatalogReader(Protocol):
         ...
 
     def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:
-        """The model with a name, or None; temporary ones take precedence."""
+        """The model with the given name, or None; temporary ones take precedence."""
         ...
 
     def names(self, kind: NameKind) -> Sequence[str]:

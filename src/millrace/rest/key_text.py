@@ -46,7 +46,7 @@ def key_text(key: Any) -> str | None:
 
 
 def likely_texts(text: str) -> list[str]:
-    """Text forms of keys (`key_text`) that a user may mean by a text.
+    """Text forms (`key_text`) of the keys that a user may have meant by a text.
 
     Example:
         >>> likely_texts("4 "), likely_texts("2026-11-21")
@@ -212,14 +212,14 @@ def _exactly(*kinds: type) -> Callable[[Any], Any]:
 def _bytes(source: Any) -> bytes:
     value = untagged(source)
     if not isinstance(value, bytes):
-        raise TypeError(f"{source!r} is no bytes")
+        raise TypeError(f"{source!r} is not bytes")
     return value
 
 
 def _float(source: Any) -> float:
     value = untagged(source)
     if type(value) not in (int, float):
-        raise TypeError(f"{source!r} is no number")
+        raise TypeError(f"{source!r} is not a number")
     return float(value)
 
 

@@ -25,7 +25,9 @@ def as_callable(function: Any, method: str) -> Callable[..., Any]:
     """The method of a Flink function object that is to be called, or a callable itself."""
     implementation = getattr(function, method, None) if isinstance(function, Function) else function
     if not callable(implementation):
-        raise JobDefinitionError(f"{function!r} is neither callable nor has it a method {method}()")
+        raise JobDefinitionError(
+            f"{function!r} is neither callable nor an object with a method {method}()"
+        )
     called: Callable[..., Any] = implementation
     return called
 

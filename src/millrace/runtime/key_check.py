@@ -78,7 +78,7 @@ def _kind(columns: KeyColumns) -> Any:
 
 
 class CheckedKeyMemo(KeyMemo):
-    """A key memo that checks a key before it resolves it."""
+    """A key memo that checks the type of each new key."""
 
     __slots__ = ("_check", "_cls", "_high", "_low")
 

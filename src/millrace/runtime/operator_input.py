@@ -44,7 +44,7 @@ class ColumnInput(OperatorInput):
 
     def emit(self, batch: Batch) -> None:
         """Pass on the batch, after a conversion of records to columns. An empty list is dropped,
-        as it has no columns."""
+        because it has no columns."""
         if count := len(batch):
             self.records += count
             self._operator.process_columns(self._number, batch.to_columns())

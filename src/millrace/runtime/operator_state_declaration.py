@@ -82,7 +82,7 @@ def check_declarations(operator: str, declarations: Iterable[OperatorStateDeclar
 def _wrong(declaration: OperatorStateDeclaration) -> str:
     mode: Any = declaration.mode
     if not isinstance(mode, RedistributionMode):
-        return f"{mode!r} is no RedistributionMode"
+        return f"{mode!r} is not a RedistributionMode"
     if mode is RedistributionMode.KEY_GROUP:
         return "it has no keys; keep it in keyed state, or choose another mode"
     if mode is RedistributionMode.MERGE:

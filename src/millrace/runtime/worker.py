@@ -121,8 +121,8 @@ class Worker:
                 self._subtasks.pop(key).subtask.close()
 
     def change_place(self, program: Program, task: int) -> None:
-        """Adapt the subtasks to a process that runs one resident task: drop subtasks of other
-        tasks. The number of the task, or the number of tasks, may have changed."""
+        """Keep only the subtasks of one resident task. Its number, or the number of tasks, may have
+        changed."""
         width = program.max_width
         is_same = self._widths.get(program.run_id, width) == width
         self._widths[program.run_id] = width

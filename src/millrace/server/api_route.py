@@ -73,20 +73,22 @@ class QueryParameter:
         """
         if self.kind is bool:
             if text.lower() not in ("true", "false"):
-                raise ApiError(400, f"{self.name} is true or false, not {text!r}")
+                raise ApiError(400, f"{self.name} must be true or false, not {text!r}")
             return text.lower() == "true"
         if self.kind is int:
             return self._number(text)
         if self.choices and text not in self.choices:
-            raise ApiError(400, f"{self.name} is one of {', '.join(self.choices)}, not {text!r}")
+            raise ApiError(
+                400, f"{self.name} must be one of {', '.join(self.choices)}, not {text!r}"
+            )
         return text
 
     def _number(self, text: str) -> int:
         digits = text[1:] if text[:1] == "-" else text
         if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-            raise ApiError(400, f"{self.name} is a whole number, not {text[:40]!r}")
+            raise ApiError(400, f"{self.name} must be a whole number, not {text[:40]!r}")
         if self.minimum is not None and int(text) < self.minimum:
-            raise ApiError(400, f"{self.name} is at least {self.minimum}, not {text}")
+            raise ApiError(400, f"{self.name} must be at least {self.minimum}, not {text}")
         return int(text)
 
 

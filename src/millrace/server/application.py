@@ -276,13 +276,13 @@ def _refused_page(request: Request) -> Response | None:
     servers without tokens; None if the request is allowed."""
     host = urlsplit(f"//{request.headers.get('host', '')}")
     if host.hostname not in LOOPBACK_NAMES:
-        return failure(403, "without tokens the server is only reached as localhost")
+        return failure(403, "a server without tokens can be reached only as localhost")
     # a picture or a link of another page comes without an origin, but with this from any browser
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        return failure(403, "without tokens other sites cannot use the server")
+        return failure(403, "a server without tokens refuses requests of other sites")
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-        return failure(403, "without tokens other sites cannot use the server")
+        return failure(403, "a server without tokens refuses requests of other sites")
     return None
 
 

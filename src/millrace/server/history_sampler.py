@@ -153,4 +153,4 @@ class HistorySampler:
             try:
                 self.sample()
             except Exception:  # the registry may be back in a moment
-                log.exception("the history of jobs could not be taken")
+                log.exception("the history of jobs could not be recorded")

@@ -244,11 +244,11 @@ class JobProcess:
                 shutil.copyfile(self.log, former)
                 former.chmod(0o600)
             except OSError as error:  # the disk may be full, of this log
-                log.warning("the former content of %s is not kept: %s", self.log, error)
+                log.warning("the old content of %s cannot be kept: %s", self.log, error)
                 former.unlink(missing_ok=True)
             os.truncate(self.log, 0)
         except OSError as error:
-            log.warning("%s cannot be begun anew: %s", self.log, error)
+            log.warning("the log %s cannot be begun again: %s", self.log, error)
 
     def failure(self, length: int = 16_000) -> str:
         """The program's error, as people see it; if there is none, the end of the program's

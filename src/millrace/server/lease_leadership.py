@@ -93,7 +93,7 @@ class LeaseLeadership:
             try:
                 self._store.give_back(held[0])
             except StateError as error:
-                log.warning("the lease was not given back, so it ends by itself: %s", error)
+                log.warning("the lease could not be released, so it expires later: %s", error)
         self._store.close()
 
     def token(self) -> int | None:
@@ -151,7 +151,7 @@ class LeaseLeadership:
             try:
                 self.step()
             except StateError as error:
-                log.warning("who leads cannot be found out: %s", error)
+                log.warning("the leading server cannot be determined: %s", error)
                 if self.token() is None:
                     self._other = None
             self._closed.wait(self._period / 1000)

@@ -96,7 +96,7 @@ class LockLeadership:
             try:
                 self.step()
             except (OSError, StateError) as error:
-                log.warning("this server would lead, but cannot: %s", error)
+                log.warning("this server cannot become the leader: %s", error)
 
 
 class SoleLeadership:

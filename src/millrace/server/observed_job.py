@@ -151,7 +151,7 @@ class ObservedJob:
         return tuple(_vertex(stage, told.get(stage.uid)) for stage in self.archive.stages)
 
     def vertex(self, id: str) -> ObservedVertex | None:
-        """The stage with an id; None if there is none."""
+        """The stage with the given id; None if there is none."""
         return next((vertex for vertex in self.vertices if vertex.id == id), None)
 
 
@@ -164,7 +164,7 @@ def _vertex(stage: ArchivedStage, details: StageDetails | None) -> ObservedVerte
 
 @dataclass(slots=True)
 class _Found:
-    """The report of a job, as it was when it was last read."""
+    """The report of a job at its last reading."""
 
     directory: Path | None = None
     looked: int = -LOOK_AGAIN

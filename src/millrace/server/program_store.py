@@ -141,7 +141,7 @@ class ProgramStore:
             _unpack(Path(upload.path), path, name)
         else:
             raise ApiError(
-                400, f"a program is a .py, .zip or .yaml file, not {upload.name[:120]!r}"
+                400, f"a program must be a .py, .zip or .yaml file, not {upload.name[:120]!r}"
             )
         return self._uploaded(path)
 
@@ -157,7 +157,7 @@ class ProgramStore:
         return sorted(programs, key=lambda program: (program.uploaded, program.id), reverse=True)
 
     def upload(self, id: str) -> StoredProgram:
-        """The uploaded program with an id.
+        """The uploaded program with the given id.
 
         Raises:
             ApiError: 404 if there is no such upload.
@@ -194,7 +194,7 @@ class ProgramStore:
                 yield self._there(path)
 
     def program(self, given: str) -> StoredProgram:
-        """The program with a path, absolute or relative to the directory of programs.
+        """The program with the given path, absolute or relative to the directory of programs.
 
         Raises:
             ApiError: 403 if the path is outside the directory of programs; 404 if there is no such

@@ -27,7 +27,7 @@ class LeadershipLostError(StateError):
 
 
 class JobGoal(Enum):
-    """The server's goal for a job: that it runs, or that it ends."""
+    """The server's goal for a job: to run, or to end."""
 
     RUN = "RUN"
     """The job is to run; its restart strategy applies if its process dies."""

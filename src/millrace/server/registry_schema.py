@@ -108,8 +108,8 @@ def migrate(engine: Engine) -> None:
         known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
         if revision is not None and revision not in known:
             raise StateError(
-                f"the registry is of revision {revision}, this Millrace knows them up to "
-                f"{max(known)}: run the newer Millrace, or name another registry"
+                f"the registry has revision {revision}, and this version of Millrace knows "
+                f"revisions up to {max(known)}: run a newer version, or name another registry"
             )
         config.attributes["connection"] = connection
         if inspect(connection).has_table(BEFORE):

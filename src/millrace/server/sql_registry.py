@@ -179,7 +179,7 @@ class SqlRegistry:
             return [_job(row) for row in connection.execute(query).mappings()]
 
     def job(self, id: str) -> RegisteredJob | None:
-        """The job with an id; None if there is none."""
+        """The job with the given id; None if there is none."""
         with self.engine.connect() as connection:
             row = connection.execute(select(JOBS).where(JOBS.c.id == id)).mappings().first()
             return None if row is None else _job(row)
@@ -255,7 +255,7 @@ class SqlRegistry:
         self._put(ATTEMPTS, asdict(attempt))
 
     def trigger(self, id: str) -> TriggeredOperation | None:
-        """The trigger with an id; None if there is none."""
+        """The trigger with the given id; None if there is none."""
         with self.engine.connect() as connection:
             query = select(TRIGGERS).where(TRIGGERS.c.id == id)
             row = connection.execute(query).mappings().first()

@@ -202,7 +202,7 @@ class Supervisor:
                 self._leave(term, error)
                 return
             except Exception:  # one job's trouble is not the others'
-                log.exception("job %s could not be looked after", job.id)
+                log.exception("job %s could not be supervised", job.id)
 
     def _leave(self, term: Term, error: LeadershipLostError) -> None:
         """End a term that the registry declares over. If the server only seems not to lead at
@@ -267,7 +267,7 @@ class Supervisor:
             try:
                 mailbox.send(run.run_id, "cancel", {})
             except JobControlError as error:
-                log.warning("job %s cannot be told to end: %s", job.id, error)
+                log.warning("job %s cannot be asked to end: %s", job.id, error)
         elif run is None and not told:
             self._told[job.id] = ("process", self._now())
             process.signal(signal.SIGTERM)
@@ -292,7 +292,11 @@ class Supervisor:
         elif job.goal is JobGoal.END:
             self._end(job, JobStatus.CANCELED, "", (attempt, "cancelled"))
         elif _is_elsewhere(attempt):
-            log.warning("job %s was left behind on %s; it continues here", job.id, attempt.host)
+            log.warning(
+                "job %s ran on %s, which no longer has a server; it continues here",
+                job.id,
+                attempt.host,
+            )
             self._close_attempt(attempt, f"left behind on {attempt.host}")
         elif job.id in self._left:
             self._left.discard(job.id)
@@ -321,9 +325,7 @@ class Supervisor:
         text = f"its process has died ({death}) and is not restarted: its restart strategy is "
         text += f"'{strategy.get_description().rstrip('.')}'"
         if "SIGKILL" in death:
-            text += (
-                ". The system sends this signal, too, where memory runs out: see the kernel's log"
-            )
+            text += ". The kernel also sends this signal when memory runs out: see the kernel's log"
         self._end(job, JobStatus.FAILED, text)
 
     def _is_due(self, job: RegisteredJob) -> bool:

@@ -1,4 +1,4 @@
-"""The work of a server that begins when it becomes the leader and ends when it no longer is."""
+"""Work of a server that begins when the server becomes the leader, and ends with its leadership."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class TermOfOffice:
         try:
             leader = self._leadership.is_left_to()
         except StateError as error:
-            log.warning("whether another server leads cannot be found out: %s", error)
+            log.warning("it is unknown whether another server leads: %s", error)
         else:
             if leader is None:
                 return  # it can be told when that changes

@@ -40,7 +40,7 @@ _feeds: dict[str, BatchFeed] = {}
 
 
 def feed_of(name: str) -> BatchFeed | None:
-    """The feed with an id; None if it belongs to another process."""
+    """The feed with the given id; None if it belongs to another process."""
     return _feeds.get(name)
 
 

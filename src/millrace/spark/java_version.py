@@ -37,8 +37,8 @@ class Java:
         """
         if self.home is not None:
             return (
-                f"JAVA_HOME is {self.home!r}, but {os.path.join(self.home, 'bin', 'java')} is no "
-                f"program that can be run. Set JAVA_HOME to the directory of a Java "
+                f"JAVA_HOME is {self.home!r}, but {os.path.join(self.home, 'bin', 'java')} is not "
+                "a program that can be run. Set JAVA_HOME to the directory of a Java "
                 f"{JAVA_MINIMUM} or newer, or unset it to use the java on the path"
             )
         if self.path is None:

@@ -34,8 +34,8 @@ def require_worker_python(environment: Mapping[str, str] = os.environ) -> None:
     version = None if path is None else _version_of(path)
     if version is None:
         raise ConfigurationError(
-            f"the environment variable {VARIABLE} is {python!r}, which is no Python that can be "
-            f"run: {remedy}"
+            f"the environment variable {VARIABLE} is {python!r}, which is not a Python that can "
+            f"be run: {remedy}"
         )
     if version != _version():
         raise ConfigurationError(

@@ -61,8 +61,8 @@ class FlatTable(MemoryTable):
     def update_of(
         self, current: KeyHolder, cls: type, bounds: tuple[Any, Any], other: Callable[[Any], None]
     ) -> Callable[[Any], None]:
-        """Function that sets the current key's entry, as `put_immutable` does, to values of
-        exactly the class ``cls`` within ``bounds`` (None: no bounds). It passes other values to
+        """Function that sets the current key's entry, as `put_immutable` does. It sets only values
+        of exactly the class ``cls`` within ``bounds`` (None: no bounds), and passes other values to
         ``other``. The function is called for every record, so it avoids further calls."""
         data, undo, get = self.data, self.undo, self.data.get
         low, high = bounds

@@ -24,7 +24,8 @@ class ListTable(MemoryTable):
         self._waiting_undo: dict[Any, Any] = {}
 
     def get(self, key: Any) -> list[Any] | None:
-        """Copy of the list, or None. The table tracks lists with mutable elements."""
+        """Copy of the list, or None. If elements can change in place, the list is first saved for a
+        roll-back."""
         values = self.data.get(key)
         if values is None:
             return None

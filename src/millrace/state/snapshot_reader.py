@@ -67,7 +67,7 @@ class StateInfo:
 
     @property
     def internal(self) -> bool:
-        """Whether the state is an internal one of the operator."""
+        """Whether the state is internal to the operator."""
         return self.table.internal
 
     @property

@@ -134,8 +134,8 @@ class StateFollower:
 
 
 class _Copy:
-    """Copy of the followed tables of one subtask. It also observes replayed deltas, and records the
-    former values of keys.
+    """Copy of the followed tables of one subtask. While deltas are replayed, it records the former
+    values of keys.
     """
 
     def __init__(self, tables: Collection[TableId]) -> None:

@@ -211,19 +211,19 @@ class WindowedOperatorTransformation:
         return self
 
     def reduce(self, reduce_function: Any, window_function: Any = None) -> Any:
-        """As `WindowedStream.reduce`."""
+        """Reduce the rows of each window, as `WindowedStream.reduce` does."""
         return self._made(self._windows.reduce(reduce_function, window_function))
 
     def aggregate(self, aggregate_function: Any, window_function: Any = None) -> Any:
-        """As `WindowedStream.aggregate`."""
+        """Aggregate the rows of each window, as `WindowedStream.aggregate` does."""
         return self._made(self._windows.aggregate(aggregate_function, window_function))
 
     def apply(self, window_function: Any) -> StateBootstrapTransformation:
-        """As `WindowedStream.apply`."""
+        """Run a function on the rows of each window, as `WindowedStream.apply` does."""
         return self._made(self._windows.apply(window_function))
 
     def process(self, process_window_function: Any) -> StateBootstrapTransformation:
-        """As `WindowedStream.process`."""
+        """Run a function on the rows of each window, as `WindowedStream.process` does."""
         return self._made(self._windows.process(process_window_function))
 
     def _made(self, stream: DataStream[Any]) -> StateBootstrapTransformation:

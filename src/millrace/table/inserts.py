@@ -91,7 +91,7 @@ def _with_columns(descriptor: TableDescriptor, node: RelNode) -> TableDescriptor
 
 
 def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable:
-    """The table with a name, to which rows are written.
+    """The table with the given name, to which rows are written.
 
     Raises:
         CatalogError: the table does not exist, or is a view.

@@ -1,4 +1,4 @@
-"""`ModelDescriptor`: a model that a program declares: provider, columns and options."""
+"""`ModelDescriptor`: provider, columns and options of a model that a program declares."""
 
 from __future__ import annotations
 

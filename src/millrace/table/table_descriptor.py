@@ -1,4 +1,4 @@
-"""`TableDescriptor`: a table that a program declares: schema, connector and options."""
+"""`TableDescriptor`: schema, connector and options of a table that a program declares."""
 
 from __future__ import annotations
 

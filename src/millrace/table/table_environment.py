@@ -404,7 +404,7 @@ class TableEnvironment(ProgramTables):
         execute_statement(self._session, statement)
 
     def get_catalog(self, catalog_name: str) -> Catalog:
-        """The catalog with a name."""
+        """The catalog with the given name."""
         return self._session.catalogs.catalog(catalog_name)
 
     def use_catalog(self, catalog_name: str) -> None:

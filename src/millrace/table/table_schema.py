@@ -87,7 +87,7 @@ class TableSchema:
         return list(self.row_type.children())
 
     def get_field_data_type(self, field: int | str) -> LogicalType | None:
-        """Type of the column with a name, or at a position from 0; None if there is none."""
+        """Type of the column with the given name or position (from 0); None if there is none."""
         kinds = dict(enumerate(self.row_type.children()))
         if not isinstance(field, (int, str)):
             raise ColumnReferenceError(

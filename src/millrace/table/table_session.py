@@ -1,4 +1,4 @@
-"""`TableSession`: the shared context of statements and tables: catalogs, options, execution."""
+"""`TableSession`: catalogs, options and execution, which statements and tables share."""
 
 from __future__ import annotations
 

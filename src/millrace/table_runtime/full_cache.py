@@ -44,7 +44,7 @@ class PeriodicReload:
     fixed_rate: bool = False
 
     def next(self, now: int, due: int | None) -> int:
-        """See `CacheReload`."""
+        """Time of the next reload; see `CacheReload.next`."""
         if not self.fixed_rate or due is None:
             return now + self.interval
         return due + ((now - due) // self.interval + 1) * self.interval
@@ -65,7 +65,7 @@ class TimedReload:
     days: int = 1
 
     def next(self, now: int, due: int | None) -> int:
-        """See `CacheReload`."""
+        """Time of the next reload; see `CacheReload.next`."""
         zone = self.at.tzinfo or ZoneInfo(self.zone)
         here = datetime.fromtimestamp(now / 1000, UTC).astimezone(zone)
         day = here.date()

@@ -170,7 +170,7 @@ class GroupAccumulators:
         batch: pa.RecordBatch,
         signs: Signs,
     ) -> None:
-        """Add a batch of rows. The caller has touched the slots."""
+        """Add a batch of rows, after the caller has marked the slots as changed."""
         for aggregate in self._aggregates:
             call = aggregate.call
             arguments = [batch.column(index) for index in call.arguments]
@@ -208,7 +208,7 @@ class GroupAccumulators:
 
     def running(self, table: SlotTable, slots: Positions, batch: pa.RecordBatch) -> list[pa.Array]:
         """Add rows one after the other and return the aggregates after each row. Rows of a slot are
-        adjacent and in order; the caller has touched the slots.
+        adjacent and in order. The caller has marked the slots as changed.
 
         Returns:
             The aggregates after each row.

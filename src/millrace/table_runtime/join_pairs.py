@@ -1,5 +1,4 @@
-"""`JoinPairs`: common parts of the joins by time: pairs of matching rows, and the form of the
-result."""
+"""`JoinPairs`: builds pairs of matching rows, for window joins and interval joins."""
 
 from __future__ import annotations
 

@@ -104,13 +104,13 @@ class ValueCounts:
         return [pa.DictionaryArray.from_arrays(of_rows, key) for key in keys]
 
     def of_groups(self, groups: Positions) -> tuple[Positions, pa.Array]:
-        """The values of some groups, which are all different, and the group of each value."""
+        """The values of some groups, and the group of each value. All groups must be different."""
         slots = self._index.rows(groups)
         owners = np.repeat(groups, self._index.counts(groups))
         return owners, self._table.keys_at(slots)[-1]
 
     def remove(self, groups: Positions) -> None:
-        """Remove all values of some groups, which are all different."""
+        """Remove all values of some groups. The groups must be all different."""
         slots = self._index.rows(groups)
         if slots.size:
             self._table.remove(slots)

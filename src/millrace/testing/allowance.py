@@ -52,7 +52,7 @@ class Allowance:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the number is final."""
+        """Whether the number of allowed records is final."""
         return os.path.exists(self._end)
 
     def add(self, records: int) -> None:

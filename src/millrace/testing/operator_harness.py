@@ -83,7 +83,7 @@ class _Recorders(dict[OutputTag[Any], Output]):
 
 class OperatorHarness:
     """One subtask of one operator. Flink: ``KeyedOneInputStreamOperatorTestHarness``,
-    ``KeyedTwoInputStreamOperatorTestHarness`` and their like.
+    ``KeyedTwoInputStreamOperatorTestHarness`` and similar classes.
 
     Args:
         what: a function object; or a function that makes the operator's stream of another, as in
@@ -179,7 +179,7 @@ class OperatorHarness:
         self.process_batch(RowBatch(values, timestamps))
 
     def process_batch(self, batch: Batch, number: int = 0) -> None:
-        """Process a batch of rows or columns, for the input with a number."""
+        """Process a batch of rows or columns, for the input with the given number."""
         with paused_collector():
             operator_input(self.operator, number).emit(batch)
 
@@ -264,7 +264,7 @@ class OperatorHarness:
         return self._view().value(name, key, window)
 
     def keys(self, name: str) -> list[Any]:
-        """The keys with an entry in the keyed state of a name.
+        """The keys with an entry in the keyed state of the given name.
 
         Raises:
             StateError: the operator has no state of that name.
@@ -281,7 +281,7 @@ class OperatorHarness:
         return self._view().timers(PROCESSING_TIMERS)
 
     def accumulator(self, name: str) -> Any:
-        """The accumulator of a name; None if there is none."""
+        """The accumulator of the given name; None if there is none."""
         accumulator = self.operator.context.accumulators.get(name)
         return None if accumulator is None else accumulator.get_local_value()
 

@@ -236,7 +236,8 @@ def test_a_class_that_decides_itself_what_is_of_it_is_not_written() -> None:
         ({"field": "a", "op": "in", "value": 3}, "condition.value: expected a list, got 3"),
         ({"field": "a", "op": "in", "value": [[1]]}, "value[0]: expected text, a number, true or"),
         ({"field": "a", "op": "between", "value": [1, 2, 3]}, "expected the least and the most"),
-        ({"field": "a", "op": "<", "value": float("nan")}, "nan is no number that can be compare"),
+        ({"field": "a", "op": "<", "value": float("nan")}, "nan is not a number that can be "
+                                                           "compare"),
         ({"feild": "a", "op": "<", "value": 1}, "there is no 'feild' here; did you mean 'field'?"),
         ({"field": "", "op": "<", "value": 1}, "condition.field: is empty"),
         ({"field": -1, "op": "<", "value": 1}, "condition.field: expected a whole number of 0"),

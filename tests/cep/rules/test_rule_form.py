@@ -168,7 +168,7 @@ def nested(levels: int) -> Any:
         (a(times={"from": 3, "to": 2}), "pattern.parts[0].times: times(3, 2) has its bounds"),
         (a(times=10**9), "pattern.parts: the parts occur more than 1000 times in all"),
         (a(greedy=True), "pattern.parts[0].greedy: pattern 'a' occurs once"),
-        (a(until=ENDS), "pattern.parts[0].until: pattern 'a' is no loop"),
+        (a(until=ENDS), "pattern.parts[0].until: pattern 'a' is not a loop"),
         (a(inner="strict"), "pattern.parts[0].inner: expected one of consecutive, allow_combinati"),
         (a(within="soon"), "pattern.parts[0].within: 'soon' is not a duration such as '10 s'"),
         (rule_of({"name": "a"}, within=0), "pattern.within: expected a whole number of 1 or more"),
@@ -239,7 +239,7 @@ def test_a_name_said_twice_among_many_is_found_at_once() -> None:
 
 
 def test_what_is_no_rule_at_all() -> None:
-    with pytest.raises(RuleError, match="a rule is a Rule, a RuleChange or JSON, got a int"):
+    with pytest.raises(RuleError, match="the rule must be a Rule, a RuleChange or JSON, got a int"):
         read_rule(5)
     for wrong in (("", 1), ("r", 0), ("r", "1"), ("r", True)):
         with pytest.raises(JobDefinitionError):

@@ -37,7 +37,7 @@ def test_what_is_wrong_is_said_before_spark_is_asked(millrace: Any) -> None:
     told = millrace("doctor", "--master", "yern")
     assert told.code == 1
     lines = told.out.splitlines()
-    assert "failure  Spark master           'yern' is no master that Spark knows" in lines
+    assert "failure  Spark master           'yern' is not a Spark master" in lines
     assert lines[-3].startswith("failure  workers")
     assert lines[-1].endswith("2 failures")
 

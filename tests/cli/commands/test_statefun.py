@@ -182,7 +182,7 @@ def test_a_module_runs_like_a_job_file(
     assert arguments.resume
     told = millrace("run", module, "none.py")
     assert told.code == 2
-    assert "is a Python file with functions, and" in told.err
+    assert "is a Python file with functions, but" in told.err
     (tmp_path / "queue.py").write_text("")
     told = millrace("run", module, "queue.py")
     assert told.code == 2

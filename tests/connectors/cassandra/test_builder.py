@@ -43,7 +43,7 @@ def test_secrets_are_not_shown() -> None:
         (lambda b: b.set_host("c", 0), "port must be"),
         (lambda b: b.set_table("totals"), "'keyspace.table'"),
         (lambda b: b.set_query(" "), "a text in CQL"),
-        (lambda b: b.set_consistency_level("ONE"), "is a ConsistencyLevel"),
+        (lambda b: b.set_consistency_level("ONE"), "takes a ConsistencyLevel"),
         (lambda b: b.set_consistency_level(ConsistencyLevel.SERIAL), "SERIAL is for reads"),
         (lambda b: b.set_mapper_options({"ttl": 1}), r"takes MapperOptions\(\)"),
         (lambda _: MapperOptions().ttl(0), "ttl must be"),

@@ -545,7 +545,7 @@ def test_what_builders_refuse() -> None:
     with pytest.raises(JobDefinitionError, match=r"needs set_transactional_id_prefix\(\)"):
         builder.build()
     for prefix in ("", "two words", "a/b", "x" * 249, None):
-        with pytest.raises(JobDefinitionError, match="a transactional id prefix is a text"):
+        with pytest.raises(JobDefinitionError, match="a transactional id prefix must be a text"):
             builder.set_transactional_id_prefix(prefix)  # type: ignore[arg-type]
     builder.set_transactional_id_prefix("p").set_property("no.such.property", "1")
     with pytest.raises(KafkaError, match="no Kafka producer .*no.such.property"):

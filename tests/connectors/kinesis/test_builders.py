@@ -49,7 +49,7 @@ def complete() -> Any:
             lambda: FlinkKinesisConsumer(
                 "s", TEXT, {"flink.shard.getrecords.intervalmillis": "soon"}
             ),
-            "is a number, not 'soon'",
+            "must be a number, not 'soon'",
         ),
         (lambda: complete().set_stream_name(["s"]), "takes the name of a stream"),
         (lambda: complete().set_serialization_schema(str), "takes a SerializationSchema"),

@@ -96,7 +96,7 @@ def test_sinks_refuse_wrong_options(wrong: Any, said: str) -> None:
         (lambda b: b.set_filter("x"), "takes a dict"),
         (lambda b: b.set_limit(0), "limit must be"),
         (lambda b: b.set_fetch_size(0), "fetch_size must be"),
-        (lambda b: b.set_partition_strategy("sample"), "is a PartitionStrategy"),
+        (lambda b: b.set_partition_strategy("sample"), "takes a PartitionStrategy"),
         (lambda b: b.set_partition_size(0), "size must be"),
         (lambda b: b.set_partition_record_size(0), "records must be"),
         (lambda b: b.set_type_information(Types.LONG()), "gives rows"),

@@ -48,8 +48,8 @@ def source() -> Any:
             "is not supported: partitions are read by one subtask each",
         ),
         (lambda: StartCursor.from_publish_time(-1), "a number of ms since 1970"),
-        (lambda: StartCursor.from_message_id("1:2"), "a message id is a pulsar.MessageId"),
-        (lambda: StopCursor.at_message_id(b"\xff\xff"), "these bytes are no message id"),
+        (lambda: StartCursor.from_message_id("1:2"), "a message id must be a pulsar.MessageId"),
+        (lambda: StopCursor.at_message_id(b"\xff\xff"), "these bytes are not a message id"),
     ],
 )
 def test_what_cannot_be(make: Callable[[], Any], said: str) -> None:

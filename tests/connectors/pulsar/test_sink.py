@@ -220,8 +220,8 @@ def test_delays(topics: Any, sink_harness: Any) -> None:
         (lambda: PulsarSink.builder().build(), r"needs set_service_url\(\)"),
         (lambda: PulsarSink.builder().set_topics([]), "takes names of topics"),
         (lambda: PulsarSink.builder().set_serialization_schema(str), "needs a SerializationSch"),
-        (lambda: PulsarSink.builder().set_delivery_guarantee("once"), "is a DeliveryGuarantee"),
-        (lambda: PulsarSink.builder().set_topic_routing_mode("hash"), "is a TopicRoutingMode"),
+        (lambda: PulsarSink.builder().set_delivery_guarantee("once"), "takes a DeliveryGuarantee"),
+        (lambda: PulsarSink.builder().set_topic_routing_mode("hash"), "takes a TopicRoutingMode"),
         (lambda: PulsarSink.builder().set_topic_router("a"), "takes a function"),
         (
             lambda: PulsarSink.builder().set_config("pulsar.sink.deliveryGuarantee", "none"),

@@ -249,7 +249,7 @@ def test_a_source_with_ids_has_one_consumer(queue: Any) -> None:
     [
         (lambda: RMQConnectionConfig.Builder().build(), r"needs set_uri\(\) or set_host\(\)"),
         (lambda: RMQConnectionConfig.Builder().set_uri("localhost"), "the URI of a RabbitMQ"),
-        (lambda: RMQConnectionConfig.Builder().set_prefetch_count(0), "a prefetch count is"),
+        (lambda: RMQConnectionConfig.Builder().set_prefetch_count(0), "the prefetch count must be"),
         (lambda: RMQSource("host", "q", True, SimpleStringSchema()), "RMQConnectionConfig"),  # type: ignore[arg-type]
     ],
 )

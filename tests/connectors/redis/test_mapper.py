@@ -127,10 +127,10 @@ def test_what_cannot_be_taken_back_says_so(mapper: RedisMapper) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RedisMapper.set_value(5, str), "a key is a text or a function"),  # type: ignore[arg-type]
-        (lambda: RedisMapper.set_value("k", str, 5), "a ttl is a Duration above 0"),  # type: ignore[arg-type]
+        (lambda: RedisMapper.set_value(5, str), "a key must be a text or a function"),  # type: ignore[arg-type]
+        (lambda: RedisMapper.set_value("k", str, 5), "ttl must be a Duration above 0"),  # type: ignore[arg-type]
         (lambda: RedisMapper.set_value("k", str, Duration.of_nanos(1)), "a Duration above 0"),
-        (lambda: RedisMapper.push("k", str, 0), "max_length is a number from 1 on"),
+        (lambda: RedisMapper.push("k", str, 0), "max_length must be a number from 1 on"),
         (lambda: RedisMapper.of("SET"), "takes a function"),  # type: ignore[arg-type]
     ],
 )

@@ -68,7 +68,7 @@ class Typed(ProcessFunction[int, int]):
         context = runtime_context
         count = context.get_state(ValueStateDescriptor("count", Types.LONG()))
         count.update("1")  # wrong: a text is no long
-        (count.value() or 0).upper()  # wrong: a long is no text
+        (count.value() or 0).upper()  # wrong: a long is not a text
         words: ValueState[str] = context.get_state(
             ValueStateDescriptor("words", Types.LONG())  # wrong: it is of longs
         )
@@ -82,5 +82,5 @@ class Typed(ProcessFunction[int, int]):
         )
 
 
-ValueStateDescriptor("point", int)  # wrong: a class is no type
+ValueStateDescriptor("point", int)  # wrong: a class is not a type
 Types.LIST(int)  # wrong: nor here

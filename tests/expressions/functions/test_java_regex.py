@@ -79,7 +79,7 @@ def test_what_a_pattern_finds(pattern: str, text: str, found: list[str]) -> None
 
 @pytest.mark.parametrize("pattern", WRONG)
 def test_what_is_no_pattern(pattern: str) -> None:
-    with pytest.raises(PatternSyntaxError, match="is no regular expression"):
+    with pytest.raises(PatternSyntaxError, match="is not a regular expression"):
         java_pattern(pattern)
 
 

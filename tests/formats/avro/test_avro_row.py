@@ -243,15 +243,15 @@ def test_a_schema_that_cannot_be_resolved() -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "says"),
     [
-        ("int", 1 << 31, "no whole number of 32 bits"),
+        ("int", 1 << 31, "not a whole number of 32 bits"),
         ("int", 1.5, "float"),
         ("float", 1e300, r"1e\+300 is too large for a float"),
         (["null", "float"], 2**128, "too large for a float"),
         (["string", "float"], -1e39, "too large for a float"),
         ({"type": "array", "items": "float"}, [1.0, 3.5e38], "too large for a float"),
         ("int", None, "None, but the schema does not allow null"),
-        ("string", 7, "no text"),
-        ("boolean", 1, "no boolean"),
+        ("string", 7, "not a text"),
+        ("boolean", 1, "not a boolean"),
         ({"type": "enum", "name": "E", "symbols": ["A"]}, "B", "not one of A"),
         ({"type": "fixed", "name": "F", "size": 2}, b"abc", "3 bytes"),
         (
@@ -370,7 +370,7 @@ def test_whole_numbers_of_a_union_keep_their_digits(union: Any, values: list[Any
         ('{"type": "record", "name": "R"}', "has no fields"),
         (json.dumps(record(("x", {"type": "enum", "name": "E"}))), "no symbols"),
         (json.dumps(record(("x", {"type": "fixed", "name": "F", "size": -1}))), "no size"),
-        (json.dumps(record(("x", ["int", ["null"]]))), "no union"),
+        (json.dumps(record(("x", ["int", ["null"]]))), "not a union"),
     ],
 )
 def test_schemas_that_are_refused(schema: str, says: str) -> None:

@@ -137,7 +137,7 @@ def test_the_schema_of_the_envelope() -> None:
         (DebeziumJsonDeserializationSchema, text(debezium("x")), "op 'x'"),
         (DebeziumJsonDeserializationSchema, text(debezium("u", None, ONE)), "REPLICA IDENTITY"),
         (DebeziumJsonDeserializationSchema, text(debezium("c")), "'after' is null"),
-        (DebeziumJsonDeserializationSchema, text(debezium("c", None, [1])), "no JSON of type"),
+        (DebeziumJsonDeserializationSchema, text(debezium("c", None, [1])), "not JSON of type"),
         (DebeziumJsonDeserializationSchema, text(ONE), "op"),
         (CanalJsonDeserializationSchema, text({"type": "INSERT"}), "has no data"),
         (CanalJsonDeserializationSchema, text({"type": "X", "data": []}), "not one of INSERT"),

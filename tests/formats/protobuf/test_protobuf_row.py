@@ -154,7 +154,7 @@ def test_a_descriptor_set(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: ProtobufRowDeserializationSchema.for_class(int), "no class of messages"),
+        (lambda: ProtobufRowDeserializationSchema.for_class(int), "not a class of messages"),
         (lambda: both(shop_class("Tree")), "shop.Tree contains itself"),
         (
             lambda: ProtobufRowDeserializationSchema.for_descriptor_set(shop_set(), "shop.None"),
@@ -195,7 +195,7 @@ def test_values_that_do_not_fit(values: dict[str, Any], says: str) -> None:
 def test_broken_messages() -> None:
     _, read = both(FLAT)
     for data in (b"\x08", b"\xff" * 20, FLAT(f_string="x").SerializeToString()[:-1]):
-        with pytest.raises(MalformedRecordError, match="no message of the type shop.Flat") as no:
+        with pytest.raises(MalformedRecordError, match="not a message of the type shop.Flat") as no:
             read.deserialize(data)
         assert no.value.raw == data
 

@@ -111,14 +111,14 @@ REFUSED = {
         "Unknown pattern 'C'",
     ),
     "MEASURES A.price AS p AFTER MATCH SKIP TO LAST U PATTERN (A B) SUBSET U = (A) DEFINE A AS "
-    "TRUE": ("U PATTERN", "one of SUBSET"),
+    "TRUE": ("U PATTERN", "'U' is a SUBSET"),
     "MEASURES A.price AS p PATTERN (A B) DEFINE DOWN AS TRUE": ("DOWN", "Unknown pattern 'DOWN'"),
     "MEASURES A.price AS p PATTERN (A B) DEFINE B AS TRUE, B AS FALSE": (
         "B AS FALSE",
         "already been defined",
     ),
     "MEASURES A.price AS p PATTERN (A B) DEFINE B AS B.price": ("B.price)", "type BOOLEAN"),
-    f"MEASURES C.price AS p {FALLING}": ("C.price", "'C' is no variable of PATTERN"),
+    f"MEASURES C.price AS p {FALLING}": ("C.price", "'C' is not a variable of PATTERN"),
     f"MEASURES A.prise AS p {FALLING}": ("A.prise", "did you mean 'price'?"),
     f"MEASURES PREV(A.price, 2) AS p {FALLING}": ("PREV", "physical offsets"),
     f"MEASURES NEXT(A.price) AS p {FALLING}": ("NEXT", "physical offsets"),
@@ -133,7 +133,7 @@ REFUSED = {
     f"MEASURES LAST(A.price, -1) AS p {FALLING}": ("LAST", "literal number of rows"),
     f"MEASURES LAST(A.price, A.price) AS p {FALLING}": ("LAST", "literal number of rows"),
     f"MEASURES COUNT(DISTINCT A.price) AS p {FALLING}": ("COUNT", "DISTINCT"),
-    f"MEASURES SUM(A.price) OVER () AS p {FALLING}": ("SUM", "OVER cannot stand"),
+    f"MEASURES SUM(A.price) OVER () AS p {FALLING}": ("SUM", "OVER is not allowed"),
     f"MEASURES (SELECT 1) AS p {FALLING}": ("(SELECT", "query"),
     "MEASURES A.price AS p PATTERN (A B) DEFINE B AS B.price < FINAL LAST(A.price)": (
         "FINAL",
@@ -141,7 +141,7 @@ REFUSED = {
     ),
     "MEASURES A.price AS p PATTERN (A B) DEFINE B AS MATCH_ROWTIME() > A.ts": (
         "MATCH_ROWTIME",
-        "cannot stand in DEFINE",
+        "is not allowed in DEFINE",
     ),
 }
 

@@ -72,7 +72,7 @@ def test_the_names_of_columns(query: str, names: tuple[str, ...]) -> None:
         ("SELECT A FROM t", "column 'A' is not in any table; did you mean 'a'?"),
         (
             "SELECT a FROM t JOIN s ON t.a = s.a",
-            "column 'a' is ambiguous: write the table before it",
+            "column 'a' is ambiguous: write the table's name before the column",
         ),
         (
             "SELECT COLESCE(a, 1) FROM t",
@@ -80,16 +80,16 @@ def test_the_names_of_columns(query: str, names: tuple[str, ...]) -> None:
         ),
         ("SELECT b + 1 FROM t", "+ does not take (STRING, INT NOT NULL)"),
         ("SELECT a, COUNT(*) FROM t GROUP BY b", "expression 'a' is not being grouped"),
-        ("SELECT a FROM t WHERE SUM(a) > 1", "the aggregate function SUM cannot stand in WHERE"),
-        ("SELECT a FROM t WHERE a", "WHERE needs a condition of type BOOLEAN, this is INT"),
+        ("SELECT a FROM t WHERE SUM(a) > 1", "the aggregate function SUM is not allowed in WHERE"),
+        ("SELECT a FROM t WHERE a", "WHERE needs a condition of type BOOLEAN, not INT"),
         (
             "SELECT COUNT(*) FILTER (WHERE a) FROM t",
-            "FILTER needs a condition of type BOOLEAN, this is INT",
+            "FILTER needs a condition of type BOOLEAN, not INT",
         ),
         ("SELECT r.q FROM t", "has no field 'q'"),
         ("SELECT a FROM t UNION ALL SELECT a, b FROM t", "the queries have 1 and 2 columns"),
         ("SELECT a FROM t UNION ALL SELECT r FROM t", "has no common type of INT and ROW"),
-        ("VALUES (1), (1, 2)", "the rows of VALUES differ in their length"),
+        ("VALUES (1), (1, 2)", "the rows of VALUES have different numbers of columns"),
         (
             "SELECT * FROM TUMBLE(TABLE t, DESCRIPTOR(a), INTERVAL '1' HOUR)",
             "requires a time attribute, but 'a' is of type INT",

@@ -29,7 +29,7 @@ from millrace.planner.rules.optimizer import optimized
         (
             "SELECT o.id FROM orders o FULL JOIN rates FOR SYSTEM_TIME AS OF o.ts AS r "
             "ON o.currency = r.currency",
-            "only supports INNER JOIN and LEFT JOIN, this is FullOuterJoin",
+            "only supports INNER JOIN and LEFT JOIN, not FullOuterJoin",
         ),
         (
             "SELECT o.id FROM (SELECT *, ts + INTERVAL '1' SECOND AS later FROM orders) o "

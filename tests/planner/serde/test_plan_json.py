@@ -134,5 +134,5 @@ def test_table_functions_of_older_plans_are_those_of_today() -> None:
     '{"nodes": [{"id": 1, "@": "Filter", "input": 3}], "roots": [1]}',
     '{"nodes": [{"id": 1, "@": "Values", "rows": {"@": "os"}}], "roots": [1]}'])  # fmt: skip
 def test_another_text_is_no_plan(text: str) -> None:
-    with pytest.raises(JobDefinitionError, match="this is no plan"):
+    with pytest.raises(JobDefinitionError, match="this is not a plan"):
         plan_of(json.loads(text), NamedObjects())

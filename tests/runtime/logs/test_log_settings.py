@@ -28,5 +28,7 @@ def test_levels_of_single_loggers() -> None:
 @pytest.mark.parametrize("key", ["level", "levels"])
 def test_unknown_levels(key: str) -> None:
     value = "loud" if key == "level" else "shop:loud"
-    with pytest.raises(ConfigurationError, match=f"millrace.logging.{key}: 'loud' is no level"):
+    with pytest.raises(
+        ConfigurationError, match=f"millrace.logging.{key}: 'loud' is not a log level"
+    ):
         LogSettings.of(Configuration({f"millrace.logging.{key}": value}))

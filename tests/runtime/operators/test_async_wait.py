@@ -573,7 +573,7 @@ def test_what_cannot_work_is_refused(function, timeout, capacity, message) -> No
 
 def test_a_retry_strategy_must_be_one() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
-    with pytest.raises(JobDefinitionError, match="retry strategy is an AsyncRetryStrategy"):
+    with pytest.raises(JobDefinitionError, match="takes an AsyncRetryStrategy"):
         AsyncDataStream.ordered_wait_with_retry(env.from_collection([]), later_on, MINUTE, 3)
 
 

@@ -24,7 +24,7 @@ def test_a_later_revision_is_left_alone(engine: Engine, differences, url: str) -
     migrate(engine)
     with engine.begin() as connection:
         connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
-    with pytest.raises(StateError, match="revision 9999, .* run the newer Millrace, or name"):
+    with pytest.raises(StateError, match="revision 9999, .* run a newer version, or name"):
         SqlRegistry(url)
 
 

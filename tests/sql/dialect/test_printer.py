@@ -209,5 +209,5 @@ def test_nodes_are_found_in_the_text() -> None:
 
 def test_other_nodes_are_refused() -> None:
     """Nodes that the parser never makes."""
-    with pytest.raises(TypeError, match="Lower is no syntax of Flink SQL"):
+    with pytest.raises(TypeError, match="Lower is not syntax of Flink SQL"):
         to_sql(exp.Lower(this=exp.Null()))

@@ -131,7 +131,7 @@ def test_specific_offsets(t_env: TableEnvironment, topics: Topics) -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "error"),
     [
-        ("id INT", UPSERT, "declare by PRIMARY KEY"),
+        ("id INT", UPSERT, "identify a row as PRIMARY KEY"),
         (
             KEYED,
             UPSERT.replace("'value.format' = 'json'", "'value.format' = 'debezium-json'"),

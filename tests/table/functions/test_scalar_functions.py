@@ -193,10 +193,10 @@ def test_what_fails_shows_the_users_code_first(pairs: TableEnvironment) -> None:
         (lambda a: 2**70, "general", "gave 1180591620717411303424, of the type int"),
         (lambda a: 1.5, "general", "gave 1.5, of the type float"),
         (lambda a: Decimal("1.5"), "general", "of the type Decimal"),
-        (lambda a: 5, "pandas", "gave 5, which is no pandas.Series"),
+        (lambda a: 5, "pandas", "gave 5, which is not a pandas.Series"),
         (lambda a: a[:1], "pandas", "gave 1 values for 3 rows"),
         (lambda a: a.astype("str"), "pandas", "gave a Series of "),
-        (lambda a: 5, "arrow", "gave 5, which is no pyarrow.Array"),
+        (lambda a: 5, "arrow", "gave 5, which is not a pyarrow.Array"),
     ],
 )
 def test_values_that_are_not_of_the_declared_type(

@@ -101,7 +101,7 @@ def check_text(text: str, at: str) -> str:
 def check_constant(value: Any, at: str) -> Any:
     """The value itself. NaN, infinities and integers with too many digits are refused."""
     if type(value) is float and not math.isfinite(value):
-        refuse(at, f"{value} is no number that can be compared")
+        refuse(at, f"{value} is not a number that can be compared")
     if type(value) is int and abs(value) >= 10**MOST_DIGITS:
         refuse(at, f"a number has at most {MOST_DIGITS} digits")
     return value

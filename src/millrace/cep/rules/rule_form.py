@@ -88,7 +88,7 @@ def read_rule(given: Any) -> pattern_rule.PatternRule | RuleChange:
         return given
     if isinstance(given, (dict, str, bytes, bytearray)):
         return _read(given)
-    raise RuleError(f"a rule is a Rule, a RuleChange or JSON, got a {type(given).__name__}")
+    raise RuleError(f"the rule must be a Rule, a RuleChange or JSON, got a {type(given).__name__}")
 
 
 def _read(form: Any) -> Rule | RuleChange:

@@ -34,7 +34,7 @@ def check_memory(available: Mapping[str, int | None], driver_heap: int) -> Diagn
     """
     known = {where: memory for where, memory in available.items() if memory is not None}
     if not known:
-        return ok(MEMORY, "it cannot be told here")
+        return ok(MEMORY, "unknown on this system")
     driver = available[next(iter(available))]
     if driver is not None and driver < driver_heap:
         return warning(

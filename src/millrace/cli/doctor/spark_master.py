@@ -41,7 +41,7 @@ def check_master(
             return _reachable(master, master.removeprefix(scheme).split(","), default, refusal)
     return failure(
         CHECK,
-        f"{master!r} is no master that Spark knows",
+        f"{master!r} is not a Spark master",
         "Write local[N], spark://HOST:7077, yarn or k8s://https://HOST:6443.",
     )
 

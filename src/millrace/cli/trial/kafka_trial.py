@@ -119,7 +119,7 @@ class KafkaTrial:
         for customer, cents in FIRST_ORDERS:
             self._send(customer, cents)
         if self._producer.flush(_DELIVERY_S):
-            raise TrialError(f"Kafka at {self._broker.address} does not take the first orders")
+            raise TrialError(f"Kafka at {self._broker.address} does not accept the first orders")
         self._consumer.assign([self._kafka.TopicPartition(TOTALS, 0, 0)])
 
     def run(self) -> None:

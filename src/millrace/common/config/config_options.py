@@ -39,7 +39,7 @@ class ConfigOption(Generic[T]):
     """For numbers and durations (ms): the smallest allowed."""
 
     def read(self, value: Any) -> T:
-        """The typed value that a user's value stands for. The user's value may be a text.
+        """The typed value of a value that a user gave, which may be a text.
 
         Raises:
             ConfigurationError: it cannot be read, or is out of bounds.
@@ -156,9 +156,7 @@ class TypedConfigOptionBuilder(Generic[T]):
 
 
 def size(value: Any) -> int | float:
-    """Size of a value, by which it is compared with a minimum: milliseconds, bytes or the number
-    itself.
-    """
+    """Size of a value, to compare it with a minimum: milliseconds, bytes or the number itself."""
     if isinstance(value, Duration):
         return value.to_millis()
     number: int | float = value.bytes_size if isinstance(value, MemorySize) else value

@@ -160,7 +160,7 @@ class NoRetryStrategy(AsyncRetryStrategy):
 
 @dataclass(frozen=True)
 class FixedDelayRetryStrategy(AsyncRetryStrategy):
-    """See `AsyncRetryStrategy.fixed_delay`."""
+    """Strategy that `AsyncRetryStrategy.fixed_delay` makes."""
 
     max_attempts: int
     backoff_time_millis: int
@@ -181,7 +181,7 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
 
 @dataclass(frozen=True)
 class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
-    """See `AsyncRetryStrategy.exponential_backoff`."""
+    """Strategy that `AsyncRetryStrategy.exponential_backoff` makes."""
 
     max_attempts: int
     initial_delay: int

@@ -79,7 +79,7 @@ class BatchProcessFunction(Function):
 
         @abstractmethod
         def state(self, name: str) -> Any:
-            """The state with a name; its columns are aligned with the rows of the batch.
+            """The state with the given name; its columns are aligned with the rows of the batch.
 
             ``get()`` gives a column, null where a key has nothing. ``put(column)`` sets values, of
             rows with the same key the last one; null clears. ``add(column)`` adds to what is

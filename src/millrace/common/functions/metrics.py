@@ -64,7 +64,7 @@ class MetricGroup(ABC):
 
     @abstractmethod
     def counter(self, name: str) -> Counter:
-        """The counter with a name."""
+        """The counter with the given name."""
 
     @abstractmethod
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
@@ -72,11 +72,11 @@ class MetricGroup(ABC):
 
     @abstractmethod
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """The meter with a name, averaged over a number of seconds."""
+        """The meter with the given name, averaged over a number of seconds."""
 
     @abstractmethod
     def distribution(self, name: str) -> Distribution:
-        """The distribution with a name."""
+        """The distribution with the given name."""
 
 
 class _UnregisteredMetric(Counter, Meter, Distribution):

@@ -48,8 +48,8 @@ class IterativeCondition(ABC, Generic[T_contra]):
 
         @abstractmethod
         def get_events_for_pattern(self, name: str) -> list[Any]:
-            """The events that the partial match has taken for the pattern with a name, oldest
-            first; empty if there are none (or no such pattern).
+            """The events that the partial match has taken for the pattern with the given name,
+            oldest first; empty if there are none (or no such pattern).
             """
 
         @abstractmethod
@@ -182,8 +182,8 @@ def all_of(first: Condition, second: Condition) -> Condition:
 
 
 def any_of(first: Condition, second: Condition) -> Condition:
-    """A condition that is true if one of both is; the second is not evaluated if the first is
-    true."""
+    """A condition that is true if at least one of two conditions is true; the second is not
+    evaluated if the first is true."""
     a, b, iterative = _paired(first, second)
     if iterative:
         call: Callable[..., Any] = lambda value, ctx: a(value, ctx) or b(value, ctx)  # noqa: E731

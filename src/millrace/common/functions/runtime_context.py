@@ -105,23 +105,23 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_accumulator(self, name: str) -> Accumulator[Any, Any] | None:
-        """The accumulator registered under a name, or None."""
+        """The accumulator registered under the given name, or None."""
 
     @abstractmethod
     def get_int_counter(self, name: str) -> IntCounter:
-        """The counter with a name, created if necessary."""
+        """The counter with the given name, created if necessary."""
 
     @abstractmethod
     def get_long_counter(self, name: str) -> LongCounter:
-        """The counter with a name, created if necessary."""
+        """The counter with the given name, created if necessary."""
 
     @abstractmethod
     def get_double_counter(self, name: str) -> DoubleCounter:
-        """The counter with a name, created if necessary."""
+        """The counter with the given name, created if necessary."""
 
     @abstractmethod
     def get_histogram(self, name: str) -> Histogram:
-        """The histogram with a name, created if necessary."""
+        """The histogram with the given name, created if necessary."""
 
     def get_task_name_with_subtasks(self) -> str:
         """Name of the task, for example ``"Count (3/4)#0"``: subtask (from 1), parallelism,

@@ -13,8 +13,8 @@ class SupportsOrphanSweep(ABC):
     """Addition to `Sink` through which the engine deletes leftovers periodically."""
 
     def work_files(self, state: Any) -> Collection[str]:
-        """Uncommitted files that a writer's state (or None) refers to; none unless a writer's
-        files outlast an epoch."""
+        """Uncommitted files that a writer's state (or None) refers to. Empty by default, for
+        writers whose files do not outlast an epoch."""
         return ()
 
     @abstractmethod

@@ -51,16 +51,17 @@ class Source(ABC, Generic[T_co]):
 
     @property
     def requires_checkpoints(self) -> bool:
-        """Whether the source discards data that a complete checkpoint covers, so that a job
-        whose checkpoints end with its process would lose records. False by default."""
+        """Whether the source discards data that a complete checkpoint covers. Its job needs a
+        directory for checkpoints: otherwise the death of the process would lose records. False by
+        default."""
         return False
 
     @property
     def acknowledges_records(self) -> bool:
         """Whether readers tell another system that it may delete the records that a complete
         checkpoint covers. Such readers are notified of a checkpoint before they read beyond it,
-        because otherwise they would acknowledge records that are in no checkpoint. By default, as
-        `requires_checkpoints`.
+        because otherwise they would acknowledge records that are in no checkpoint. The default is
+        the value of `requires_checkpoints`.
         """
         return self.requires_checkpoints
 

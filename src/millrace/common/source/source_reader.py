@@ -137,7 +137,7 @@ class SourceReader(ABC, Generic[T]):
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Handle the completion of a checkpoint. If the source has `Source.acknowledges_records`,
         the checkpoint contains the reader's current positions. Otherwise a reader on resident tasks
-        may have read another epoch since the checkpoint, and a part of one more, which may be
+        may be ahead of the checkpoint: by one epoch, and by a part of another epoch, which may be
         undone.
 
         For information that systems outside keep, such as the committed offsets of Kafka: a reader

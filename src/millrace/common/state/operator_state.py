@@ -48,7 +48,8 @@ class FunctionSnapshotContext(ABC):
 
     @abstractmethod
     def get_checkpoint_id(self) -> int:
-        """Number of the ending epoch, since the end of every epoch is a consistent cut."""
+        """Number of the epoch that ends. It serves as a checkpoint id, because the end of every
+        epoch is a consistent cut."""
 
 
 class FunctionInitializationContext(ABC):

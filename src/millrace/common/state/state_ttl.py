@@ -46,7 +46,7 @@ class RocksdbCompactFilterCleanupStrategy:
     periodic_compaction_time: Duration = DEFAULT_COMPACTION_TIME
 
     def get_query_time_after_num_entries(self) -> int:
-        """Entries after which the time would be read again."""
+        """Configured number of entries between two readings of the time; it has no effect."""
         return self.query_time_after_num_entries
 
     def get_periodic_compaction_time(self) -> Duration:

@@ -47,7 +47,7 @@ def read_bitmap(raw: Any) -> BitMap:
     try:
         return bitmap_class().deserialize(bytes(raw))
     except (IndexError, TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"no bitmap in the portable Roaring format: {error}") from None
+        raise ValueError(f"not a bitmap in the portable Roaring format: {error}") from None
 
 
 def written_bitmap(bitmap: BitMap) -> bytes:

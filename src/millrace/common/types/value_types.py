@@ -214,9 +214,7 @@ class LocalTimeKind(Enum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LocalTimeTypeInfo(ConvertedTypeInfo):
-    """Java's local dates and times. In Python, their values are those of the types of
-    `SqlTimeTypeInfo`.
-    """
+    """Java's local dates and times. Their Python values are those of `SqlTimeTypeInfo`."""
 
     time_type: LocalTimeKind
 

@@ -38,7 +38,7 @@ def require_write_level(level: Any) -> ConsistencyLevel:
     """
     if not isinstance(level, ConsistencyLevel):
         raise JobDefinitionError(
-            f"a level is a ConsistencyLevel such as LOCAL_QUORUM, not {level!r}"
+            f"set_consistency_level() takes a ConsistencyLevel such as LOCAL_QUORUM, not {level!r}"
         )
     if level in (ConsistencyLevel.SERIAL, ConsistencyLevel.LOCAL_SERIAL):
         raise JobDefinitionError(

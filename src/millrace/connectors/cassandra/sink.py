@@ -125,7 +125,7 @@ class CassandraSinkOptions:
             JobDefinitionError: the argument is not such a name.
         """
         if not _is_text(table) or not all(table.partition(".")):
-            raise JobDefinitionError(f"a table is 'keyspace.table', not {table!r}")
+            raise JobDefinitionError(f"set_table() takes 'keyspace.table', not {table!r}")
         return self._target(table=table)
 
     def set_query(self, query: str) -> Self:
@@ -136,7 +136,7 @@ class CassandraSinkOptions:
             JobDefinitionError: the argument is not a text.
         """
         if not _is_text(query):
-            raise JobDefinitionError(f"a query is a text in CQL, not {query!r}")
+            raise JobDefinitionError(f"set_query() takes a text in CQL, not {query!r}")
         return self._target(query=query)
 
     def set_consistency_level(self, level: ConsistencyLevel) -> Self:

@@ -70,7 +70,7 @@ class Statements:
             self._key = _primary_key(session, target.table)
 
     def of(self, values: Sequence[Any], replaced: ReplacedRows) -> Iterator[BoundValues]:
-        """For each record that is written or that deletes a row: a statement with its values.
+        """A statement with its values for each record, which is written or deletes a row.
 
         Args:
             replaced: rows of the epoch that an update has replaced.

@@ -52,19 +52,23 @@ def require_hosts(hosts: Any) -> tuple[str, ...]:
 
 def _host(host: Any) -> str:
     if not isinstance(host, str):
-        raise JobDefinitionError(f"a host is a text such as 'http://host:9200', not {host!r}")
+        raise JobDefinitionError(
+            f"set_hosts() takes texts such as 'http://host:9200', not {host!r}"
+        )
     if "@" in host:  # do not repeat it: it has a password
         raise JobDefinitionError(
-            "a host is an address without user and password: use set_connection_username() and "
-            "set_connection_password()"
+            "set_hosts() takes addresses without user and password: use set_connection_username() "
+            "and set_connection_password()"
         )
     try:
         parts = urlsplit(host if "://" in host else f"http://{host}")
         port = parts.port or _HTTP_PORT
     except ValueError as error:
-        raise JobDefinitionError(f"{host!r} is no address of a host: {error}") from error
+        raise JobDefinitionError(f"{host!r} is not the address of a host: {error}") from error
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise JobDefinitionError(f"a host is 'http://host:9200' or 'https://...', not {host!r}")
+        raise JobDefinitionError(
+            f"set_hosts() takes 'http://host:9200' or 'https://...', not {host!r}"
+        )
     if parts.path not in ("", "/"):
         raise JobDefinitionError(
             f"{host!r} has a path: a prefix of all paths is set_connection_path_prefix()"

@@ -67,7 +67,7 @@ class ElasticsearchEmitter(ABC):
                 none since Elasticsearch 7.
 
         Raises:
-            JobDefinitionError: a name is no text, or empty.
+            JobDefinitionError: a name is not a text, or empty.
         """
         return _FieldEmitter(_name(index, "index"), None, key_field, doc_type)
 

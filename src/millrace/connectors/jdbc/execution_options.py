@@ -74,7 +74,7 @@ class JdbcExecutionOptions:
             """The options as set so far.
 
             Raises:
-                JobDefinitionError: one is no whole number, or too small.
+                JobDefinitionError: one is not a whole number, or too small.
             """
             options = self._options
             for name, least in (("batch_interval_ms", 0), ("batch_size", 1), ("max_retries", 0)):

@@ -132,7 +132,8 @@ class JdbcSinkBuilder:
         """
         if not isinstance(type_info, RowTypeInfo):
             raise JobDefinitionError(
-                f"a JdbcSink takes rows, as of Types.ROW_NAMED(names, types), not {type_info!r}"
+                "a JdbcSink takes rows, such as those of Types.ROW_NAMED(names, types), not "
+                f"{type_info!r}"
             )
         self._columns = tuple(type_info.get_field_names())
         return self

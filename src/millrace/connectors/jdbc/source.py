@@ -94,7 +94,8 @@ class JdbcSourceBuilder:
         """
         if not isinstance(type_info, RowTypeInfo):
             raise JobDefinitionError(
-                f"a JdbcSource gives rows, as of Types.ROW_NAMED(names, types), not {type_info!r}"
+                "a JdbcSource gives rows, such as those of Types.ROW_NAMED(names, types), not "
+                f"{type_info!r}"
             )
         return self._with(type_info=type_info)
 

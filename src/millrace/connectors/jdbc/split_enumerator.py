@@ -1,5 +1,5 @@
-"""Enumerator of a JDBC source: cuts the table or query into parts, and keeps the database snapshot
-open from which they are read.
+"""Enumerator of a JDBC source: cuts the table or query into parts, and keeps open the database
+snapshot that readers use.
 """
 
 from __future__ import annotations

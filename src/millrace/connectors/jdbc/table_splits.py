@@ -22,7 +22,7 @@ __all__ = ["JdbcReading", "JdbcSplit", "largest", "later_splits", "range_splits"
 
 @dataclass(frozen=True)
 class JdbcReading:
-    """Settings of a JDBC source: the selection and its parts."""
+    """Settings of a JDBC source: connection, table or query, and the division into splits."""
 
     connection: JdbcConnectionOptions
     table: str | None = None

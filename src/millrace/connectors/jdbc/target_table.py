@@ -73,7 +73,7 @@ class StagedTable:
             run(f"CREATE INDEX {index} ON {quoted} ({BATCH})")
 
     def drop_empty(self) -> None:
-        """Drop the staging table if it is empty, since the target's columns may have changed.
+        """Drop the staging table if it is empty, because the target's columns may have changed.
 
         Raises:
             JdbcError: rows are staged, with other columns.

@@ -166,7 +166,10 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
             JobDefinitionError: it is none, or what to read was said before.
         """
         if not isinstance(kafka_stream_subscriber, KafkaStreamSubscriber):
-            raise JobDefinitionError(f"{kafka_stream_subscriber!r} is no KafkaStreamSubscriber")
+            raise JobDefinitionError(
+                "set_kafka_stream_subscriber() takes a KafkaStreamSubscriber, not "
+                f"{kafka_stream_subscriber!r}"
+            )
         if self._subscriber is not None:
             raise JobDefinitionError(
                 "call one of set_stream_ids(), set_stream_pattern() and "
@@ -182,7 +185,10 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
             JobDefinitionError: the argument is not a `KafkaMetadataService`.
         """
         if not isinstance(kafka_metadata_service, KafkaMetadataService):
-            raise JobDefinitionError(f"{kafka_metadata_service!r} is no KafkaMetadataService")
+            raise JobDefinitionError(
+                "set_kafka_metadata_service() takes a KafkaMetadataService, not "
+                f"{kafka_metadata_service!r}"
+            )
         self._service = kafka_metadata_service
         return self
 

@@ -150,7 +150,8 @@ class KafkaOffsetsInitializer:
 def _strategy(strategy: Any) -> KafkaOffsetResetStrategy:
     if not isinstance(strategy, KafkaOffsetResetStrategy):
         raise JobDefinitionError(
-            f"a reset strategy is a KafkaOffsetResetStrategy, such as EARLIEST, not {strategy!r}"
+            "the reset strategy must be a KafkaOffsetResetStrategy such as EARLIEST, not "
+            f"{strategy!r}"
         )
     return strategy
 

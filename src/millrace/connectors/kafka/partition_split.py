@@ -27,7 +27,7 @@ class KafkaPartitionSplit(SourceSplit):
         return KafkaTopicPartition(self.topic, self.partition)
 
     def continued_at(self, offset: int) -> ContinuedPartitionSplit:
-        """The same split, but starting at the offset up to which the job has read it before."""
+        """The same split, from the offset up to which the job has read the partition before."""
         return ContinuedPartitionSplit(
             self.split_id, self.topic, self.partition, offset, self.stopping_offset
         )
@@ -35,8 +35,8 @@ class KafkaPartitionSplit(SourceSplit):
 
 @dataclass(frozen=True)
 class ContinuedPartitionSplit(KafkaPartitionSplit):
-    """A partition that was not read for a while. The job has read it up to its first offset before,
-    so it is an error if records after this offset are missing.
+    """A partition that was not read for a while. The job has read all records before its first
+    offset, so it is an error if later records are missing.
     """
 
 

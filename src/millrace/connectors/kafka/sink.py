@@ -127,7 +127,7 @@ class KafkaSinkBuilder:
         """
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise JobDefinitionError(
-                f"a guarantee is a DeliveryGuarantee such as EXACTLY_ONCE, not "
+                f"set_delivery_guarantee() takes a DeliveryGuarantee such as EXACTLY_ONCE, not "
                 f"{delivery_guarantee!r}"
             )
         self._guarantee = delivery_guarantee
@@ -143,8 +143,8 @@ class KafkaSinkBuilder:
         prefix = transactional_id_prefix
         if not isinstance(prefix, str) or not prefix or not is_topic_name(marks_topic(prefix)):
             raise JobDefinitionError(
-                "a transactional id prefix is a text of letters, digits, '.', '_' and '-', as it "
-                f"is in the name of a topic, too, not {prefix!r}"
+                "a transactional id prefix must be a text of letters, digits, '.', '_' and '-', "
+                f"because the name of a topic contains it, not {prefix!r}"
             )
         self._prefix = prefix
         return self

@@ -114,7 +114,8 @@ class KinesisProperties:
         for name, value in properties.items():
             if name not in known and not str(name).startswith(_CLIENT_CONFIG):
                 raise JobDefinitionError(
-                    f"there is no Kinesis property {name!r}; there are {', '.join(sorted(known))}"
+                    f"there is no Kinesis property {name!r}; the properties are "
+                    f"{', '.join(sorted(known))}"
                 )
             if not isinstance(value, (str, int, float)):
                 raise JobDefinitionError(f"the Kinesis property {name} is a text or a number")
@@ -128,7 +129,7 @@ class KinesisProperties:
         """
         text = self.values.get(name, str(default))
         if not text.isdecimal() or int(text) == 0:
-            raise JobDefinitionError(f"the Kinesis property {name} is a number, not {text!r}")
+            raise JobDefinitionError(f"the Kinesis property {name} must be a number, not {text!r}")
         return int(text)
 
     def client_config(self) -> dict[str, Any]:

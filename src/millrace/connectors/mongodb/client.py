@@ -94,7 +94,7 @@ def require_name(what: str, name: Any) -> str:
     """The name itself, after a check.
 
     Raises:
-        JobDefinitionError: it is no text, or empty.
+        JobDefinitionError: it is not a text, or empty.
     """
     if not isinstance(name, str) or not name:
         raise JobDefinitionError(f"{what} is a name, not {name!r}")

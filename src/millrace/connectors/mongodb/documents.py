@@ -91,7 +91,7 @@ def fields_of(record: Any) -> dict[str, Any]:
 
 
 def require_storable(documents: Sequence[dict[str, Any]], place: object) -> None:
-    """Raise the error that names the value because of which a bulk of documents cannot be encoded.
+    """Raise an error that names the value that prevents the encoding of a bulk of documents.
 
     Raises:
         SerializationError: names the document and its field.

@@ -19,7 +19,7 @@ _ORDER = (
 
 def id_range(lower: Bound, upper: Bound, after: bool = False) -> dict[str, Any]:
     """A filter for documents whose ``_id`` lies between ``lower`` and ``upper``. ``upper`` is
-    exclusive; ``lower`` is so only with ``after``.
+    exclusive; ``lower`` is exclusive only with ``after``.
 
     A comparison finds values of its own type only, so types between and beyond the bounds are
     asked for by name.

@@ -17,7 +17,7 @@ _PARTITION_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class MongoReading:
-    """Settings of a MongoDB source: the selection and its parts."""
+    """Settings of a MongoDB source: collection, selection, and the division into parts."""
 
     connection: MongoConnection = field(default_factory=MongoConnection)
     fields: tuple[str, ...] = ()

@@ -151,7 +151,8 @@ class MongoSourceBuilder:
         """
         if not isinstance(strategy, PartitionStrategy):
             raise JobDefinitionError(
-                f"a strategy is a PartitionStrategy such as PAGINATION, not {strategy!r}"
+                "set_partition_strategy() takes a PartitionStrategy such as PAGINATION, not "
+                f"{strategy!r}"
             )
         return self._with(strategy=strategy)
 
@@ -182,7 +183,8 @@ class MongoSourceBuilder:
         """
         if not isinstance(type_info, RowTypeInfo):
             raise JobDefinitionError(
-                f"a MongoSource gives rows, as of Types.ROW_NAMED(names, types), not {type_info!r}"
+                "a MongoSource gives rows, such as those of Types.ROW_NAMED(names, types), not "
+                f"{type_info!r}"
             )
         return self._with(type_info=type_info)
 

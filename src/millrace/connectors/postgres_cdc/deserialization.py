@@ -100,7 +100,8 @@ class RowDeserializationSchema(CdcDeserializationSchema[Row]):
         unknown = [name for name in metadata if name not in _METADATA]
         if unknown:
             raise JobDefinitionError(
-                f"there is no metadata {', '.join(unknown)}; there is {', '.join(_METADATA)}"
+                f"there is no metadata {', '.join(unknown)}; the metadata are "
+                f"{', '.join(_METADATA)}"
             )
         self._fields = _field_names(row_type)
         self._type = row_type

@@ -130,8 +130,8 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def username(self, username: str) -> PostgresCdcSourceBuilder[T]:
-        """A user with the attribute ``REPLICATION`` and read access to the tables; by default
-        libpq's (``PGUSER``)."""
+        """Set the user, who needs the attribute ``REPLICATION`` and read access to the tables; by
+        default libpq's (``PGUSER``)."""
         self._connection = replace(self._connection, username=username)
         return self
 
@@ -158,27 +158,27 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def slot_name(self, slot_name: str) -> PostgresCdcSourceBuilder[T]:
-        """The replication slot, which must belong to this job alone; it is created if it is
-        missing.
+        """Set the replication slot, which must belong to this job alone. A missing slot is created.
 
         Raises:
             JobDefinitionError: no slot can be called so.
         """
         if not isinstance(slot_name, str) or not _SLOT_NAME.fullmatch(slot_name):
             raise JobDefinitionError(
-                "a replication slot has a name of small letters, digits and underscores, not "
-                f"{slot_name!r}"
+                "the name of a replication slot must have only small letters, digits and "
+                f"underscores, not {slot_name!r}"
             )
         self._settings = replace(self._settings, slot=slot_name)
         return self
 
     def publication_name(self, publication_name: str) -> PostgresCdcSourceBuilder[T]:
-        """The publication, which is created if it is missing; by default it has the slot's name."""
+        """Set the publication, which is created if it is missing; by default it has the slot's
+        name."""
         self._settings = replace(self._settings, publication=publication_name)
         return self
 
     def deserializer(self, schema: CdcDeserializationSchema[Any]) -> PostgresCdcSourceBuilder[T]:
-        """Schema that makes records from changes; by default a `RowDeserializationSchema`.
+        """Set the schema that makes records from changes; by default a `RowDeserializationSchema`.
 
         Raises:
             JobDefinitionError: the argument is not a `CdcDeserializationSchema`.
@@ -192,7 +192,8 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def startup_options(self, startup_options: StartupOptions) -> PostgresCdcSourceBuilder[T]:
-        """The start position of a job that is not resumed from a checkpoint; by default `initial`.
+        """Set the start position of a job that is not resumed from a checkpoint; by default
+        `initial`.
 
         Raises:
             JobDefinitionError: they are no `StartupOptions`.
@@ -205,19 +206,19 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def split_size(self, split_size: int) -> PostgresCdcSourceBuilder[T]:
-        """Number of rows of a chunk; chunks are read in parallel; by default 8096.
+        """Set the number of rows of a chunk, by default 8096; chunks are read in parallel.
 
         Raises:
             JobDefinitionError: it is not positive.
         """
         if not isinstance(split_size, int) or split_size < 1:
-            raise JobDefinitionError(f"a chunk has at least one row, not {split_size!r}")
+            raise JobDefinitionError(f"a chunk must have at least one row, not {split_size!r}")
         self._selection = replace(self._selection, split_size=split_size)
         return self
 
     def heartbeat_interval(self, interval: Duration | Time | int) -> PostgresCdcSourceBuilder[T]:
-        """Interval of status messages to the server while nothing changes, which also advance
-        the slot; by default 10 s (an int is in ms). Must be shorter than the server's
+        """Set the interval of status messages to the server while nothing changes, which also
+        advance the slot; by default 10 s (an int is in ms). It must be shorter than the server's
         ``wal_sender_timeout``.
         """
         seconds = _positive("heartbeat_interval", interval)
@@ -225,8 +226,8 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def connect_timeout(self, timeout: Duration | Time | int) -> PostgresCdcSourceBuilder[T]:
-        """Time for reconnection attempts before the job fails; by default 60 s (an int is in
-        ms)."""
+        """Set the time for reconnection attempts before the job fails; by default 60 s (an int is
+        in ms)."""
         seconds = _positive("connect_timeout", timeout)
         self._settings = replace(self._settings, patience=seconds)
         return self

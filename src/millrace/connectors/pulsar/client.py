@@ -75,7 +75,7 @@ class PulsarProperties:
             return int(self.values.get(name, default))
         except ValueError:
             raise JobDefinitionError(
-                f"the Pulsar property {name} is a number, not {self.values[name]!r}"
+                f"the Pulsar property {name} must be a number, not {self.values[name]!r}"
             ) from None
 
     def true(self, name: str, default: bool = False) -> bool:
@@ -102,7 +102,8 @@ class PulsarProperties:
                 )
             if name not in known:
                 raise JobDefinitionError(
-                    f"there is no Pulsar property {name!r}; there are {', '.join(sorted(known))}"
+                    f"there is no Pulsar property {name!r}; the properties are "
+                    f"{', '.join(sorted(known))}"
                 )
             if not isinstance(value, (str, int, float)):
                 raise JobDefinitionError(f"the Pulsar property {name} is a text or a number")

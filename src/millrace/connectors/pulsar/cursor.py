@@ -134,5 +134,5 @@ class StopCursor:
 
 def _time(timestamp: Any) -> int:
     if not isinstance(timestamp, int) or timestamp < 0:
-        raise JobDefinitionError(f"a time is a number of ms since 1970, not {timestamp!r}")
+        raise JobDefinitionError(f"the time must be a number of ms since 1970, not {timestamp!r}")
     return timestamp

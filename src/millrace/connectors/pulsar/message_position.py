@@ -38,14 +38,15 @@ class MessagePosition(NamedTuple):
             try:
                 native_id = import_pulsar().MessageId.deserialize(message_id)
             except Exception as error:  # whatever kinds the client has
-                raise JobDefinitionError(f"these bytes are no message id: {error}") from error
+                raise JobDefinitionError(f"these bytes are not a message id: {error}") from error
         try:
             return MessagePosition(
                 native_id.ledger_id(), native_id.entry_id(), native_id.batch_index()
             )
         except (AttributeError, TypeError):
             raise JobDefinitionError(
-                f"a message id is a pulsar.MessageId or its serialize(), not {message_id!r}"
+                "a message id must be a pulsar.MessageId or the bytes of its serialize(), not "
+                f"{message_id!r}"
             ) from None
 
     def message_id(self) -> Any:

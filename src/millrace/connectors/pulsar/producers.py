@@ -34,7 +34,7 @@ def sending_options(properties: PulsarProperties) -> dict[str, Any]:
     """Options of producers whose client chooses the batches.
 
     Raises:
-        JobDefinitionError: a property is no number, or no compression.
+        JobDefinitionError: a property is not a number, or no compression.
     """
     return {
         **_common_options(properties),
@@ -50,7 +50,7 @@ def exact_options(properties: PulsarProperties, together: bool) -> dict[str, Any
     """Options of producers that send exactly the batches they are given.
 
     Raises:
-        JobDefinitionError: a property is no number, or no compression.
+        JobDefinitionError: a property is not a number, or no compression.
     """
     options = {**_common_options(properties), "max_pending_messages": _PENDING}
     if not together:

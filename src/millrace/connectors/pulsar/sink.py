@@ -145,7 +145,7 @@ class PulsarSinkBuilder:
         """
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise JobDefinitionError(
-                "a guarantee is a DeliveryGuarantee such as EXACTLY_ONCE, not "
+                "set_delivery_guarantee() takes a DeliveryGuarantee such as EXACTLY_ONCE, not "
                 f"{delivery_guarantee!r}"
             )
         self._guarantee = delivery_guarantee
@@ -171,7 +171,7 @@ class PulsarSinkBuilder:
         """
         if not isinstance(topic_routing_mode, TopicRoutingMode):
             raise JobDefinitionError(
-                f"a routing mode is a TopicRoutingMode, not {topic_routing_mode!r}"
+                f"set_topic_routing_mode() takes a TopicRoutingMode, not {topic_routing_mode!r}"
             )
         self._mode = topic_routing_mode
         return self

@@ -219,7 +219,7 @@ class PulsarSourceBuilder(Generic[T]):
         """
         if not isinstance(start_cursor, StartCursor):
             raise JobDefinitionError(
-                f"a start is a StartCursor such as latest(), not {start_cursor!r}"
+                f"set_start_cursor() takes a StartCursor such as latest(), not {start_cursor!r}"
             )
         self._start = start_cursor
         return self
@@ -232,7 +232,7 @@ class PulsarSourceBuilder(Generic[T]):
         """
         if not isinstance(stop_cursor, StopCursor):
             raise JobDefinitionError(
-                f"an end is a StopCursor such as latest(), not {stop_cursor!r}"
+                f"the end must be a StopCursor such as latest(), not {stop_cursor!r}"
             )
         self._stop, self._bounded = stop_cursor, False
         return self

@@ -194,7 +194,7 @@ class RMQConnectionConfig:
             10,000; it limits the messages read between two checkpoints."""
             if not isinstance(prefetch_count, int) or not 0 < prefetch_count < 65_536:
                 raise JobDefinitionError(
-                    f"a prefetch count is a number from 1 to 65535, not {prefetch_count!r}"
+                    f"the prefetch count must be a number from 1 to 65535, not {prefetch_count!r}"
                 )
             return self._with(prefetch_count=prefetch_count)
 

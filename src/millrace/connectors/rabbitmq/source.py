@@ -54,7 +54,7 @@ class RMQSource(Source[Any]):
                 f"an RMQSource needs an RMQConnectionConfig, not {connection_config!r}"
             )
         if not isinstance(queue_name, str) or not queue_name:
-            raise JobDefinitionError(f"the name of a queue is a text, not {queue_name!r}")
+            raise JobDefinitionError(f"the name of a queue must be a text, not {queue_name!r}")
         if not isinstance(deserialization_schema, DeserializationSchema):
             raise JobDefinitionError(
                 f"an RMQSource needs a DeserializationSchema, not {deserialization_schema!r}"

@@ -291,7 +291,7 @@ def _part(part: Any) -> Part:
     if isinstance(part, str):
         return _Constant(part)
     if not callable(part):
-        raise JobDefinitionError(f"a key is a text or a function of the record, not {part!r}")
+        raise JobDefinitionError(f"a key must be a text or a function of the record, not {part!r}")
     return part  # type: ignore[no-any-return]
 
 
@@ -299,11 +299,11 @@ def _milliseconds(ttl: Any) -> int | None:
     if ttl is None:
         return None
     if not isinstance(ttl, Duration) or ttl.to_millis() <= 0:
-        raise JobDefinitionError(f"a ttl is a Duration above 0, not {ttl!r}")
+        raise JobDefinitionError(f"ttl must be a Duration above 0, not {ttl!r}")
     return ttl.to_millis()
 
 
 def _length(length: Any) -> int | None:
     if length is not None and (not isinstance(length, int) or length < 1):
-        raise JobDefinitionError(f"max_length is a number from 1 on, not {length!r}")
+        raise JobDefinitionError(f"max_length must be a number from 1 on, not {length!r}")
     return length

@@ -136,7 +136,7 @@ class RedisSinkBuilder:
         """
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise JobDefinitionError(
-                f"a guarantee is a DeliveryGuarantee such as EXACTLY_ONCE, not "
+                f"set_delivery_guarantee() takes a DeliveryGuarantee such as EXACTLY_ONCE, not "
                 f"{delivery_guarantee!r}"
             )
         return self._with(guarantee=delivery_guarantee)
@@ -147,10 +147,10 @@ class RedisSinkBuilder:
         writes and this name must have the same hash tag, such as ``{shop}``.
 
         Raises:
-            JobDefinitionError: it is no text, or empty.
+            JobDefinitionError: it is not a text, or empty.
         """
         if not isinstance(sink_id, str) or not sink_id:
-            raise JobDefinitionError(f"a sink id is a text, not {sink_id!r}")
+            raise JobDefinitionError(f"set_sink_id() takes a text, not {sink_id!r}")
         return self._with(sink_id=sink_id)
 
     def set_error_policy(self, policy: ErrorPolicy) -> RedisSinkBuilder:
@@ -169,7 +169,7 @@ class RedisSinkBuilder:
             JobDefinitionError: the argument is not a number from 1 on.
         """
         if not isinstance(commands, int) or commands < 1:
-            raise JobDefinitionError(f"a pipeline has at least 1 command, not {commands!r}")
+            raise JobDefinitionError(f"a pipeline must have at least 1 command, not {commands!r}")
         return self._with(pipeline=commands)
 
     def build(self) -> RedisSink:

@@ -173,7 +173,7 @@ class Roster:
 
 
 def places_of(program: Program, number: int) -> list[tuple[int, int]]:
-    """Subtasks (stage, index) of the task with a number."""
+    """Subtasks (stage, index) of the task with the given number."""
     width = program.max_width
     return [
         (stage.id, index)

@@ -180,8 +180,8 @@ class CountedBitmapAccumulator(_JoinedBitmaps):
         sizes = list(map(len, bitmaps))
         if sum(sizes) > MOST_ELEMENTS:
             raise EvaluationError(
-                f"bitmaps of {sum(sizes)} numbers cannot be counted one by one, as rows that may "
-                f"be taken back need it; at most {MOST_ELEMENTS} can"
+                f"bitmaps of {sum(sizes)} numbers are too large for rows that may be retracted, "
+                f"for which each number is counted: the maximum is {MOST_ELEMENTS}"
             )
         numbers = [np.asarray(bitmap.to_array(), np.uint32) for bitmap in bitmaps]
         return np.concatenate(numbers), np.repeat(weights, sizes)

@@ -61,7 +61,7 @@ def _percentile(context: CallContext) -> LogicalType:
     shares = context.types[1]
     if isinstance(shares, logical.ArrayType):
         if not isinstance(shares.element_type, NUMBERS):
-            raise FunctionResolutionError(f"PERCENTILE: shares are numbers, not {shares}")
+            raise FunctionResolutionError(f"PERCENTILE: shares must be numbers, not {shares}")
         return logical.ArrayType(logical.DoubleType())
     return logical.DoubleType()
 

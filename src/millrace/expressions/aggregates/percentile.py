@@ -37,7 +37,7 @@ class PercentileAccumulator(CollectingAccumulator):
 
 def _share(given: Any) -> float:
     if given is None or not 0 <= given <= 1:
-        raise EvaluationError(f"PERCENTILE: a share is a number from 0 to 1, not {given}")
+        raise EvaluationError(f"PERCENTILE: a share must be a number from 0 to 1, not {given}")
     return float(given)
 
 

@@ -199,7 +199,7 @@ def zoned(datum: Datum, zone: str, arrow: Any) -> Datum:
 
 
 def wall(datum: Datum, zone: str) -> Datum:
-    """Wall-clock times for points in time in a zone."""
+    """Wall-clock times in a zone, for points in time."""
     unit = datum.type.unit
     if zone == "UTC":
         return datum.cast(pa.timestamp(unit))
@@ -275,8 +275,8 @@ def _in_nanoseconds(datum: Datum, arrow: Any) -> Datum:
         return datum.cast(arrow)
     except pa.ArrowInvalid:
         raise EvaluationError(
-            "timestamps of more than 6 digits of a second are of the years 1678 to 2261, and a "
-            "value is of another: CAST it to at most 6 digits"
+            "timestamps with more than 6 digits of a second must be in the years 1678 to 2261, "
+            "and a value is not: CAST it to at most 6 digits"
         ) from None
 
 
@@ -333,7 +333,9 @@ def _nested(
         if pa.types.is_map(arrow):
             keys = parts[0](datum.keys)
             if keys.null_count:
-                raise EvaluationError(f"a key of {source} is no key of {target}: it becomes NULL")
+                raise EvaluationError(
+                    f"a key of {source} is not a key of {target}: it becomes NULL"
+                )
             items = parts[1](datum.items) if len(parts) > 1 else datum.items
             made = pa.MapArray.from_arrays(datum.offsets, keys, items, arrow, mask=validity)
             return _each_key_once(made) if merging else made

@@ -130,7 +130,7 @@ def nanoseconds(second: datetime, fraction: str) -> int:
     made = whole * 10**9 + int(fraction.ljust(9, "0"))
     if not _FIRST_NANOS <= made <= _LAST_NANOS:
         raise ValueError(
-            "timestamps of more than 6 digits of a second are of the years 1678 to 2261"
+            "timestamps with more than 6 digits of a second must be in the years 1678 to 2261"
         )
     return made
 

@@ -97,11 +97,11 @@ def item_type(context: CallContext) -> LogicalType:
     place = context.literals[1] if context.name == "ITEM" else None
     if isinstance(kind, logical.ArrayType) and isinstance(place, int) and place < 1:
         raise FunctionResolutionError(
-            f"the first element of an array is 1; {place} is none: write x[CARDINALITY(x)] "
-            "for the last one"
+            f"positions in an array begin with 1; {place} is not a position: write "
+            "x[CARDINALITY(x)] for the last one"
         )
     if isinstance(kind, logical.MapType) and not common_type((kind.key_type, context.types[1])):
-        raise FunctionResolutionError(f"{context.types[1]} is no key of {kind}")
+        raise FunctionResolutionError(f"{context.types[1]} is not a key of {kind}")
     return kind.children()[-1].with_nullable(True)
 
 
@@ -109,7 +109,8 @@ def _field(kind: logical.RowType, context: CallContext) -> RowField:
     position = _position(kind, context.literals[1] if len(context.literals) > 1 else None)
     if position is None:
         raise FunctionResolutionError(
-            f"a field of {kind} is taken by a constant: its name, or a number from 1 to {len(kind)}"
+            f"a field of {kind} must be selected by a constant: its name, or a number from 1 to "
+            f"{len(kind)}"
         )
     return kind.fields[position]
 
@@ -180,7 +181,9 @@ def _map_arguments(context: CallContext) -> Types | None:
     if key is None or value is None or len(context.types) % 2:
         return None
     if isinstance(key, logical.NullType):
-        raise FunctionResolutionError("MAP: the keys are NULL of no type: CAST one of them")
+        raise FunctionResolutionError(
+            "MAP: all keys are NULL, so they have no type: CAST one of them"
+        )
     kinds = (key, value)
     return tuple(kinds[i % 2].with_nullable(k.is_nullable) for i, k in enumerate(context.types))
 

@@ -112,7 +112,7 @@ def _field(letters: str, pattern: str, width: int = 0) -> _Field:
     letter, count = letters[:1], len(letters)
     if letter not in _COUNTS:
         raise EvaluationError(
-            f"the date pattern {pattern!r} has the letter {letter!r}, which is none"
+            f"the date pattern {pattern!r} has the letter {letter!r}, which is unknown"
         )
     if count not in _COUNTS[letter]:
         raise EvaluationError(f"the date pattern {pattern!r} has too many letters: {letters!r}")

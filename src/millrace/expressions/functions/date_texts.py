@@ -164,7 +164,7 @@ def ltz_type(context: CallContext) -> LogicalType:
         return logical.LocalZonedTimestampType(3)
     if not 0 <= digits <= _MOST_DIGITS:
         raise FunctionResolutionError(
-            f"TO_TIMESTAMP_LTZ counts parts of a second of 0 to {_MOST_DIGITS} digits, not {digits}"
+            f"TO_TIMESTAMP_LTZ takes a precision from 0 to {_MOST_DIGITS}, not {digits}"
         )
     return logical.LocalZonedTimestampType(max(digits, 3))
 

@@ -111,7 +111,9 @@ def _elt(index: int | None, *items: Any) -> Any:
 def _elt_type(context: CallContext) -> LogicalType:
     index = context.literals[0] if context.literals else None
     if isinstance(index, int) and index < 0:
-        raise FunctionResolutionError(f"ELT: the index is a whole number from 0 on, not {index}")
+        raise FunctionResolutionError(
+            f"ELT: the index must be a whole number from 0 on, not {index}"
+        )
     kind = common_type(context.types[1:])
     assert kind is not None
     return kind.with_nullable(True)
@@ -342,7 +344,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         _ONE,
         fixed("BIGINT"),
         python(_inet_aton),
-        "The number of an IPv4 address; NULL if the text is no such address.",
+        "The number of an IPv4 address; NULL if the text is not such an address.",
         ("INET_ATON('127.0.0.1')", "2130706433"),
         ("INET_ATON('127.1')", "2130706433"),
     ),

@@ -219,7 +219,7 @@ def _character(specifier: _Specifier, argument: Any) -> str:
     if not isinstance(argument, JavaInteger) or argument.bits == 64:
         raise FormatError("%c takes an integer")
     if not 0 <= argument.value <= 0x10FFFF:
-        raise FormatError(f"{argument} is no character")
+        raise FormatError(f"{argument} is not a character")
     half = 0xD800 <= argument.value <= 0xDFFF
     return specifier.padded("?" if half else chr(argument.value))
 

@@ -38,7 +38,7 @@ def java_pattern(pattern: str) -> JavaPattern:
     """The translation of a pattern of ``java.util.regex``.
 
     Raises:
-        PatternSyntaxError: it is no regular expression.
+        PatternSyntaxError: it is not a regular expression.
         EvaluationError: Python has nothing like it.
 
     >>> bool(java_pattern(r"(?iu)[a-zä&&[^b]]+").compiled.fullmatch("XÄ"))
@@ -51,7 +51,7 @@ def java_pattern(pattern: str) -> JavaPattern:
         reader = _Reader(pattern)
         text = reader.whole()
     except re.error as error:
-        raise PatternSyntaxError(f"{shown!r} is no regular expression: {error}") from None
+        raise PatternSyntaxError(f"{shown!r} is not a regular expression: {error}") from None
     except RecursionError:
         raise EvaluationError(f"{shown!r} is nested too deeply") from None
     try:
@@ -177,7 +177,7 @@ class _Reader:
             raise self._error("{ begins no number of times")
         least, most = int(match[1]), int(match[3] or match[1])
         if least > most or most > _MOST:
-            raise self._error(f"{match[0]} is no number of times")
+            raise self._error(f"{match[0]} is not a number of repetitions")
         self._at = match.end()
         self._regular = self._regular and most <= 100
         return match[0]
@@ -252,7 +252,9 @@ class _Reader:
         if self._take("<"):
             name = self._until(">")
             if not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9]*", name) or name in self._names:
-                raise self._error(f"{name!r} is no name of a group, or the second of this name")
+                raise self._error(
+                    f"{name!r} is not the name of a group, or the second of this name"
+                )
             self._groups += 1
             self._names[name] = self._groups
             return self._closing(f"(?P<g{self._groups}>", before, self._groups)
@@ -450,5 +452,5 @@ class _Reader:
             if end == "\\":
                 end = self._character(self._next())
         if end < begin:
-            raise self._error(f"{begin}-{end} is no range")
+            raise self._error(f"{begin}-{end} is not a range")
         return self._cased(CodePoints([(ord(begin), ord(end))]))

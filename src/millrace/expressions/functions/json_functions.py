@@ -55,7 +55,7 @@ def _number(text: str) -> Decimal:
 
 
 def _refused(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_refused)

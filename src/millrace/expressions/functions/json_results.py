@@ -60,7 +60,9 @@ def _allowed(
     for clause in _clauses(context).written:
         event = clause.event
         if event is JsonEvent.RETURNING and not returning:
-            raise FunctionResolutionError(f"{context.name} takes no RETURNING: it gives a BOOLEAN")
+            raise FunctionResolutionError(
+                f"{context.name} takes no RETURNING: it returns a BOOLEAN"
+            )
         if event is JsonEvent.WRAPPER and not wrapper:
             raise FunctionResolutionError(f"{context.name} takes no WRAPPER, JSON_QUERY does")
         if event in _EVENTS and clause.choice not in known.get(event, ()):
@@ -86,7 +88,7 @@ def value_type(context: CallContext) -> LogicalType:
     for clause in _clauses(context).written:
         if clause.choice is JsonChoice.DEFAULT and not _is_default_of(kind, clause.default):
             raise FunctionResolutionError(
-                f"JSON_VALUE returns {kind}: DEFAULT {clause.default} ON {clause.event} is no "
+                f"JSON_VALUE returns {kind}: DEFAULT {clause.default} ON {clause.event} is not a "
                 "literal of that type"
             )
     return kind

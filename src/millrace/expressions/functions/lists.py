@@ -126,7 +126,7 @@ def zipped(keys: list[Any], values: list[Any]) -> list[tuple[Any, Any]]:
     kept.
     """
     if len(keys) != len(values):
-        raise EvaluationError(f"{len(keys)} keys do not go with {len(values)} values")
+        raise EvaluationError(f"there are {len(keys)} keys, but {len(values)} values")
     return entries(zip(keys, values, strict=True))
 
 

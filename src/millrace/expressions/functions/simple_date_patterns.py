@@ -96,7 +96,7 @@ def _parts(pattern: str) -> tuple[str | _Field, ...]:
             parts.append(_Field(letter, len(text)))
         else:
             raise EvaluationError(
-                f"the date pattern {pattern!r} has the letter {letter!r}, which is none"
+                f"the date pattern {pattern!r} has the letter {letter!r}, which is unknown"
             )
     return tuple(parts)
 
@@ -152,7 +152,9 @@ def _shown_zone(field: _Field, value: datetime) -> str:
         long = "Coordinated Universal Time" if field.count > 3 else "UTC"
         return long if name == "UTC" else f"GMT{hours}:{rest}"
     if field.count > 3:
-        raise EvaluationError("zzzz, the long name of a zone, is known of UTC only: write z or Z")
+        raise EvaluationError(
+            "zzzz, the long name of a zone, is supported only for UTC: write z or Z"
+        )
     return name if name[:1].isalpha() else f"GMT{hours}:{rest}"
 
 
@@ -261,7 +263,7 @@ def _offset(text: str) -> timedelta:
     if text in ("Z", "z"):
         return timedelta()
     if zone is None:
-        raise ValueError(f"{text!r} is no zone")
+        raise ValueError(f"{text!r} is not a time zone")
     return zone.utcoffset(_EPOCH) or timedelta()
 
 

@@ -166,7 +166,9 @@ def require_length(length: int) -> None:
         EvaluationError: it would take the memory of the process.
     """
     if length > LONGEST:
-        raise EvaluationError(f"a text of {length} characters; {LONGEST} are the most")
+        raise EvaluationError(
+            f"a text of {length} characters is too long: the maximum is {LONGEST}"
+        )
 
 
 def _repeated(text: str, count: int) -> str:

@@ -299,7 +299,7 @@ def _watermark_type(context: CallContext) -> LogicalType:
 
 def _current_watermark(site: CallSite, frame: Frame, time: Datum) -> Datum:
     if frame.watermark is None:
-        raise ValueError("there are watermarks in SELECT and WHERE of streams only")
+        raise ValueError("CURRENT_WATERMARK is allowed only in SELECT and WHERE of streams")
     at = None if frame.watermark == _NO_WATERMARK else min(frame.watermark, _LAST_WATERMARK)
     return pa.scalar(at, pa.int64()).cast(pa.timestamp("ms", site.arrow.tz))
 

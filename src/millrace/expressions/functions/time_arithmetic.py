@@ -192,7 +192,7 @@ def _moved(days: Any, months: Datum) -> Any:
         lacking = pc.is_null(months)
         missing = lacking if missing is None else pc.or_(missing, lacking)
     if np.any(np.abs(count) > _MOST_MONTHS):
-        raise EvaluationError(f"a time {np.max(np.abs(count))} months away is beyond all calendars")
+        raise EvaluationError(f"a time {np.max(np.abs(count))} months away is out of range")
     start = days.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False).astype("M8[D]")
     month = start.astype("M8[M]")
     target = month + count

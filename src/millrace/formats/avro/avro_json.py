@@ -43,7 +43,7 @@ class AvroJsonDeserializationSchema(DeserializationSchema[Row]):
             raise
         except Exception as error:  # whatever fastavro makes of text that is no record
             raise MalformedRecordError(
-                f"a message is no JSON of its Avro schema: {error}", bytes(message)
+                f"a message is not JSON of its Avro schema: {error}", bytes(message)
             ) from None
 
     def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:

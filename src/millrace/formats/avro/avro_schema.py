@@ -65,8 +65,8 @@ class AvroSchema:
 
     @cached_property
     def physical(self) -> Any:
-        """The schema without logical types, for fastavro, whose own conversions need a call per
-        value. Conversions of whole columns replace them.
+        """The schema without logical types, because fastavro would convert their values one by one.
+        Whole columns are converted instead.
 
         Raises:
             SerializationError: fastavro refuses the schema.

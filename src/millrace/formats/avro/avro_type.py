@@ -128,7 +128,7 @@ class _Walk:
         others = [branch for branch in branch_types if branch.kind != "null"]
         nullable = len(others) < len(branch_types)
         if not branch_types or any(isinstance(branch, list) for branch in branches):
-            raise SerializationError(f"{_shown(branches)} is no union of Avro: one in another")
+            raise SerializationError(f"{_shown(branches)} is not a union of Avro: one in another")
         if not others:
             return AvroType("null", nullable=True)
         if len(others) == 1:

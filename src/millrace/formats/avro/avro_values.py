@@ -111,7 +111,7 @@ def _time_reader(unit: int) -> Convert:
     def read(count: int) -> time:
         seconds, micros = divmod(count * unit, 1_000_000)
         if not 0 <= seconds < 86_400:
-            raise ValueError(f"{count} is no time of a day")
+            raise ValueError(f"{count} is not a time of day")
         return time(seconds // 3600, seconds // 60 % 60, seconds % 60, micros)
 
     return read
@@ -218,7 +218,7 @@ def _whole(bits: int) -> Convert:
     def write(value: Any) -> int:
         number = index(value)
         if not -limit <= number < limit:
-            raise ValueError(f"{value} is no whole number of {bits} bits")
+            raise ValueError(f"{value} is not a whole number of {bits} bits")
         return number
 
     return write
@@ -226,13 +226,13 @@ def _whole(bits: int) -> Convert:
 
 def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is no boolean")
+        raise TypeError(f"{value!r} is not a boolean")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text")
     return value
 
 

@@ -59,7 +59,7 @@ class ChangeMetadata:
         """Value of the field in a decoded message.
 
         Raises:
-            ValueError: the message is no object, or what it is part of is none.
+            ValueError: the message is not an object, or what it is part of is none.
         """
         try:
             if self.wrapped and not self.of_schema:

@@ -39,7 +39,7 @@ class MessageType:
         descriptor = getattr(message_class, "DESCRIPTOR", None)
         if descriptor is None or not hasattr(descriptor, "full_name"):
             raise JobDefinitionError(
-                f"{message_class!r} is no class of messages: give one that protoc generated, or "
+                f"{message_class!r} is not a class of messages: give one that protoc generated, or "
                 "take for_descriptor_set()"
             )
         from google.protobuf.descriptor_pb2 import FileDescriptorSet

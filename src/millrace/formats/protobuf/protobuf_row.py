@@ -115,7 +115,7 @@ class ProtobufRowDeserializationSchema(
             row: Row = self._row(self._class.FromString(message))
         except Exception as error:  # DecodeError, or a value that Python does not have
             raise MalformedRecordError(
-                f"no message of the type {self._message_type.name}: {error}", bytes(message)
+                f"not a message of the type {self._message_type.name}: {error}", bytes(message)
             ) from None
         return row
 
@@ -162,7 +162,7 @@ class MessageEncoder:
             data: bytes = message.SerializeToString()
         except Exception as error:  # the library raises many kinds
             raise SerializationError(
-                f"{repr(record)[:300]} is no message of the type {self._name}: {error}"
+                f"{repr(record)[:300]} is not a message of the type {self._name}: {error}"
             ) from None
         return data
 
@@ -183,8 +183,8 @@ class ProtobufRowSerializationSchema(_OfMessageType, SerializationSchema[Any]):
         self._encoder = MessageEncoder(message_type, null_text)
 
     def with_null_text(self, text: str) -> Self:
-        """The same schema, but it accepts None in lists and maps. In those of text, None is
-        written as this text; in those of other types, as the default value. Without this option
+        """The same schema, but it accepts None in lists and maps. In lists and maps of texts, None
+        is written as this text; in those of other types, as the default value. Without this option
         such a None is refused, because Protobuf does not support it. Flink:
         ``write-null-string-literal``."""
         return type(self)(self._message_type, text)

@@ -138,7 +138,7 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema[Any]):
         registry_configs: Properties | None = None,
         auto_register: bool = True,
     ) -> ConfluentRegistryAvroSerializationSchema:
-        """Schema that writes records of a schema.
+        """Serialization schema for records of the given Avro schema.
 
         Args:
             subject: subject of the schema; see `SubjectName`.
@@ -206,7 +206,7 @@ def avro_schema_of(client: SchemaRegistryClient, schema: RegisteredSchema) -> Av
         open_names = {name: json.loads(text) for name, text in texts.items()}
         return AvroSchema(_with_definitions(json.loads(schema.text), "", open_names))
     except (ValueError, RecursionError) as error:
-        raise SerializationError(f"the registry's schema is no JSON: {error}") from None
+        raise SerializationError(f"the registry's schema is not JSON: {error}") from None
 
 
 def _with_definitions(schema: Any, namespace: str, undefined: dict[str, Any]) -> Any:

@@ -48,7 +48,7 @@ class ConfluentRegistryJsonDeserializationSchema(DeserializationSchema[Row], Res
         """Row of a message.
 
         Raises:
-            MalformedRecordError: the message has no frame, or is no JSON of the type.
+            MalformedRecordError: the message has no frame, or is not JSON of the type.
         """
         schema_ids_of([message])
         row = self._rows.deserialize(message[PREFIX_BYTES:])

@@ -61,7 +61,8 @@ class RMatGraph(GraphGenerator):
         return self
 
     def set_noise(self, noise_enabled: bool, noise: float = DEFAULT_NOISE) -> Self:
-        """Change the probabilities by chance in each step, which makes degrees smoother.
+        """Change the probabilities randomly in each step, which smooths the distribution of
+        degrees.
 
         Args:
             noise: the greatest relative change, from 0 to 2.

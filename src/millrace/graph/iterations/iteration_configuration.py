@@ -97,8 +97,7 @@ class IterationConfiguration:
         return self._checkpoints
 
     def set_restarts(self, restarts: int) -> None:
-        """Set how often the iteration is repeated after the loss of a process, 10 times by
-        default."""
+        """Set the maximum number of repetitions after the loss of a process; 10 by default."""
         self._restarts = restarts
 
     def get_restarts(self) -> int:

@@ -1,4 +1,5 @@
-"""IterationContexts: the functions of an iteration in one task, and their views of supersteps."""
+"""`IterationContexts`: the functions of an iteration in one task, and the superstep context of each
+function."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ class IterationFunction:
         return self._context.number_of_vertices
 
     def get_iteration_aggregator(self, name: str) -> Any:
-        """The aggregator that is registered under a name, to add values; None if there is none."""
+        """The aggregator that is registered under the given name, to add values; None if there is
+        none."""
         return self._context.aggregators.get(name)
 
     def get_previous_iteration_aggregate(self, name: str) -> Any:

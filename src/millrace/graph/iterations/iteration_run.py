@@ -1,4 +1,5 @@
-"""The run of an iteration of any model on a graph."""
+"""`IterationRun`: an iteration on a graph, common to vertex-centric, scatter-gather and
+gather-sum-apply iterations."""
 
 from __future__ import annotations
 

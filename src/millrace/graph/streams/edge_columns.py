@@ -174,8 +174,8 @@ def _alike(values: list[Any]) -> list[tuple[int, int]]:
 
 
 class PairsOperator(Operator):
-    """Adds the ends of each edge in the order of their ids, because edges are distributed by them.
-    So the edges in both directions between two vertices go to the same subtask.
+    """Adds columns with the two ends of each edge in the order of their ids. Edges are distributed
+    by these columns, so the edges in both directions between two vertices go to the same subtask.
 
     Args:
         value_type: type to which values are cast. None to leave values out.

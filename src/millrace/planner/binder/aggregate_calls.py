@@ -98,7 +98,7 @@ class Clause:
         if isinstance(kind, NullType):
             return ValueLiteral(None, BooleanType())
         if not isinstance(kind, BooleanType):
-            reason = f"{clause or self.name} needs a condition of type BOOLEAN, this is {kind}"
+            reason = f"{clause or self.name} needs a condition of type BOOLEAN, not {kind}"
             raise self.context.refusal(node, reason)
         return bound
 
@@ -127,13 +127,12 @@ def bind_aggregate(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpressi
     if function in WHOLE_PARTITION:
         raise clause.context.refusal(
             node,
-            f"{function} is of a row among others: it needs OVER (PARTITION BY ... ORDER BY ...) "
-            "behind it",
+            f"{function} needs an OVER clause: OVER (PARTITION BY ... ORDER BY ...)",
         )
     if not clause.aggregates:
         where = "another aggregate" if clause.in_aggregate else clause.name
         raise clause.context.refusal(
-            node, f"the aggregate function {node.name} cannot stand in {where}"
+            node, f"the aggregate function {node.name} is not allowed in {where}"
         )
     clause.aggregates, clause.in_aggregate = False, True
     try:
@@ -217,7 +216,7 @@ def _refuse_arguments(
         if not isinstance(separator, ValueLiteral) or separator.value is None:
             raise clause.context.refusal(
                 node.arguments[1],
-                "the separator of LISTAGG is a literal, one for all rows, such as LISTAGG(x, '; ')",
+                "the separator of LISTAGG must be a literal, such as LISTAGG(x, '; ')",
             )
 
 
@@ -227,15 +226,15 @@ def _refuse_order(clause: Clause, node: nodes.FunctionCall, function: FunctionDe
     if order := node.args.get("order"):
         raise clause.context.refusal(
             order[0],
-            f"{function} takes no ORDER BY, nor WITHIN GROUP: rows are aggregated in the order in "
-            "which they come",
+            f"{function} takes no ORDER BY or WITHIN GROUP: it aggregates rows in their "
+            "order of arrival",
         )
 
 
 def bind_grouping(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpression:
     """Placeholder for ``GROUPING(a, b)``."""
     if not clause.aggregates:
-        raise clause.context.refusal(node, f"GROUPING cannot stand in {clause.name}")
+        raise clause.context.refusal(node, f"GROUPING is not allowed in {clause.name}")
     columns = tuple(clause.bind(argument) for argument in node.arguments)
     return GroupingPlaceholder(columns, BigIntType(nullable=False))
 
@@ -243,9 +242,9 @@ def bind_grouping(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpressio
 def bind_over(clause: Clause, node: nodes.FunctionCall) -> ResolvedExpression:
     """Placeholder for a call such as ``SUM(x) OVER w``."""
     if clause.windows is None:
-        raise clause.context.refusal(node, f"OVER cannot stand in {clause.name}")
+        raise clause.context.refusal(node, f"OVER is not allowed in {clause.name}")
     if function_kind(clause.context, node) is not FunctionKind.AGGREGATE:
-        raise clause.context.refusal(node, f"{node.name} is no function for OVER")
+        raise clause.context.refusal(node, f"{node.name} cannot be used with OVER")
     function = called_function(clause.context, node)
     arguments, options, kind = _resolved(clause, node, function)
     partition, orders, (rows, preceding, following) = bind_specification(
@@ -330,16 +329,20 @@ def _bound(clause: Clause, bound: exp.Expr, ordered: LogicalType | None) -> int 
         return None
     value = clause.bind(bound.this)
     if not isinstance(value, ValueLiteral) or not isinstance(value.value, int | timedelta):
-        raise clause.context.refusal(bound, "a bound of OVER is a constant number or an INTERVAL")
+        raise clause.context.refusal(
+            bound, "a bound of OVER must be a constant number or an INTERVAL"
+        )
     by_time = isinstance(value.value, timedelta)
     if by_time and ordered is None:
-        raise clause.context.refusal(bound, "a bound of ROWS is a number of rows, no INTERVAL")
+        raise clause.context.refusal(
+            bound, "a bound of ROWS must be a number of rows, not an INTERVAL"
+        )
     if ordered is not None and by_time != isinstance(ordered, _TIMES):
         wanted = "a number" if by_time else "an INTERVAL"
         raise clause.context.refusal(
             bound,
-            "Data Type mismatch between ORDER BY and RANGE clause: it is ordered by "
-            f"{ordered}, so the bound is {wanted}",
+            "Data Type mismatch between ORDER BY and RANGE clause: ORDER BY has the type "
+            f"{ordered}, so the bound must be {wanted}",
         )
     amount = (
         value.value // timedelta(milliseconds=1)

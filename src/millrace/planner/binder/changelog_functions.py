@@ -64,7 +64,9 @@ class _ChangelogCall:
             self._column(column) for column in table.args.get("partition_by") or ()
         )
         for key in table.args.get("order") or ():
-            raise self._refusal(key, f"{name} takes its rows as they come, without ORDER BY")
+            raise self._refusal(
+                key, f"{name} takes no ORDER BY: it processes rows in their order of arrival"
+            )
         self._time = self._time_column()
         self._text("uid", "uid => 'my-function'")
 
@@ -104,7 +106,7 @@ class _ChangelogCall:
         if handling.upper() not in _HANDLING:
             raise self._refusal(
                 self._given["error_handling"],
-                f"error_handling is 'FAIL' or 'SKIP', not {handling!r}",
+                f"error_handling must be 'FAIL' or 'SKIP', not {handling!r}",
             )
         skips = handling.upper() == "SKIP"
         made = FromChangelog(
@@ -144,7 +146,9 @@ class _ChangelogCall:
         if not isinstance(bound, FieldReference):
             raise self._refusal(node, "PARTITION BY of a table argument takes columns")
         if isinstance(bound.output_type, logical.ArrayType | logical.MapType | logical.RowType):
-            raise self._refusal(node, f"PARTITION BY takes no {bound.output_type}")
+            raise self._refusal(
+                node, f"PARTITION BY cannot use a column of type {bound.output_type}"
+            )
         return bound.index
 
     def _descriptor(self, name: str) -> str | None:
@@ -153,7 +157,9 @@ class _ChangelogCall:
         if node is None:
             return None
         if not isinstance(node, nodes.Descriptor):
-            raise self._refusal(node, f"{name} is the name of a column: {name} => DESCRIPTOR(c)")
+            raise self._refusal(
+                node, f"{name} must be the name of a column: {name} => DESCRIPTOR(c)"
+            )
         if len(node.expressions) != 1:
             raise self._refusal(
                 node, f"The descriptor for argument {name!r} must contain exactly one column name"
@@ -193,7 +199,7 @@ class _ChangelogCall:
         place = names.index(name)
         kind = self._rows.row_type.fields[place].type
         if not isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType):
-            raise self._refusal(node, f"on_time is a time attribute, and {name!r} is {kind}")
+            raise self._refusal(node, f"on_time must be a time attribute, but {name!r} is {kind}")
         return place
 
     def _text(self, name: str, example: str) -> str | None:
@@ -203,7 +209,7 @@ class _ChangelogCall:
             return None
         value = self._binder.expressions(Scope(), self._name).bind(node)
         if not isinstance(value, ValueLiteral) or not isinstance(value.value, str):
-            raise self._refusal(node, f"{name} is a constant text: {example}")
+            raise self._refusal(node, f"{name} must be a constant text: {example}")
         return value.value
 
     def _mapping(self, default: Sequence[tuple[str, str]]) -> Iterator[tuple[exp.Expr, str, str]]:
@@ -214,7 +220,7 @@ class _ChangelogCall:
             return
         if not isinstance(node, nodes.MapConstructor) or not node.expressions:
             raise self._refusal(
-                node, "op_mapping is a constant map of texts: op_mapping => MAP['INSERT', 'I']"
+                node, "op_mapping must be a constant map of texts: op_mapping => MAP['INSERT', 'I']"
             )
         texts = [self._constant(entry) for entry in node.expressions]
         if len(texts) % 2:
@@ -229,7 +235,7 @@ class _ChangelogCall:
     def _constant(self, node: exp.Expr) -> str:
         value = self._binder.expressions(Scope(), self._name).bind(node)
         if not isinstance(value, ValueLiteral) or not isinstance(value.value, str):
-            raise self._refusal(node, "keys and values of op_mapping are constant texts")
+            raise self._refusal(node, "keys and values of op_mapping must be constant texts")
         return value.value
 
     def _operation(self, node: exp.Expr, name: str, seen: set[str]) -> str:
@@ -255,7 +261,7 @@ class _ChangelogCall:
             return None
         value = self._binder.expressions(Scope(), self._name).bind(node)
         if not isinstance(value, ValueLiteral) or not isinstance(value.value, bool):
-            raise self._refusal(node, "produces_full_deletes is TRUE or FALSE")
+            raise self._refusal(node, "produces_full_deletes must be TRUE or FALSE")
         if value.value:
             return None
         keys = sorted((tuple(sorted(key)) for key in upsert_keys(self._rows)), key=_smallest)

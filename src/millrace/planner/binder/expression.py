@@ -122,7 +122,7 @@ class ExpressionBinder:
             if method is not None:
                 return self._placed(node, method(self, node))
         raise self.context.refusal(
-            node, f"{type(node).__name__} cannot stand in {self.clause.name}"
+            node, f"{type(node).__name__} is not allowed in {self.clause.name}"
         )
 
     def _placed(self, node: exp.Expr, bound: ResolvedExpression) -> ResolvedExpression:
@@ -160,9 +160,9 @@ class ExpressionBinder:
             matched = self.scope.find(names)
         except AmbiguousNameError as error:
             advice = (
-                "the query has two columns of this name: give one another by AS"
+                "the query has two columns with this name: rename one of them with AS"
                 if error.within_one
-                else "write the table before it"
+                else "write the table's name before the column"
             )
             raise self.context.refusal(
                 node, f"column {str(error)!r} is ambiguous: {advice}"
@@ -427,7 +427,9 @@ class ExpressionBinder:
     def _period(self, node: exp.Expr) -> dict[str, ResolvedExpression]:
         if len(node.expressions) != 2:
             raise self.context.refusal(
-                node, "a period is a pair in brackets: of its begin and its end, or its length"
+                node,
+                "a period must be a pair in brackets: its begin and its end, or its begin "
+                "and its length",
             )
         begin, end = (self.bind(part) for part in node.expressions)
         if isinstance(end.output_type, _PERIOD_LENGTHS):
@@ -454,7 +456,8 @@ class ExpressionBinder:
             return bind_aggregate(self.clause, node)
         if kind is FunctionKind.TABLE:
             raise self.context.refusal(
-                node, f"{node.name} gives a table: write LATERAL TABLE({node.name}(...)) in FROM"
+                node,
+                f"{node.name} is a table function: write LATERAL TABLE({node.name}(...)) in FROM",
             )
         arguments, options = split_arguments(node.arguments, self.bind)
         definition = called_function(self.context, node)
@@ -480,7 +483,9 @@ class ExpressionBinder:
         relation = self.query(node)
         count = len(relation.row_type)
         if count != 1:
-            raise self.context.refusal(node, f"a query as a value has one column, this has {count}")
+            raise self.context.refusal(
+                node, f"a query that is used as a value must have one column, not {count}"
+            )
         return Subquery(SubqueryKind.SCALAR, relation)
 
     def _exists(self, node: exp.Expr) -> ResolvedExpression:
@@ -508,7 +513,7 @@ class ExpressionBinder:
         relation = self.query(node.expression.this)
         operand = self.bind(node.this)
         if len(relation.row_type) != 1:
-            raise self.context.refusal(node, "ALL and SOME take a query of one column")
+            raise self.context.refusal(node, "ALL and SOME need a query with one column")
         self.call(node, comparison, operand, relation.field(0))
         if not every and comparison is built_in.EQUALS:
             return Subquery(SubqueryKind.IN, relation, (operand,))

@@ -103,7 +103,7 @@ class FromBinder(FromContext):
             columns = tuple(column.name for column in alias.args.get("columns") or ())
             count = len(rows.row_type)
             if columns and len(columns) != count:
-                reason = f"{alias.name!r} names {len(columns)} columns, there are {count}"
+                reason = f"{alias.name!r} names {len(columns)} columns, but the table has {count}"
                 raise self.context.refusal(alias, reason)
             rows = renamed(rows, columns) if columns else rows
             written = None if columns else written
@@ -120,7 +120,7 @@ class FromBinder(FromContext):
         if version is not None:
             if left is None:
                 raise self.context.refusal(
-                    version, "FOR SYSTEM_TIME AS OF stands on the right of a join"
+                    version, "FOR SYSTEM_TIME AS OF is allowed only on the right side of a join"
                 )
             empty = Scope(parent=left)
             period = self.expressions(empty, "FOR SYSTEM_TIME AS OF").bind(version.this)

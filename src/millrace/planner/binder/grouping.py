@@ -90,7 +90,7 @@ def group_window(
         return rows, None
     call = calls[0]
     if len(calls) > 1:
-        raise context.refusal(calls[1], "only one group window can stand in GROUP BY")
+        raise context.refusal(calls[1], "GROUP BY allows only one group window")
     name = call.name.upper()
     parameters = LEGACY[name]
     arguments = call.arguments
@@ -109,7 +109,9 @@ def group_window(
         for key_node in node.expressions:
             key = None if key_node is call else bind(key_node)
             if key is not None and not isinstance(key, FieldReference):
-                raise context.refusal(key_node, "SESSION is grouped by columns, not by expressions")
+                raise context.refusal(
+                    key_node, "SESSION can be partitioned only by columns, not by expressions"
+                )
             if isinstance(key, FieldReference):
                 partition.append(key.index)
     window = WindowingStrategy(

@@ -137,7 +137,7 @@ def typed_literal(kind: str, text: str) -> ValueLiteral:
     except ValueError as error:
         raise LiteralError(f"{kind} {text!r}: {error}") from None
     wanted = {"DATE": "2020-12-31", "TIME": "10:20:30"}.get(kind, "2020-12-31 10:20:30.123")
-    raise LiteralError(f"{text!r} is no {kind}: write it like {kind} '{wanted}'")
+    raise LiteralError(f"{text!r} is not a valid {kind}: write it like {kind} '{wanted}'")
 
 
 def _micros(fraction: str) -> int:
@@ -157,7 +157,7 @@ def interval_literal(node: nodes.IntervalLiteral) -> ValueLiteral:
         return _span(text, first, last, sign, node)
     except ValueError:
         shown = first if last == first else f"{first} TO {last}"
-        raise LiteralError(f"{text!r} is no INTERVAL {shown}") from None
+        raise LiteralError(f"{text!r} is not a valid INTERVAL {shown}") from None
 
 
 def _months(text: str, first: str, last: str, sign: int, precision: int | None) -> ValueLiteral:

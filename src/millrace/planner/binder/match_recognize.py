@@ -64,7 +64,7 @@ def _positions(
         bound = binder.expressions(scope, clause).bind(column)
         if not isinstance(bound, FieldReference):
             raise binder.context.refusal(
-                column, f"{clause} of MATCH_RECOGNIZE takes columns, this is an expression"
+                column, f"{clause} of MATCH_RECOGNIZE takes columns, not expressions"
             )
         made.append(bound.index)
     return tuple(made)

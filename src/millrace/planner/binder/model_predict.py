@@ -60,7 +60,7 @@ def _by_parameter(binder: FromContext, call: nodes.FunctionCall) -> dict[str, ex
         named = isinstance(node, exp.Kwarg)
         name = node.this.name.upper() if named else (*_PARAMETERS, "")[min(position, 4)]
         if name not in _PARAMETERS or name in by_parameter:
-            raise binder.context.refusal(node, f"this is no argument here: {_EXPECTED}")
+            raise binder.context.refusal(node, f"this argument is not expected: {_EXPECTED}")
         by_parameter[name] = node.expression if named else node
     return by_parameter
 
@@ -95,7 +95,7 @@ def predicted(rows: RelNode, model: ResolvedModel, columns: list[str]) -> RelNod
         cast = _cast(source, field.type)
         if cast is None:
             raise ValueError(
-                f"the model {model.path[-1]!r} takes {field.type} for {field.name!r}, and the "
+                f"the model {model.path[-1]!r} takes {field.type} for {field.name!r}, but the "
                 f"column {name!r} is {source.output_type}: CAST it"
             )
         if cast is source:

@@ -93,7 +93,7 @@ class PatternExpressionBinder:
         if isinstance(node, nodes.FunctionCall):
             return self._call(node)
         if isinstance(node, exp.Subquery | exp.Exists) or node.args.get("query") is not None:
-            raise self._context.refusal(node, f"{self._clause} cannot have a query in it")
+            raise self._context.refusal(node, f"{self._clause} cannot contain a query")
         return None
 
     def _column(self, node: exp.Expr, names: tuple[str, ...]) -> ResolvedExpression:
@@ -104,7 +104,7 @@ class PatternExpressionBinder:
             shown = ".".join(names)
             if members is None and len(names) > 1:
                 hint = did_you_mean(names[0], [*self._pattern.names, *self._pattern.subsets])
-                reason = f"column {shown!r}: {names[0]!r} is no variable of PATTERN{hint}"
+                reason = f"column {shown!r}: {names[0]!r} is not a variable of PATTERN{hint}"
                 raise self._context.refusal(node, reason)
             hint = did_you_mean(names[-1], known)
             raise self._context.refusal(node, f"column {shown!r} is not in the table{hint}")
@@ -146,7 +146,7 @@ class PatternExpressionBinder:
         if own is not None:
             return own(self, node)
         if node.args.get("over") is not None:
-            raise self._context.refusal(node, f"OVER cannot stand in {self._clause}")
+            raise self._context.refusal(node, f"OVER is not allowed in {self._clause}")
         if function_kind(self._context, node) is FunctionKind.AGGREGATE:
             return self._aggregate(node)
         return None
@@ -249,7 +249,8 @@ class PatternExpressionBinder:
         if self._used:
             shown = ", ".join(sorted(map(str, self._used)))
             raise self._context.refusal(
-                node, f"Multiple pattern variables in {self._inside}: {shown}; it is of one only"
+                node,
+                f"Multiple pattern variables in {self._inside}: {shown}; it may refer to only one",
             )
         raise self._context.refusal(node, f"No pattern variable specified in {self._inside}")
 
@@ -274,12 +275,12 @@ class PatternExpressionBinder:
     def _only_in_measures(self, node: nodes.FunctionCall) -> None:
         if self._variable is not None or self._inside:
             where = self._inside or self._clause
-            raise self._context.refusal(node, f"{node.name.upper()} cannot stand in {where}")
+            raise self._context.refusal(node, f"{node.name.upper()} is not allowed in {where}")
 
     def _missing(self, node: nodes.FunctionCall) -> ResolvedExpression:
         raise self._context.refusal(
             node,
-            f"{node.name.upper()} is not supported: it tells rows of ALL ROWS PER MATCH apart",
+            f"{node.name.upper()} is not supported: it belongs to ALL ROWS PER MATCH",
         )
 
 

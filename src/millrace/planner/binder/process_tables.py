@@ -129,13 +129,15 @@ class _ProcessCall:
 
     def _descriptor(self, node: exp.Expr) -> list[str]:
         if not isinstance(node, nodes.Descriptor) or not node.expressions:
-            raise self._refusal(node, "on_time is the name of a column: on_time => DESCRIPTOR(ts)")
+            raise self._refusal(
+                node, "on_time must be the name of a column: on_time => DESCRIPTOR(ts)"
+            )
         return [column.name for column in node.expressions]
 
     def _text(self, node: exp.Expr) -> str:
         value = self._binder.expressions(Scope(), UID).bind(node)
         if not isinstance(value, ValueLiteral) or not isinstance(value.value, str):
-            raise self._refusal(node, "uid is a constant text: uid => 'my-function'")
+            raise self._refusal(node, "uid must be a constant text: uid => 'my-function'")
         return value.value
 
     # -- arguments ---------------------------------------------------------------------------
@@ -148,18 +150,18 @@ class _ProcessCall:
         if node is None:
             return None
         if isinstance(node, nodes.TableArgument):
-            raise self._refusal(node, f"{argument.name!r} is a value, not a table")
+            raise self._refusal(node, f"{argument.name!r} must be a value, not a table")
         if node.find(exp.Column) is not None:
             raise self._refusal(
                 node,
-                f"{argument.name!r} is one value for all rows, so it has no columns in it: those "
-                "of a row come with its table",
+                f"{argument.name!r} must be one value for all rows, so it cannot refer to "
+                "columns: the columns of a row come with its table",
             )
         value = self._binder.expressions(Scope(), self._definition.name).bind(node)
         kind = implicit_cast(value.output_type, wanted)
         if kind is None:
             raise self._refusal(
-                node, f"{argument.name!r} is {wanted}, and {value.output_type} is no such value"
+                node, f"{argument.name!r} must be {wanted}, not {value.output_type}"
             )
         if kind == value.output_type:
             return value
@@ -170,7 +172,7 @@ class _ProcessCall:
     ) -> tuple[RelNode, TableOperand]:
         if not isinstance(node, nodes.TableArgument):
             raise self._refusal(
-                node, f"{argument.name!r} is a table: {argument.name} => TABLE my_table"
+                node, f"{argument.name!r} must be a table: {argument.name} => TABLE my_table"
             )
         rows = self._binder.table_rows(node)
         self._check_columns(argument, node, rows.row_type)
@@ -224,14 +226,16 @@ class _ProcessCall:
             for one, two in zip(given, wanted, strict=True)
         )
         if not fits:
-            raise self._refusal(node, f"{argument.name!r} is a table of {wanted}, this is {given}")
+            raise self._refusal(
+                node, f"{argument.name!r} must be a table of {wanted}, not of {given}"
+            )
 
     def _check_partition(self, node: exp.Expr, rows: RelNode, partition: tuple[int, ...]) -> None:
         for index in partition:
             column = rows.row_type.fields[index]
             if isinstance(column.type, logical.ArrayType | logical.MapType | RowType):
                 raise self._refusal(
-                    node, f"PARTITION BY takes no {column.type}, which {column.name!r} is"
+                    node, f"PARTITION BY cannot use {column.name!r}, which is of type {column.type}"
                 )
 
     def _check_order(self, node: exp.Expr, rows: RelNode, order: tuple[SortKey, ...]) -> None:
@@ -241,8 +245,8 @@ class _ProcessCall:
         if not _is_time(first.type) or not order[0].ascending:
             raise self._refusal(
                 node,
-                "ORDER BY of a table argument begins with a time attribute in ascending order, "
-                f"{first.name!r} is {first.type}{'' if order[0].ascending else ' DESC'}",
+                "ORDER BY of a table argument must begin with a time attribute in ascending "
+                f"order, but {first.name!r} is {first.type}{'' if order[0].ascending else ' DESC'}",
             )
 
     # -- the whole ---------------------------------------------------------------------------
@@ -280,7 +284,7 @@ class _ProcessCall:
                 )
             if not _is_time(types[0]):
                 raise self._refusal(
-                    on_time, f"on_time is a time attribute, and {name!r} is {types[0]}"
+                    on_time, f"on_time must be a time attribute, but {name!r} is {types[0]}"
                 )
         self._check_tables(operands, tables)
 
@@ -292,8 +296,8 @@ class _ProcessCall:
         if any(partition_kinds != kinds[0] for partition_kinds in kinds):
             raise self._refusal(
                 self._call,
-                "all tables of a process table function have the same partition: as many columns, "
-                f"of the same types, and not {' and '.join(map(str, kinds))}",
+                "all tables of a process table function must be partitioned by the same number of "
+                f"columns of the same types, not by {' and '.join(map(str, kinds))}",
             )
         times = {
             str(rows.row_type.fields[table.time].type.with_nullable(True))
@@ -302,7 +306,8 @@ class _ProcessCall:
         }
         if len(times) > 1:
             raise self._refusal(
-                self._call, f"on_time of all tables has one type, not {' and '.join(sorted(times))}"
+                self._call,
+                f"on_time must have the same type in all tables, not {' and '.join(sorted(times))}",
             )
 
     def _result_type(self, operands: Sequence[RelNode], tables: Sequence[TableOperand]) -> RowType:

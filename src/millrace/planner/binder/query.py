@@ -96,7 +96,7 @@ class _QueryBinder:
         elif type(node) in SET_KINDS:
             rows = self._set_operation(node, outer, common)
         else:
-            raise self.context.refusal(node, f"{type(node).__name__} is no query")
+            raise self.context.refusal(node, f"{type(node).__name__} is not a query")
         order = node.args.get("order")
         if order is not None:
             keys = tuple(self._sort_key(item, rows) for item in order.expressions)
@@ -117,7 +117,8 @@ class _QueryBinder:
             rows = self.bind(common_table.this, outer, known)
             columns = tuple(column.name for column in alias.args.get("columns") or ())
             if columns and len(columns) != len(rows.row_type):
-                reason = f"{alias.name!r} names {len(columns)} columns of {len(rows.row_type)}"
+                count = len(rows.row_type)
+                reason = f"{alias.name!r} names {len(columns)} columns, but the query has {count}"
                 raise self.context.refusal(alias, reason)
             known[alias.name] = renamed(rows, columns) if columns else rows
         return known
@@ -149,9 +150,13 @@ class _QueryBinder:
             index = names.index(written[-1])
         else:
             hint = did_you_mean(written[-1], names) if written else ""
-            raise self.context.refusal(node, f"ORDER BY takes a column of the result here{hint}")
+            raise self.context.refusal(
+                node, f"this ORDER BY takes only columns of the result{hint}"
+            )
         if not 0 <= index < len(names):
-            raise self.context.refusal(node, f"ORDER BY {index + 1} of {len(names)} columns")
+            raise self.context.refusal(
+                node, f"ORDER BY {index + 1}: the query has only {len(names)} columns"
+            )
         ascending = not node.args.get("desc")
         first = node.args.get("nulls_first")
         nulls_first = ascending if first is None else first
@@ -163,7 +168,9 @@ class _QueryBinder:
         widths = {len(row) for row in rows}
         if len(widths) > 1:
             uneven = next(r for r in node.expressions if len(r.expressions) != len(rows[0]))
-            raise self.context.refusal(uneven, "the rows of VALUES differ in their length")
+            raise self.context.refusal(
+                uneven, "the rows of VALUES have different numbers of columns"
+            )
         columns = list(zip(*rows, strict=True))
         kinds = []
         for index, column in enumerate(columns):

@@ -170,7 +170,7 @@ def bind_skip(
     name = node.this.name
     if name in pattern.subsets:
         raise context.refusal(
-            node.this, f"SKIP TO {kind} takes a variable of PATTERN, {name!r} is one of SUBSET"
+            node.this, f"SKIP TO {kind} takes a variable of PATTERN, but {name!r} is a SUBSET"
         )
     if name not in pattern.names:
         raise context.refusal(node.this, pattern.unknown(name))

@@ -71,7 +71,9 @@ def bind_function_table(
     arguments, options = split_arguments(call.arguments, expressions.bind)
     definition = user_defined or find(name)
     if definition is not None and definition.kind is not FunctionKind.TABLE:
-        raise binder.context.refusal(call, f"{call.name} is no table function: it gives one value")
+        raise binder.context.refusal(
+            call, f"{call.name} is not a table function: it returns one value"
+        )
     if definition is None:
         hint = did_you_mean(name, known_names())
         raise binder.context.refusal(call, f"there is no table function {call.name!r}{hint}")
@@ -102,7 +104,7 @@ def _unnest(
             else:
                 columns.append(("EXPR$0", element))
         else:
-            reason = f"UNNEST takes an ARRAY, a MAP or a MULTISET, this is {kind}"
+            reason = f"UNNEST takes an ARRAY, a MAP or a MULTISET, not {kind}"
             raise binder.context.refusal(node, reason)
     if ordinality:
         columns.append(("ORDINALITY", logical.IntType(nullable=False)))
@@ -133,7 +135,7 @@ def _window(
     }
     needed = [key for key in PARAMETERS[name][2:] if key != "OFFSET" and key not in sizes]
     if needed:
-        raise binder.context.refusal(call, f"{name} lacks its argument {needed[0]}")
+        raise binder.context.refusal(call, f"{name} needs the argument {needed[0]}")
     window = WindowingStrategy(
         WindowKind[name],
         sizes.get("SIZE", sizes.get("GAP", 0)),
@@ -143,7 +145,7 @@ def _window(
     )
     for key, milliseconds_of in sizes.items():
         if milliseconds_of <= 0 and key != "OFFSET":
-            raise binder.context.refusal(call, f"{name}: {key} must be more than nothing")
+            raise binder.context.refusal(call, f"{name}: {key} must be greater than 0")
     if name == "CUMULATE" and window.size % window.slide:
         raise binder.context.refusal(call, "CUMULATE: SIZE must be a multiple of STEP")
     return binder.context.placed(windowed(rows, time, window), call), ()
@@ -187,7 +189,9 @@ def milliseconds(context: BindingContext, node: exp.Expr, value: ResolvedExpress
     """Size of a window in ms."""
     if isinstance(value, ValueLiteral) and isinstance(value.value, timedelta):
         return value.value // timedelta(milliseconds=1)
-    raise context.refusal(node, "a window's size is a constant INTERVAL of days or less")
+    raise context.refusal(
+        node, "the size of a window must be a constant INTERVAL in days or smaller units"
+    )
 
 
 def _with_milliseconds(kind: LogicalType) -> LogicalType:

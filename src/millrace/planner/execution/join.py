@@ -81,15 +81,15 @@ def _lateral(node: Join, translator: Translator) -> Transformation:
     side_and_snapshot = snapshot_side(node)
     if side_and_snapshot is None:
         raise node.refusal(
-            "the query behind LATERAL reads the tables before it in a way that no join can stand "
-            "for: write it as a join"
+            "the query behind LATERAL refers to the tables before it in a way that cannot be "
+            "converted to a join: write it as a join"
         )
     side, snapshot = side_and_snapshot
     if snapshot.versions is not None:
         return temporal_function_join(node, side, snapshot, translator)
     if node.kind not in (JoinKind.INNER, JoinKind.LEFT):
         raise node.refusal(
-            f"Temporal table join only supports INNER JOIN and LEFT JOIN, this is {node.kind.value}"
+            f"Temporal table join only supports INNER JOIN and LEFT JOIN, not {node.kind.value}"
         )
     period = snapshot.period
     kind = None

@@ -44,16 +44,17 @@ def lookup_join(
     scan = side.rows
     if not isinstance(scan, TableScan) or not scan.table.lookup:
         raise node.refusal(
-            "Processing-time temporal join is not supported yet: by processing time a table is "
-            f"joined that can be looked up by key, such as one of 'connector' = 'jdbc', {name} "
-            "cannot; join it AS OF an event time of the left side, or without FOR SYSTEM_TIME"
+            "Processing-time temporal join is not supported yet: by processing time, only a table "
+            "that can be looked up by key can be joined, such as one with 'connector' = 'jdbc', "
+            f"and {name} cannot; join it AS OF an event time of the left side, or without FOR "
+            "SYSTEM_TIME"
         )
     table: ResolvedTable = scan.table
     equal, residual = side.equalities(node)
     if not equal:
         raise node.refusal(
-            f"Temporal table join requires an equality condition on fields of table {name}: of a "
-            "column of it with an expression of the same type"
+            f"Temporal table join requires an equality condition on fields of table {name}: "
+            "compare one of its columns with an expression of the same type"
         )
     path = ".".join(table.path)
     options = {**table.options, **dict(scan.options)}

@@ -106,7 +106,9 @@ def lookup_hint(hints: Hints, names: tuple[str, ...]) -> dict[str, Any]:
             continue
         values = dict(given) if all(isinstance(option, tuple) for option in given) else {}
         if "table" not in values:
-            raise JobDefinitionError("the hint LOOKUP names its table: LOOKUP('table'='customers')")
+            raise JobDefinitionError(
+                "the hint LOOKUP needs the name of its table: LOOKUP('table'='customers')"
+            )
         if values["table"] in names:
             return _read(values)
     return _read({})
@@ -170,14 +172,16 @@ def _reload(table: str, options: Mapping[str, str], zone: str) -> CacheReload:
         mode = _word(table, RELOAD_MODE, options, ("FIXED_DELAY", "FIXED_RATE"))
         interval: Duration = _required(table, RELOAD_INTERVAL, options)
         if interval.to_millis() <= 0:
-            raise JobDefinitionError(f"table {table}: '{RELOAD_INTERVAL.key}' is more than 0 ms")
+            raise JobDefinitionError(
+                f"table {table}: '{RELOAD_INTERVAL.key}' must be more than 0 ms"
+            )
         return PeriodicReload(interval.to_millis(), mode == "FIXED_RATE")
     text: str = _required(table, RELOAD_TIME, options)
     try:
         at = time.fromisoformat(text)
     except ValueError:
         raise JobDefinitionError(
-            f"table {table}: '{RELOAD_TIME.key}' is a time of the day such as '10:15' or "
+            f"table {table}: '{RELOAD_TIME.key}' must be a time of day such as '10:15' or "
             f"'10:15+01:00', not {text!r}"
         ) from None
     return TimedReload(at, zone, _value(RELOAD_DAYS, options))
@@ -200,7 +204,7 @@ def _word(
     word: str = _value(option, options).upper()
     if word not in words:
         raise JobDefinitionError(
-            f"table {table}: '{option.key}' is {' or '.join(words)}, not {word!r}"
+            f"table {table}: '{option.key}' must be {' or '.join(words)}, not {word!r}"
         )
     return word
 

@@ -92,14 +92,14 @@ def match_spec(node: Match, session: SessionSettings, batch: bool = False) -> Ma
         column = row_type.fields[index]
         if isinstance(column.type, ArrayType | MapType | RowType):
             raise node.refusal(
-                f"PARTITION BY of MATCH_RECOGNIZE takes no {column.type}, which the column "
-                f"{column.name!r} is"
+                f"PARTITION BY of MATCH_RECOGNIZE cannot use the column {column.name!r}, which is "
+                f"of type {column.type}"
             )
     rowtime = _rowtime(node, batch)
     if rowtime is None and any(isinstance(measure, MatchRowtime) for _, measure in node.measures):
         raise node.refusal(
-            "MATCH_ROWTIME is of matches in the order of event time; these are in that of "
-            "processing time: use MATCH_PROCTIME()"
+            "MATCH_ROWTIME needs ORDER BY an event time, but this query orders by processing "
+            "time: use MATCH_PROCTIME()"
         )
     conditions = dict(node.definitions)
     for expression in (*conditions.values(), *(measure for _, measure in node.measures)):

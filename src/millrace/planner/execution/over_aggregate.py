@@ -204,7 +204,8 @@ def _numbered(group: OverGroup, number: FunctionDefinition | None) -> OverGroup:
         return group
     if number is built_in.DENSE_RANK and len(group.order) > 1:
         raise UnsupportedQueryError(
-            "DENSE_RANK in stream mode is ordered by a single time column", group.order[1].place
+            "DENSE_RANK in stream mode must be ordered by a single time column",
+            group.order[1].place,
         )
     counted = (group.order[0].index,) if number is built_in.DENSE_RANK else ()
     calls = tuple(

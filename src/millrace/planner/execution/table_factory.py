@@ -127,8 +127,8 @@ class DataStreamAccess:
 
     @property
     def repeats(self) -> bool:
-        """Whether the stream has the same rows if its sources are read again. If functions of the
-        program depend on the order of rows, on time or on chance, it has not.
+        """Whether the stream has the same rows if its sources are read again. It may have other
+        rows if functions of the program depend on the order of rows, on time or on chance.
         """
         return all(map(_repeats, self.inputs))
 

@@ -40,7 +40,7 @@ def translate_watermark(node: WatermarkAssigner, translator: Translator) -> Tran
         expression = composed(expression, scan.expressions)
         scan = scan.input
     if not isinstance(scan, TableScan):
-        raise node.refusal("a watermark can be declared of a table only")
+        raise node.refusal("only a table can have a watermark declaration")
     translator.replace(scan, _source(scan, translator, expression))
     return translator.translate(node.input)
 
@@ -53,8 +53,8 @@ def _source(
         return _data_stream(node, table.source, translator, watermark)
     if is_source_watermark(watermark):
         raise node.refusal(
-            "SOURCE_WATERMARK() is the watermark of a stream made a table; "
-            f"table {'.'.join(node.path)} needs an expression of its columns"
+            "SOURCE_WATERMARK() is only for tables made from a stream; table "
+            f"{'.'.join(node.path)} needs an expression of its columns"
         )
     options = {**table.options, **dict(node.options)}
     settings = translator.settings

@@ -57,8 +57,8 @@ def temporal_function_join(
         return joined_with_versions(node, side, (key,), (period.index, time), translator)
     if translator.settings.batch:
         raise node.refusal(
-            f"the temporal table function {snapshot.name} is of processing time, which in batch "
-            "mode no row has: make it with an event time, or use a streaming environment"
+            f"the temporal table function {snapshot.name} uses processing time, which rows do not "
+            "have in batch mode: make it with an event time, or use a streaming environment"
         )
     return joined_with_versions(node, side, (versions.key,), None, translator)
 

@@ -174,8 +174,8 @@ def _time(node: RelNode) -> None:
         if place not in time_attributes(node.input):
             raise node.refusal(
                 "You must specify either rowtime or proctime for order by as the first one: "
-                f"{node.input.row_type.names[place]!r} of MATCH_RECOGNIZE's ORDER BY is no time "
-                "attribute",
+                f"{node.input.row_type.names[place]!r} of MATCH_RECOGNIZE's ORDER BY is not a "
+                "time attribute",
                 node.order[0].place,
             )
     elif isinstance(node, Sort) and node.fetch is None:
@@ -285,8 +285,8 @@ def _over(node: OverAggregate) -> None:
         name = node.input.row_type.names[first.index]
         if not first.ascending:
             raise node.refusal(
-                "The window can only be ordered in ASCENDING mode in streams, "
-                f"{name!r} is DESC; of ROW_NUMBER and kin, filter by the number for a Top-N",
+                f"The window can only be ordered in ASCENDING mode in streams, but {name!r} is "
+                "DESC; for a Top-N, filter by the number of ROW_NUMBER, RANK or DENSE_RANK",
                 first.place,
             )
         by_time.add(first.index in times)
@@ -308,7 +308,7 @@ def _non_time_order(group: OverGroup, name: str) -> None:
     if group.preceding is not None or group.following != 0:
         raise UnsupportedQueryError(
             "Non-time attribute sort is not supported for bounded OVER window: "
-            f"{name!r} is no time attribute, so frames are UNBOUNDED PRECEDING to CURRENT ROW",
+            f"{name!r} is not a time attribute, so frames are UNBOUNDED PRECEDING to CURRENT ROW",
             group.calls[0].place,
         )
 

@@ -94,7 +94,7 @@ def refers_outside(expression: ResolvedExpression) -> bool:
 
 
 def has_outer(node: RelNode, level: int) -> bool:
-    """Whether a tree refers to the row of the query ``level`` levels further out."""
+    """Whether a tree refers to the row of the query that is ``level`` queries outside of it."""
     return any(outer_level == level for outer_level in _outer_levels(node))
 
 
@@ -106,7 +106,8 @@ def has_any_outer(node: RelNode) -> bool:
 def map_outer(
     node: RelNode, level: int, change: Callable[[OuterReference], ResolvedExpression]
 ) -> RelNode:
-    """The tree, with ``change`` applied to references to the row ``level`` levels further out."""
+    """The tree, with ``change`` applied to references to the row of the query that is ``level``
+    queries outside of it."""
 
     def expression(part: ResolvedExpression) -> ResolvedExpression:
         if isinstance(part, OuterReference):

@@ -68,8 +68,8 @@ def _is_normalized(scan: TableScan, changelogs: SourceChangelogs) -> bool:
     whole = RowKind.UPDATE_BEFORE in table.changes and not changelogs.duplicates
     if not whole and not table.primary_key:
         raise scan.refusal(
-            f"table {name} gives rows that replace others: declare by PRIMARY KEY (...) NOT "
-            "ENFORCED which columns tell them apart"
+            f"table {name} has rows that replace earlier rows: declare the columns that identify "
+            "a row as PRIMARY KEY (...) NOT ENFORCED"
         )
     return not whole
 

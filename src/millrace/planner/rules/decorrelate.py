@@ -247,8 +247,8 @@ def _asking(
     rows = _domain(around)
     if rows is None:
         raise inner.rows.refusal(
-            "a correlated subquery can read outer columns in its WHERE only where the rows around "
-            "it cannot be read twice: join to them"
+            "this correlated subquery needs the rows of the query around it a second time, which "
+            "is not possible here: write it as a join"
         )
     columns = tuple(rows.field(index) for index in read)
     names = unique_names(column.name or "$f" for column in columns)
@@ -552,8 +552,8 @@ def joined_condition(
 
 
 def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
-    """The expression with references to the outer row replaced by fields; the levels of
-    references to queries further out decrease by one."""
+    """The expression with fields in place of references to the outer row. In references to queries
+    outside of the outer query, the level becomes one less."""
     if isinstance(expression, OuterReference):
         if expression.level == 1:
             return FieldReference(expression.index, expression.type, expression.name)
@@ -563,8 +563,8 @@ def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
 
 
 def nearer(rows: RelNode) -> RelNode:
-    """The rows of a subquery that has been merged into its outer query. The levels of references to
-    queries further out decrease by one.
+    """The rows of a subquery that has been merged into its outer query. In references to queries
+    outside of the outer query, the level becomes one less.
     """
     for level in (2, 3):
         if has_outer(rows, level):

@@ -57,7 +57,9 @@ def _flat(node: Join) -> RelNode:
     scan = _function(node.right)
     assert scan is not None
     if node.kind not in (JoinKind.INNER, JoinKind.LEFT):
-        raise node.refusal(f"a table function cannot stand on the right of {node.kind.value}")
+        raise node.refusal(
+            f"a table function is not allowed on the right side of {node.kind.value}"
+        )
     left = len(node.left.row_type)
     outputs, conditions = _above(node.right, left)
     only_renamed = not conditions and _are_renamed(outputs, left, scan)

@@ -158,7 +158,9 @@ def plan_of(written: Mapping[str, Any], objects: CatalogObjects) -> list[RelNode
             reader.add(node)
         return [reader.nodes[number] for number in written["roots"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise JobDefinitionError(f"this is no plan, or one of another version: {error}") from error
+        raise JobDefinitionError(
+            f"this is not a plan, or it was written by another version: {error}"
+        ) from error
 
 
 class _Writer:

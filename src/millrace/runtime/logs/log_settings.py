@@ -64,5 +64,7 @@ def _level(key: str, text: str) -> str:
     name = text.strip().upper()
     known = logging.getLevelNamesMapping()
     if name not in known:
-        raise ConfigurationError(f"{key}: {text!r} is no level; levels are {', '.join(known)}")
+        raise ConfigurationError(
+            f"{key}: {text!r} is not a log level; the levels are {', '.join(known)}"
+        )
     return name

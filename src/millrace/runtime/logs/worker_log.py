@@ -113,7 +113,7 @@ def set_up_worker_log(settings: LogSettings) -> None:
         root.addHandler(_notices)
     _log.take_prints()
     if complaint is not None:
-        log.warning("%s: what functions say goes to standard error", complaint)
+        log.warning("%s: output of functions goes to standard error", complaint)
 
 
 def finish_prints() -> None:

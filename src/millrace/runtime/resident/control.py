@@ -124,7 +124,7 @@ class Wiring:
 
     @staticmethod
     def decode(body: Body) -> Wiring:
-        """The message from the bytes of `encode`, from an authenticated driver."""
+        """Decode the bytes of `encode`. They must come from an authenticated driver."""
         wiring = pickle.loads(body)
         assert isinstance(wiring, Wiring)
         return wiring

@@ -683,7 +683,7 @@ class ResidentSubtask:
         payload = self.held.encoded(ack)
         if len(payload) > MOST_PAYLOAD:
             error = JobExecutionError(
-                f"what a subtask hands to the driver at the end of an epoch takes "
+                "the data that a subtask sends to the driver at the end of an epoch has "
                 f"{len(payload):,} bytes, more than {MOST_PAYLOAD:,}: results that are collected, "
                 "files and rows that a sink hands to its committer, accumulators. Make them "
                 "smaller, or let the results go to a sink that writes in the workers"

@@ -192,4 +192,4 @@ class Alerts:
             try:
                 self.look()
             except Exception:  # the registry may be back in a moment
-                log.exception("the jobs cannot be looked at for alerts")
+                log.exception("the jobs cannot be checked for alerts")

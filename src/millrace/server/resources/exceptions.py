@@ -40,7 +40,7 @@ class RootException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """A warning of workers, or something else that they tell although nothing has failed."""
+    """A warning of workers, or other news from them although nothing has failed."""
 
     level: str
     """Level of the log: INFO, WARNING, ERROR or CRITICAL."""

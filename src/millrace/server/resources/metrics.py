@@ -135,7 +135,7 @@ def aggregated(
     chosen = list(AGGREGATES) if aggregates is None else aggregates.split(",")
     unknown = [name for name in chosen if name not in AGGREGATES]
     if unknown:
-        raise ApiError(400, f"agg is of {', '.join(AGGREGATES)}, not {unknown[0][:40]!r}")
+        raise ApiError(400, f"agg must be some of {', '.join(AGGREGATES)}, not {unknown[0][:40]!r}")
     return [
         AggregatedMetric(
             name, **{aggregate: float(AGGREGATES[aggregate](numbers[name])) for aggregate in chosen}
@@ -157,7 +157,7 @@ def _chosen(items: Sequence[Any], numbers: str | None, what: str) -> list[Any]:
     for part in numbers.split(","):
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part, re.ASCII)
         if match is None:
-            raise ApiError(400, f"{what} are numbers or ranges such as 1-3, not {part[:40]!r}")
+            raise ApiError(400, f"{what} must be numbers or ranges such as 1-3, not {part[:40]!r}")
         last = min(int(match[2] or match[1]), len(items) - 1)
         chosen.update(range(int(match[1]), last + 1))
     return [items[index] for index in sorted(chosen)]

@@ -177,7 +177,7 @@ def _directory(text: str | None) -> str | None:
     if text is None:
         return None
     if not text or "\0" in text or (is_local(text) and not _is_absolute(text)):
-        raise ApiError(400, f"a directory is an absolute path or a URI, not {text[:200]!r}")
+        raise ApiError(400, f"a directory must be an absolute path or a URI, not {text[:200]!r}")
     return text
 
 
@@ -190,8 +190,8 @@ def post_checkpoint(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     job, body = running_job(server, request), request.body
     if body.checkpoint_type == "FULL":
         raise ApiError(
-            400, "checkpoints hold what has changed; a complete one is a savepoint of formatType "
-            "NATIVE: POST /jobs/:jobid/savepoints",
+            400, "checkpoints are incremental; for a complete snapshot, take a savepoint with "
+                 "formatType NATIVE: POST /jobs/:jobid/savepoints",
         )  # fmt: skip
     return _asked(server, job, CHECKPOINT, JobCommand("checkpoint", {}), body.trigger_id)
 
@@ -241,8 +241,8 @@ def post_message(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     if not server.settings.allow_uploads:
         raise ApiError(
             403,
-            "a message may have functions called at other endpoints, which is for those who may "
-            "upload programs: start the server with --allow-uploads, or send the message on the "
+            "a message can make the job call functions at other endpoints, so it needs the right "
+            "to upload programs: start the server with --allow-uploads, or send the message on the "
             "server's machine (millrace statefun update)",
         )
     job, body = running_job(server, request), request.body

@@ -198,9 +198,9 @@ def _require_harmless(settings: dict[str, str]) -> None:
     if beyond:
         raise ApiError(
             403,
-            f"{', '.join(key[:200] for key in beyond)}: this setting may have other code run than "
-            "the program's own, which is for those who may upload programs (--allow-uploads). Set "
-            "it in the program, or in spark-defaults.conf on the server's machine",
+            f"{', '.join(key[:200] for key in beyond)}: this setting can run code other than the "
+            "program's own, so it needs the right to upload programs (--allow-uploads). Set it in "
+            "the program, or in spark-defaults.conf on the server's machine",
         )
 
 

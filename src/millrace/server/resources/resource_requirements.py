@@ -61,9 +61,9 @@ def wanted_parallelism(job: ObservedJob, wanted: Requirements) -> int | None:
     if len(after) > 1 or len(together) > len(changed):
         raise ApiError(
             400,
-            f"vertices with the parallelism of the job change it together: give each of "
-            f"{', '.join(together)} the same upperBound, or set a parallelism of their own in the "
-            "program",
+            "vertices that use the parallelism of the job can only be rescaled together: give "
+            f"{', '.join(together)} the same upperBound, or set a parallelism for each of them in "
+            "the program",
         )
     return after.pop()
 

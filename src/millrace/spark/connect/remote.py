@@ -81,7 +81,7 @@ def remote_in(
     if not url.startswith(_SCHEME):
         shown = shown_value(url.partition(";")[0])
         raise ConfigurationError(
-            f"{origin} is {shown!r}, which is no address of a Spark Connect server, such as "
+            f"{origin} is {shown!r}, which is not the address of a Spark Connect server, such as "
             f"{_SCHEME}host:{_DEFAULT_PORT}. For Spark on this machine, or on a cluster that this "
             "process can join, leave it out and set --master or spark.master"
         )

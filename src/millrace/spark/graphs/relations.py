@@ -126,7 +126,7 @@ def _with_end(edges: DataFrame, vertices: DataFrame, end: str) -> DataFrame:
 
 
 def adjacent(edges: DataFrame, direction: str) -> DataFrame:
-    """Each edge together with the vertex in whose neighbourhood it is. Columns: ``id``,
+    """Each edge, once for each vertex to whose neighbourhood it belongs. Columns: ``id``,
     ``neighbor``, and ``source``, ``target``, ``value``.
     """
     if direction == "OUT":
@@ -226,8 +226,8 @@ def repartitioned(frame: DataFrame) -> DataFrame:
 
 
 def as_one_value(frame: DataFrame, keys: Sequence[str], names: Sequence[str]) -> DataFrame:
-    """The columns ``keys`` under other names, and all other columns combined in ``value``: a single
-    column as it is, several as a struct, NULL if there are none.
+    """The columns ``keys`` under other names, and all other columns combined in ``value``: one
+    column unchanged, several columns as a struct, NULL if there are none.
     """
     others = [name for name in frame.columns if name not in keys]
     value = F.lit(None) if not others else F.col(others[0])

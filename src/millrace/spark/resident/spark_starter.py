@@ -222,7 +222,7 @@ class SparkTasks:
 
     def reason(self, attempt: int) -> str:
         """Reason that Spark has noted for the end of a task attempt, such as the signal that ended
-        its process. Waits for it for a while, because Spark notes it later."""
+        its process. Spark may note the reason late, so this waits a while."""
         until = time.monotonic() + LAST_WORDS
         while time.monotonic() < until:
             message = self._message_of(attempt)

@@ -172,7 +172,7 @@ class ExpressionParser(TokenStream):
         mark = self.index
         kind = exp.All if self.need_one("ALL", "ANY", "SOME") == "ALL" else exp.Any
         if not self.at_query():
-            raise self.error("after ALL, ANY and SOME stands a query in brackets")
+            raise self.error("ALL, ANY and SOME need a query in brackets after them")
         return self.placed(kind(this=self.bracketed_query()), mark)
 
     def _prefixed(self) -> exp.Expr:
@@ -365,7 +365,9 @@ class ExpressionParser(TokenStream):
         items = [] if self.at(closing) else self.listed(self.expression)
         self.need(closing)
         if word == "MAP" and len(items) % 2:
-            raise self.error("MAP[...] lists keys and values in turn: one is missing", mark)
+            raise self.error(
+                "MAP[...] takes pairs of a key and a value: the last value is missing", mark
+            )
         kinds = {"ROW": RowConstructor, "ARRAY": ArrayConstructor, "MAP": MapConstructor}
         return self.placed(kinds[word](expressions=items), mark)
 
@@ -704,7 +706,9 @@ class ExpressionParser(TokenStream):
         if not self.at(")", "ABSENT") and not self.at_all("NULL", "ON"):
             arguments = self.listed(item)
         if self.at("ORDER"):
-            raise self.error("the order of JSON_ARRAYAGG is that of its input: no ORDER BY here")
+            raise self.error(
+                "JSON_ARRAYAGG takes no ORDER BY: its elements have the order of the input"
+            )
         mark = self.index
         if self.at("ABSENT") or self.at_all("NULL", "ON"):
             behavior = self.need_one("NULL", "ABSENT")

@@ -133,7 +133,11 @@ def _quantified_part(parser: ExpressionParser) -> exp.Expr:
     if bounds[1] is not None:
         args["most"] = bounds[1]
         if bounds[1] < bounds[0] or bounds[1] == 0:
-            raise parser.error("a part of a pattern occurs at most no time", mark)
+            raise parser.error(
+                "the most occurrences of a part of a pattern must be at least 1, "
+                "and not below the least",
+                mark,
+            )
     if parser.take("?"):
         args["reluctant"] = True
     return parser.placed(PatternQuantifier(**args), mark)

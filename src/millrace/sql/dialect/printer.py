@@ -31,7 +31,7 @@ def to_sql(node: exp.Expr) -> str:
     """
     printer = _PRINTERS.get(type(node))
     if printer is None:
-        raise TypeError(f"{type(node).__name__} is no syntax of Flink SQL")
+        raise TypeError(f"{type(node).__name__} is not syntax of Flink SQL")
     return printer(node)
 
 

@@ -35,7 +35,7 @@ class QueryParser(ExpressionParser):
         mark = self.index
         self.need("WITH")
         if self.at("RECURSIVE"):
-            raise self.error("Flink has no recursive queries: WITH without RECURSIVE")
+            raise self.error("Flink has no recursive queries: write WITH without RECURSIVE")
         return self.placed(exp.With(expressions=self.listed(self._common_table)), mark)
 
     def _common_table(self) -> exp.Expr:
@@ -212,7 +212,7 @@ class QueryParser(ExpressionParser):
             self.need_one("ROW", "ROWS")
             self.need("ONLY")
         elif self.at(","):
-            raise self.error("Flink's form is LIMIT count OFFSET start")
+            raise self.error("write LIMIT count OFFSET start instead")
         self._attach(query, "limit", self.placed(exp.Limit(expression=number), mark))
 
     def _attach(self, query: exp.Expr, clause: str, node: exp.Expr) -> None:

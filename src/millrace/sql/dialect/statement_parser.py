@@ -1,4 +1,5 @@
-"""`StatementParser`: parser of the parts that several statements have: names, options, comments."""
+"""`StatementParser`: parser of names, options, comments and other parts that several statements
+have."""
 
 from __future__ import annotations
 
@@ -75,9 +76,10 @@ class StatementParser(QueryParser):
         """Refuse an object that Flink supports and Millrace does not."""
         reasons = {
             "MATERIALIZED": (
-                "Millrace has no materialized tables: INSERT INTO a table keeps it up to date as "
-                "long as the job runs"
+                "Millrace has no materialized tables: use INSERT INTO, whose job keeps the table "
+                "up to date"
             ),
-            "CONNECTION": "Millrace has no connections: options stand in WITH of each table",
+            "CONNECTION": "Millrace has no connections: set the options in the WITH clause of "
+            "each table",
         }
         raise self.error(f"{verb} {self.token.key}: {reasons[self.token.key]}")

@@ -130,7 +130,7 @@ def _lateral(parser: ExpressionParser, mark: int) -> exp.Expr:
         function_table.set("lateral", True)
         return _aliased(parser, mark, function_table)
     if not parser.at_query():
-        raise parser.error("after LATERAL stands a query in brackets, or TABLE(function(...))")
+        raise parser.error("LATERAL needs a query in brackets, or TABLE(function(...)), after it")
     inner = parser.index
     subquery = parser.placed(exp.Subquery(this=parser.bracketed_query()), inner)
     return _aliased(parser, mark, parser.placed(exp.Lateral(this=subquery), mark))
@@ -142,7 +142,7 @@ def _function_table(parser: ExpressionParser, mark: int) -> TableFunctionCall:
         parser.need("(")
     call = parser.expression() if wrapped else _plain_call(parser)
     if not isinstance(call, FunctionCall):
-        raise parser.error("TABLE(...) holds the call of a function", mark)
+        raise parser.error("TABLE(...) must contain the call of a function", mark)
     args: dict[str, Any] = {"this": call}
     if wrapped:
         args["wrapped"] = True

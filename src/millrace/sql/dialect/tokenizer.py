@@ -107,7 +107,7 @@ def _token(kind: str, written: str, position: TextPosition, text: str) -> Token:
     prefix, _, quoted = written.partition("'")
     value = quoted[:-1].replace("''", "'")
     if kind == BINARY and (len(value) % 2 or re.fullmatch("[0-9a-fA-F]*", value) is None):
-        raise SqlParserError("X'...' holds pairs of hexadecimal digits", text, position)
+        raise SqlParserError("X'...' must contain pairs of hexadecimal digits", text, position)
     # the prefix says that escapes follow, which the next token may redefine
     return Token(kind, prefix.upper() if prefix.upper() == "U&" else "", value, position)
 
@@ -136,7 +136,11 @@ def _joined_escapes(tokens: list[Token], text: str) -> list[Token]:
 
 def _decoded(token: Token, escape: str, text: str) -> str:
     if len(escape) != 1 or escape in "0123456789abcdefABCDEF+'\" ":
-        raise SqlParserError("UESCAPE names one character, no digit", text, token.position)
+        raise SqlParserError(
+            "UESCAPE takes one character, but no hexadecimal digit, quote, + or blank",
+            text,
+            token.position,
+        )
 
     def character(match: re.Match[str]) -> str:
         code = match.group()[1:]
@@ -154,7 +158,7 @@ def _refused(text: str, position: TextPosition) -> SqlParserError:
     reasons = {
         "'": "this text has no end: ' is missing",
         "`": "this name has no end: ` is missing",
-        '"': "texts stand in single quotes ('text'), and names in backticks (`name`)",
+        '"': "write texts in single quotes ('text') and names in backticks (`name`)",
         "/": "this comment has no end: */ is missing",
     }
     return SqlParserError(

@@ -55,8 +55,8 @@ class SavedMarker:
         in_memory: Mapping[TableId, tuple[TableKind, StateTable]],
         schemas: dict[TableId, Any],
     ) -> SavedMarker | None:
-        """The marker for a version; None if it would be too big, because it contains the tables
-        that are only in memory. The changes of the open epoch are left out."""
+        """The marker for a version, without the changes of the open epoch. None if the marker would
+        be too big, because it contains the tables that are only in memory."""
         if sum(table.entry_count() for _, table in in_memory.values()) > MOST_IN_MEMORY:
             return None
         contents = {

@@ -101,7 +101,7 @@ class HashIndex:
         return positions.astype(np.int64)
 
     def insert(self, key: Sequence[Word], positions: Positions) -> None:
-        """Add new keys, all different, at positions that no other key has."""
+        """Add new keys at positions that no other key has. The keys must be all different."""
         if not positions.size:
             return
         self._reserve(int(positions.max()) + 1)

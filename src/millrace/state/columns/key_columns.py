@@ -53,7 +53,7 @@ class KeyColumns:
         rows: npt.NDArray[np.int64],
         positions: Positions,
     ) -> None:
-        """Put the keys of ``rows``, all different, at ``positions``."""
+        """Put the keys of ``rows`` at ``positions``. The keys must be all different."""
         self._index.insert([word.take(rows) for word in words], positions)
         for column, key in zip(self._columns, keys, strict=True):
             values = key.take(pa.array(rows))

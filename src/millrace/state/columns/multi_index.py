@@ -73,8 +73,8 @@ class MultiIndex:
         self._count[distinct] = before + added
 
     def purge(self, slots: Positions, stay: Callable[[Positions], npt.NDArray[np.bool_]]) -> None:
-        """Remove rows of the given slots, which are all different: those for which ``stay`` is
-        false. ``stay`` takes rows, and returns a mask.
+        """Remove the rows of the given slots for which ``stay`` is false. The slots must be all
+        different. ``stay`` takes rows, and returns a mask.
         """
         counts, starts = self.counts(slots), self._start.take(slots)
         rows = self._rows.take(ranges(starts, counts))

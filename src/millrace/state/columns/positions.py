@@ -125,20 +125,21 @@ class PositionSpace:
         self._touched += fresh.size
 
     def remove(self, positions: Positions) -> None:
-        """Mark positions, all different, as not in use; they are freed when the epoch is sealed."""
+        """Mark positions as not in use; they are freed when the epoch is sealed. The positions must
+        be all different."""
         self.touch(positions)
         self.count -= int(np.count_nonzero(self.live.take(positions)))
         self.live[positions] = False
 
     def revive(self, positions: Positions) -> None:
-        """Put positions in use again, with initial values. The open or the waiting epoch had
-        removed them, and they are all different.
+        """Put positions in use again, with initial values. The open or the waiting epoch has
+        removed them. The positions must be all different.
         """
         self.touch(positions)
         self._start(positions)
 
     def discard(self, positions: Positions) -> None:
-        """Free positions, all different, immediately, while no epoch is open."""
+        """Free positions immediately, while no epoch is open. All positions must be different."""
         self.count -= int(np.count_nonzero(self.live.take(positions)))
         self._release(positions)
 

@@ -84,8 +84,8 @@ class SlotTable(ColumnarTable):
         self.space.remove(slots)
 
     def discard(self, slots: Positions) -> None:
-        """Remove slots, all different, with their keys immediately, without recording this as a
-        change of the epoch."""
+        """Remove slots and their keys immediately, without recording a change of the epoch. The
+        slots must be all different."""
         self._keys.delete(slots)
         self.space.discard(slots)
 

@@ -90,7 +90,7 @@ def type_of_schema(schema: Schema) -> TypeInformation[Any]:
 
     Raises:
         CheckpointError: it is of a making that is not known here.
-        JobDefinitionError: it is no type.
+        JobDefinitionError: it is not a type.
     """
     kind = parse_type(schema)
     try:

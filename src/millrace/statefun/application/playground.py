@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers:
             status, text = HTTPStatus.LENGTH_REQUIRED, "send the body with a Content-Length\n"
         elif not (length.isascii() and length.isdigit()):
-            status, text = HTTPStatus.BAD_REQUEST, "Content-Length is no number\n"
+            status, text = HTTPStatus.BAD_REQUEST, "Content-Length is not a number\n"
         elif len(length) > 18 or int(length) > _MOST_BYTES:
             status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
             text = f"a message has at most {_MOST_BYTES} bytes\n"

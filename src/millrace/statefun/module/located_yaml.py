@@ -75,7 +75,7 @@ class Located:
         """Values of a mapping by key.
 
         Raises:
-            ModuleError: the value is no mapping, or a key occurs twice or is no text.
+            ModuleError: the value is no mapping, or a key occurs twice or is not a text.
         """
         if not self.is_mapping:
             raise self.error(f"{self._named()} must have keys, got {self._shown()}")
@@ -116,7 +116,7 @@ class Located:
         """The text of a scalar as it is written; numbers are accepted, too.
 
         Raises:
-            ModuleError: the value is no scalar, or it is empty.
+            ModuleError: the value is not a scalar, or it is empty.
         """
         if self._node.id != "scalar" or self.is_absent or not self._node.value.strip():
             raise self.error(f"{self._named()} must be a text, got {self._shown()}")

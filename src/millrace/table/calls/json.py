@@ -108,7 +108,7 @@ class JsonFunctions(CallBuilder):
         on_error: JsonValueOnEmptyOrError = JsonValueOnEmptyOrError.NULL,
         default_on_error: Any = None,
     ) -> Self:
-        """The number, text or boolean at a path, by default as a STRING."""
+        """The number, text or boolean at the given path, by default as a STRING."""
         kind = VarCharType() if returning_type is None else declared_type(returning_type)
         return self._json(
             "JSON_VALUE",
@@ -125,7 +125,7 @@ class JsonFunctions(CallBuilder):
         on_empty: JsonQueryOnEmptyOrError = JsonQueryOnEmptyOrError.NULL,
         on_error: JsonQueryOnEmptyOrError = JsonQueryOnEmptyOrError.NULL,
     ) -> Self:
-        """The object or array at a path, as JSON."""
+        """The object or array at the given path, as JSON."""
         return self._json(
             "JSON_QUERY",
             path,

@@ -156,22 +156,22 @@ class Operators(CallBuilder):
 
     @property
     def is_true(self) -> Self:
-        """Whether a condition is true; false if it is unknown."""
+        """Whether a condition is TRUE, as opposed to FALSE or unknown."""
         return self._made(_is(self.node, exp.Boolean(this=True)))
 
     @property
     def is_false(self) -> Self:
-        """Whether a condition is false; false if it is unknown."""
+        """Whether a condition is FALSE, as opposed to TRUE or unknown."""
         return self._made(_is(self.node, exp.Boolean(this=False)))
 
     @property
     def is_not_true(self) -> Self:
-        """Whether a condition is false or unknown."""
+        """Whether a condition is FALSE or unknown."""
         return self._made(_is(self.node, exp.Boolean(this=True), negated=True))
 
     @property
     def is_not_false(self) -> Self:
-        """Whether a condition is true or unknown."""
+        """Whether a condition is TRUE or unknown."""
         return self._made(_is(self.node, exp.Boolean(this=False), negated=True))
 
     def between(self, lower_bound: Any, upper_bound: Any) -> Self:

@@ -165,7 +165,7 @@ class TextFunctions(CallBuilder):
 
     @property
     def chr(self) -> Self:
-        """The character with a code."""
+        """The character whose code is this number."""
         return self._call("CHR")
 
     def decode(self, charset: Any) -> Self:
@@ -239,7 +239,7 @@ class TextFunctions(CallBuilder):
         return self._call_with("STR_TO_MAP", list_delimiter, key_value_delimiter)
 
     def elt(self, expr: Any, *exprs: Any) -> Self:
-        """The argument at the position, from 1, that this number gives."""
+        """The argument that this number selects, counted from 1."""
         return self._call("ELT", expr, *exprs)
 
     @property

@@ -39,7 +39,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
 
     @abstractmethod
     def database(self, name: str) -> CatalogDatabase:
-        """The database with a name."""
+        """The database with the given name."""
 
     @abstractmethod
     def list_tables(self, database_name: str) -> list[str]:
@@ -47,14 +47,14 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
 
     @abstractmethod
     def table(self, path: ObjectPath) -> CatalogTable | CatalogView | None:
-        """The table or view at a path; None if there is none."""
+        """The table or view at the given path; None if there is none."""
 
     def list_functions(self, database_name: str) -> list[str]:
         """Names of the functions of a database."""
         return []
 
     def function(self, path: ObjectPath) -> CatalogFunction | None:
-        """The function at a path; None if there is none."""
+        """The function at the given path; None if there is none."""
         return None
 
     # -- what there is -----------------------------------------------------------------
@@ -68,7 +68,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         return database_name in self.list_databases()
 
     def get_database(self, database_name: str) -> CatalogDatabase:
-        """The database with a name.
+        """The database with the given name.
 
         Raises:
             CatalogError: no object has this name.
@@ -92,7 +92,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         return self.database_exists(table_path.database) and self.table(table_path) is not None
 
     def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:
-        """The table or view at a path.
+        """The table or view at the given path.
 
         Raises:
             CatalogError: no object has this name.
@@ -109,7 +109,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         return self.function(function_path) is not None
 
     def get_function(self, function_path: ObjectPath) -> CatalogFunction:
-        """The function at a path.
+        """The function at the given path.
 
         Raises:
             CatalogError: no object has this name.

@@ -54,7 +54,7 @@ class CatalogManager:
     # -- catalogs ----------------------------------------------------------------------
 
     def catalog(self, name: str) -> Catalog:
-        """The catalog with a name.
+        """The catalog with the given name.
 
         Raises:
             CatalogError: no object has this name.
@@ -110,9 +110,7 @@ class CatalogManager:
         """
         self.catalog(name)
         if name == self.current_catalog:
-            raise CatalogError(
-                f"catalog {name} is the current one; make another one current first (USE CATALOG)"
-            )
+            raise CatalogError(f"catalog {name} is in use; use another one first (USE CATALOG)")
         del self._catalogs[name]
         self._declared.pop(name, None)
 
@@ -153,7 +151,7 @@ class CatalogManager:
     # -- tables and views --------------------------------------------------------------
 
     def table(self, name: ObjectIdentifier) -> CatalogTable | CatalogView | None:
-        """The table or view with a name, temporary ones first; None if the name is unknown."""
+        """The table or view with the given name, temporary ones first; None if there is none."""
         temporary = self._temporary.get(name)
         if temporary is not None or not self._known(name.catalog):
             return temporary

@@ -77,7 +77,7 @@ class CatalogModels(ABC):
         return []
 
     def model(self, path: ObjectPath) -> CatalogModel | None:
-        """The model at a path; None if there is none."""
+        """The model at the given path; None if there is none."""
         return None
 
     def model_exists(self, model_path: ObjectPath) -> bool:
@@ -85,7 +85,7 @@ class CatalogModels(ABC):
         return self.model(model_path) is not None
 
     def get_model(self, model_path: ObjectPath) -> CatalogModel:
-        """The model at a path.
+        """The model at the given path.
 
         Raises:
             CatalogError: no model has this name.

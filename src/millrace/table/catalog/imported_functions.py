@@ -47,7 +47,7 @@ def made_function(given: object) -> object:
 def _imported(path: str) -> object:
     module, _, name = path.rpartition(".")
     if not module or not name:
-        raise CatalogError(f"a function is named in the form 'module.function', not {path!r}")
+        raise CatalogError(f"a function must be named in the form 'module.function', not {path!r}")
     try:
         function: object = getattr(importlib.import_module(module), name)
     except Exception as error:  # whatever the user's module does when it is imported

@@ -31,7 +31,7 @@ class ObjectPath(NamedTuple):
         """
         parts = parts_of(full_name)
         if len(parts) != 2 or not all(parts):
-            raise JobDefinitionError(f"a path is database.object, not {full_name!r}")
+            raise JobDefinitionError(f"a path must be 'database.object', not {full_name!r}")
         return ObjectPath(*parts)
 
     def get_database_name(self) -> str:

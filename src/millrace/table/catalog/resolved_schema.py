@@ -328,7 +328,7 @@ class ResolvedSchema:
         return [column.data_type for column in self.columns]
 
     def get_column(self, column_index_or_name: int | str) -> Column | None:
-        """The column with a name, or at a position from 0; None if there is none."""
+        """The column with the given name, or at a position from 0; None if there is none."""
         for index, column in enumerate(self.columns):
             if column_index_or_name in (index, column.name):
                 return column

@@ -1,4 +1,4 @@
-"""`SessionModels`: the models of a session: those of its catalogs, and temporary ones."""
+"""`SessionModels`: the temporary models of a session, and the models of its catalogs."""
 
 from __future__ import annotations
 

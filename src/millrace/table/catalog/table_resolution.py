@@ -91,8 +91,8 @@ class SessionCatalog:
         return resolved_table(path, table, self._bind)
 
     def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
-        """The user's function with a name. None if there is none, or if a system function of that
-        name takes precedence.
+        """The user's function with the given name. None if there is none, or if a system function
+        of that name takes precedence.
 
         Raises:
             CatalogError: the function cannot be imported.
@@ -110,7 +110,7 @@ class SessionCatalog:
         return self._functions[called]
 
     def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:
-        """The model with a name, ready to be called; None if there is none.
+        """The model with the given name, ready to be called; None if there is none.
 
         Raises:
             JobDefinitionError: the provider cannot load the model.

@@ -67,9 +67,7 @@ def drop_database(session: TableSession, statement: DropDatabase) -> TableResult
             raise not_found("database", database, catalog.list_databases())
         return TableResult.ok()
     if (catalog_name, database) == (catalogs.current_catalog, catalogs.current_database):
-        raise CatalogError(
-            f"database {database} is the current one; make another one current first (USE)"
-        )
+        raise CatalogError(f"database {database} is in use; use another one first (USE)")
     catalog.drop_database(database, cascade=statement.cascade)
     return TableResult.ok()
 

@@ -1,4 +1,4 @@
-"""`BulkTableFormat`: files that are written as a whole: Parquet, ORC and Avro.
+"""`BulkTableFormat`: the formats Parquet, ORC and Avro, whose files are written as a whole.
 
 Flink: ``BulkReaderFormatFactory`` and ``BulkWriterFormatFactory``; Flink docs: "Parquet Format",
 "Orc Format", "Avro Format".

@@ -79,6 +79,6 @@ def _type_information(
         if isinstance(kind, logical_type):
             return information
     raise JobDefinitionError(
-        f"column {column} is of {kind}, which {holder} does not hold; it takes scalar types and "
+        f"column {column} is of {kind}, which {holder} cannot hold; possible are scalar types and "
         + ("arrays, rows and maps with keys of text" if nested else "arrays of them")
     )

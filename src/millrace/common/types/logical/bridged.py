@@ -42,7 +42,7 @@ def bridge_of(kind: LogicalType) -> str:
 
 
 def parts_of(kind: LogicalType) -> tuple[RowField, ...]:
-    """Further properties that describe the class."""
+    """Fields of a bridged type after the first one: further properties of the Python class."""
     return kind.fields[1:] if isinstance(kind, StructuredType) else ()
 
 

@@ -1,4 +1,4 @@
-"""`hinted_type`: column types from type hints: ``list[int]`` is ``ARRAY<BIGINT>``.
+"""`hinted_type`: column types from type hints. ``list[int]`` becomes ``ARRAY<BIGINT>``.
 
 Hints say nothing of sizes, so numbers, decimals and times get room: BIGINT, DECIMAL(38, 18),
 TIMESTAMP(6). `Annotated` names another type: ``Annotated[int, "SMALLINT"]``.

@@ -30,7 +30,7 @@ def parse_type(text: str) -> LogicalType:
         2
 
     Raises:
-        JobDefinitionError: the text is no type; the message says where it stops being one.
+        JobDefinitionError: the text is not a type; the message says where it stops being one.
     """
     parser = _Parser(text)
     kind = parser.type(0)
@@ -64,7 +64,7 @@ class _Parser:
     def refusal(self, wanted: str) -> JobDefinitionError:
         token = "its end" if self.token is None else repr(self.token)
         return JobDefinitionError(
-            f"{_cut(repr(self._text))} is no type: {wanted} expected at position {self.start}, "
+            f"{_cut(repr(self._text))} is not a type: {wanted} expected at position {self.start}, "
             f"found {_cut(token)}"
         )
 
