@@ -32,7 +32,7 @@ def test_a_loop_that_ends_and_what_must_not_come_behind_it() -> None:
     pattern = pattern.not_followed_by("d").followed_by("e")
     assert explained(pattern)[2:7] == [
         "a: any event, not if value == 0",
-        "  -> a  followed_by: the next such event, unless n (value < 0) comes at once, until "
+        "  -> a  followed_by: the next such event, unless n (value < 0) comes immediately, until "
         "value == 0",
         "  -> c  followed_by: the next such event, unless n (value < 0) comes at once, only what a "
         "does not take",
@@ -49,7 +49,7 @@ def test_ends_that_wait() -> None:
     ]
     at_next = Pattern.begin("a").not_next("b")
     assert explained(at_next)[3] == (
-        "  -> match  at the next event, unless b (any event) comes at once"
+        "  -> match  at the next event, unless b (any event) comes immediately"
     )
 
 

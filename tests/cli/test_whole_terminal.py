@@ -130,7 +130,7 @@ def test_a_job_that_is_interrupted_twice(tmp_path: Path) -> None:
     said = [line.partition(" (Ctrl")[0] for line in terminal.text.splitlines()]
     assert [line for line in said if re.match("millrace: .*stop", line)] == [
         "millrace: stopping after this epoch",
-        "millrace: stopping at once",
+        "millrace: stopping immediately",
         "millrace: the job was stopped immediately",
     ]
     assert re.fullmatch(

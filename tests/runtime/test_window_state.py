@@ -77,7 +77,9 @@ def test_a_changed_job_fails_with_the_way_out(tmp_path) -> None:
             if not resume:
                 job.process()
                 continue
-            with pytest.raises(MillraceError, match="sharing of panes was changed. Take that back"):
+            with pytest.raises(
+                MillraceError, match="sharing of panes was changed. Undo that change"
+            ):
                 job.process()
 
 

@@ -118,7 +118,7 @@ def _closing(transition: Transition) -> Iterable[str]:
     for guard in transition.unless:
         yield f"unless {_guard(guard)} comes before"
     for guard in transition.not_next:
-        yield f"unless {_guard(guard)} comes at once"
+        yield f"unless {_guard(guard)} comes immediately"
     for guard in transition.until:
         yield f"until {text_of(guard.condition)}"
     for position in transition.yields_to:

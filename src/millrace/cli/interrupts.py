@@ -84,12 +84,12 @@ class Interrupts:
             _in_thread(self._cancel, clients)
 
     def _stop(self, clients: Sequence[EmbeddedJobClient]) -> None:
-        self._terminal.say("stopping after this epoch (Ctrl-C again: at once)")
+        self._terminal.say("stopping after this epoch (Ctrl-C again: immediately)")
         for client in clients:
             client.stop()
 
     def _cancel(self, clients: Sequence[EmbeddedJobClient]) -> None:
-        self._terminal.say("stopping at once")
+        self._terminal.say("stopping immediately")
         for client in clients:
             client.cancel()
 

@@ -179,7 +179,9 @@ class ControlService:
         unheard = [request.id for request in self._mailbox.requests()]
         for id in (*self._owed, *filter(self._mailbox.take, unheard)):
             self._answer(
-                MailboxAnswer(id, "failed", error=f"the job has ended meanwhile: {status}")
+                MailboxAnswer(
+                    id, "failed", error=f"the job has ended before it could answer: {status}"
+                )
             )
 
 

@@ -68,7 +68,8 @@ def strip_bom(stream: BufferedReader, charset: str) -> None:
     mark = stream.peek(3)[:3]
     if mark[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         raise SerializationError(
-            "the file begins with the mark of UTF-16, and is to be read as UTF-8: convert it first"
+            "the file begins with the byte order mark of UTF-16, but is to be read as UTF-8: "
+            "convert it first"
         )
     if mark == codecs.BOM_UTF8:
         stream.read(3)

@@ -151,7 +151,7 @@ class Router:
         if not texts:
             return Answer(HTTPStatus.OK, self._described(state))
         if len(texts) > MOST_KEYS:
-            return failure(HTTPStatus.BAD_REQUEST, f"ask for at most {MOST_KEYS} keys at once")
+            return failure(HTTPStatus.BAD_REQUEST, f"a request may name at most {MOST_KEYS} keys")
         _, examples = self._job.view.keys(state)
         reading = self._job.view.read(
             state, [self._meant(state, text, examples, exact) for text in texts]

@@ -54,7 +54,7 @@ def _holds(context: OperatorContext, name: str) -> bool:
 def other_windows(operator: str) -> CheckpointError:
     """Error about a checkpoint whose windows the operator cannot continue."""
     return CheckpointError(
-        f"the checkpoint has windows of operator '{operator}' in a form that the job no longer "
-        "keeps them in: their assigner, aggregation, trigger, evictor, allowed lateness or "
-        "sharing of panes was changed. Take that back, or start without --resume"
+        f"the checkpoint has windows of operator '{operator}' that the job can no longer read, "
+        "because their assigner, aggregation, trigger, evictor, allowed lateness or sharing of "
+        "panes was changed. Undo that change, or start without --resume"
     )

@@ -219,8 +219,8 @@ class _WriteAheadCommitter(Committer):
             except Exception as error:
                 raise JobExecutionError(
                     f"writes of a complete checkpoint failed: {type(error).__name__}: {error}; "
-                    "they are made again when the job goes on from it, so let the target take "
-                    "them, or go on from an earlier one"
+                    "a job that continues from this checkpoint repeats them, so make the target "
+                    "accept them, or continue from an earlier checkpoint"
                 ) from error
 
 

@@ -248,7 +248,7 @@ class JobProcess:
                 former.unlink(missing_ok=True)
             os.truncate(self.log, 0)
         except OSError as error:
-            log.warning("the log %s cannot be begun again: %s", self.log, error)
+            log.warning("the log %s cannot be emptied: %s", self.log, error)
 
     def failure(self, length: int = 16_000) -> str:
         """The program's error, as people see it; if there is none, the end of the program's

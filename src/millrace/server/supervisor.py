@@ -293,7 +293,7 @@ class Supervisor:
             self._end(job, JobStatus.CANCELED, "", (attempt, "cancelled"))
         elif _is_elsewhere(attempt):
             log.warning(
-                "job %s ran on %s, which no longer has a server; it continues here",
+                "job %s ran on %s, whose server no longer leads; it continues here",
                 job.id,
                 attempt.host,
             )

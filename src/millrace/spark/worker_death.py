@@ -36,14 +36,14 @@ def worker_death(message: str) -> WorkerDeath | None:
 
     Example:
         >>> worker_death("Task 0 in stage 4.0 failed 4 times: Python worker exited unexpectedly")
-        WorkerDeath(stage=4, reason='it ended itself, or was killed: is there memory enough?')
+        WorkerDeath(stage=4, reason='it ended itself, or was killed: the machine may lack memory')
     """
     died = _DEATH.search(message)
     if died is None:
         return None
     reason = _REASON.search(message)
     if reason is None:
-        why = "it ended itself, or was killed: is there memory enough?"
+        why = "it ended itself, or was killed: the machine may lack memory"
         return WorkerDeath(int(died[1]), why)
     stack = _STACK.search(message)
     frames = _users(stack[1].splitlines()) if stack is not None else []

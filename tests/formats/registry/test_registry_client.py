@@ -117,7 +117,7 @@ def test_a_404_of_somebody_else_says_nothing_about_a_schema(
 ) -> None:
     """With an error policy each message would be passed over while a proxy has lost its way."""
     registry.answer = lambda method, path, body: (404, content)  # type: ignore[method-assign]
-    with pytest.raises(SchemaRegistryError, match="answers 404 and not as a schema registry does"):
+    with pytest.raises(SchemaRegistryError, match="answers 404, but not like a schema registry"):
         client(registry.url).schema(1)
 
 

@@ -24,7 +24,7 @@ DIED = "org.apache.spark.SparkException: Python worker exited unexpectedly (cras
         (RAISED, "TypeError: 'str' object is not callable"),
         (KILLED, KILLED),
         (LOST, "ExecutorLostFailure (executor 1 exited)"),
-        (DIED, "it ended itself, or was killed: is there memory enough?"),
+        (DIED, "it ended itself, or was killed: the machine may lack memory"),
     ],
 )
 def test_the_reason_is_the_error_itself(

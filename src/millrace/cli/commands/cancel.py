@@ -15,8 +15,8 @@ def register(commands: Commands) -> None:
         commands,
         "cancel",
         handle,
-        "end a running job at once",
-        "End a running job at once; its last checkpoint stays ('millrace run --resume').",
+        "end a running job immediately",
+        "End a running job immediately; its last checkpoint stays ('millrace run --resume').",
     )
     add_job(parser)
 

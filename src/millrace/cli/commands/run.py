@@ -18,7 +18,7 @@ _MODULES = (".yaml", ".yml")
 """Suffixes of modules of Stateful Functions."""
 EPILOG = """\
 exit codes: 0 the job finished or was stopped as requested, 1 it failed, 2 wrong usage,
-130 it was interrupted at once (second Ctrl-C, or before it began),
+130 it was interrupted immediately (second Ctrl-C, or before it began),
 143 SIGTERM came before it began"""
 
 

@@ -211,7 +211,7 @@ class SchemaRegistryClient:
             if time.monotonic() + pause > until:
                 raise SchemaRegistryError(
                     f"the schema registry {self._address} does not answer ({'; '.join(reasons)}), "
-                    f"after {self._config.patience:g} s of asking; is its address right?"
+                    f"after {self._config.patience:g} s of attempts; check its address"
                 )
             time.sleep(pause)
             pause = min(2 * pause, _MAX_PAUSE_S)
@@ -255,8 +255,8 @@ class SchemaRegistryClient:
                 return
             # of a proxy, or a server of something else: it says nothing about the schema
             raise SchemaRegistryError(
-                f"{self._address} answers 404 and not as a schema registry does, which says what "
-                "it has not found; is its address right, and its path?"
+                f"{self._address} answers 404, but not like a schema registry, which would say "
+                "what is missing; check the address and its path"
             )
         if error.code in (408, 429) or error.code >= 500:
             raise _UnansweredError(f"{error.code} {said or error.reason}")

@@ -41,10 +41,10 @@ class PartialMatchLimit:
             of_rule = f" of rule {rule!r}" if rule else ""
             raise JobExecutionError(
                 f"operator '{operator}': the key {key!r} has {self.most + over} partial matches"
-                f"{of_rule}, more than the {self.most} that limit_partial_matches() allows. Make "
-                "them fewer: within() ends them, until() ends loops, consecutive() and greedy() "
-                "loops fork less often, a skip strategy takes away what a match overlaps. Or drop "
-                "the newest, with PartialMatchOverflow.DROP"
+                f"{of_rule}, more than the {self.most} that limit_partial_matches() allows. To "
+                "have fewer, let within() end them, let until() end loops, make loops "
+                "consecutive() or greedy(), or drop those that overlap a match with a skip "
+                "strategy. Or drop the newest, with PartialMatchOverflow.DROP"
             )
         del matches.partial[self.most :]
         return over

@@ -135,7 +135,7 @@ def aggregated(
     chosen = list(AGGREGATES) if aggregates is None else aggregates.split(",")
     unknown = [name for name in chosen if name not in AGGREGATES]
     if unknown:
-        raise ApiError(400, f"agg must be some of {', '.join(AGGREGATES)}, not {unknown[0][:40]!r}")
+        raise ApiError(400, f"agg takes {', '.join(AGGREGATES)}, not {unknown[0][:40]!r}")
     return [
         AggregatedMetric(
             name, **{aggregate: float(AGGREGATES[aggregate](numbers[name])) for aggregate in chosen}
