@@ -36,7 +36,7 @@ class JobID:
 
     @staticmethod
     def from_name(name: str) -> JobID:
-        """The id of a name, always the same."""
+        """The id that belongs to a job's name, always the same."""
         return JobID(hashlib.blake2b(name.encode(), digest_size=16).hexdigest())
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ class TableId(NamedTuple):
 
     @property
     def internal(self) -> bool:
-        """Whether the table is an operator's internal one."""
+        """Whether the table is internal to its operator."""
         return self.name.startswith("@")
 
     def __str__(self) -> str:

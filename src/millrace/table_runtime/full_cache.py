@@ -103,7 +103,7 @@ class FullCache:
         self._due = self._reload.next(now, self._due)
 
     def get(self, key: Key) -> Sequence[Sequence[Any]]:
-        """The rows with a key."""
+        """The rows with the given key."""
         return self._rows.get(key, ())
 
 

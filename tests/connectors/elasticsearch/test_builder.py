@@ -32,7 +32,7 @@ def complete() -> Elasticsearch7SinkBuilder:
     ("call", "said"),
     [
         (lambda b: b.set_hosts([]), "'http://host:9200' or a list"),
-        (lambda b: b.set_hosts("ftp://x"), "set_hosts() takes 'http://host:9200'"),
+        (lambda b: b.set_hosts("ftp://x"), r"set_hosts\(\) takes 'http://host:9200'"),
         (lambda b: b.set_hosts("http://x/y"), "set_connection_path_prefix"),
         (lambda b: b.set_hosts("x:port"), "is not the address of a host"),
         (lambda b: b.set_emitter("users"), "takes an ElasticsearchEmitter"),

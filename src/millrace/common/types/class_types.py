@@ -45,7 +45,7 @@ class ClassTypeInfo(TypeInformation[Any]):
 
     @property
     def is_named_tuple(self) -> bool:
-        """Whether it is a named tuple."""
+        """Whether the class is a named tuple."""
         return issubclass(self.cls, tuple)
 
     @property

@@ -120,12 +120,12 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def port(self, port: int) -> PostgresCdcSourceBuilder[T]:
-        """The server's port; by default 5432."""
+        """Set the server's port; by default 5432."""
         self._connection = replace(self._connection, port=port)
         return self
 
     def database(self, database: str) -> PostgresCdcSourceBuilder[T]:
-        """The database on the server."""
+        """Set the database on the server."""
         self._connection = replace(self._connection, database=database)
         return self
 
@@ -136,12 +136,12 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def password(self, password: str) -> PostgresCdcSourceBuilder[T]:
-        """The password; by default libpq's (``PGPASSWORD``, ``~/.pgpass``)."""
+        """Set the password; by default libpq's (``PGPASSWORD``, ``~/.pgpass``)."""
         self._connection = replace(self._connection, password=password)
         return self
 
     def connection_options(self, options: Mapping[str, str]) -> PostgresCdcSourceBuilder[T]:
-        """Further parameters of libpq, such as ``sslmode``."""
+        """Set further parameters of libpq, such as ``sslmode``."""
         self._connection = replace(self._connection, options=tuple(sorted(options.items())))
         return self
 

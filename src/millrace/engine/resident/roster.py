@@ -65,7 +65,7 @@ class Task:
 
     @property
     def seat(self) -> int:
-        """Number that the task keeps for life."""
+        """The number of the task's place in the crew, the same until the task ends."""
         return self.control.peer
 
     @property

@@ -151,7 +151,7 @@ class MessageEncoder:
         self._fill: Callable[[Any, Any], None] = row_writer(self._class.DESCRIPTOR, null_text)
 
     def write(self, record: Any) -> bytes:
-        """Message bytes of a row.
+        """The bytes of a row's message.
 
         Raises:
             SerializationError: the record does not fit the type.

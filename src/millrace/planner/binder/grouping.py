@@ -110,7 +110,7 @@ def group_window(
             key = None if key_node is call else bind(key_node)
             if key is not None and not isinstance(key, FieldReference):
                 raise context.refusal(
-                    key_node, "SESSION can be partitioned only by columns, not by expressions"
+                    key_node, "GROUP BY with SESSION takes only columns, not expressions"
                 )
             if isinstance(key, FieldReference):
                 partition.append(key.index)

@@ -121,7 +121,7 @@ class RowLog(ColumnarTable):
         self.space.mark()
 
     def remove(self, rows: Positions) -> None:
-        """Remove the given rows, which are all different."""
+        """Remove the given rows. No row may occur twice."""
         self.space.remove(rows)
 
     def take(self, rows: Positions) -> pa.RecordBatch:

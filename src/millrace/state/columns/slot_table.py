@@ -80,7 +80,7 @@ class SlotTable(ColumnarTable):
         self.space.mark()
 
     def remove(self, slots: Positions) -> None:
-        """Remove slots, all different, together with their keys."""
+        """Remove slots together with their keys. No slot may occur twice."""
         self.space.remove(slots)
 
     def discard(self, slots: Positions) -> None:
