@@ -361,7 +361,7 @@ def test_closing_with_a_stream_that_is_not_of_the_loop() -> None:
         env = new_env()
         loop = env.from_collection([1]).iterate()
         loop.close_with(env.from_collection([1]).map(abs).name("Elsewhere"))
-        with pytest.raises(JobDefinitionError, match="'Elsewhere' gives is fed back.*not come"):
+        with pytest.raises(JobDefinitionError, match="result of 'Elsewhere'.*not come"):
             list(loop.map(abs).execute_and_collect())
 
 

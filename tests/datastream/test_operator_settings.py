@@ -89,7 +89,7 @@ def test_a_uid_hash(env) -> None:
     sink = stream.print().set_uid_hash("fedcba98")
     assert sink._transformation.uid == "fedcba98"
     for bad in ("name", "abc", 5):
-        with pytest.raises(JobDefinitionError, match="a uid hash is a hexadecimal number"):
+        with pytest.raises(JobDefinitionError, match="a uid hash must be a hexadecimal number"):
             stream.set_uid_hash(bad)
 
 

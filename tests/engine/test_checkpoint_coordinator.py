@@ -59,7 +59,7 @@ def test_without_anything_to_resume_it_starts_afresh(tmp_path) -> None:
     [
         (
             {"max_parallelism": 64},
-            "max parallelism 128, the job has 64.*set pipeline.max-parallelism to 128",
+            "max parallelism 128, but the job has 64.*set pipeline.max-parallelism to 128",
         ),
         (
             {"build": lambda s: s.key_by(lambda v: v).sum().uid("other")},

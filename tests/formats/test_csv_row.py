@@ -162,7 +162,7 @@ def test_an_error_of_a_table_names_types_and_options_of_sql() -> None:
     row_type = Types.ROW_NAMED(["n", "word"], [Types.LONG(), Types.STRING()])
     table = RowType.of(("n", BigIntType()), ("word", VarCharType()))
     reading = CsvRowDeserializationSchema.Builder(row_type).of_table(table).build()
-    said = f"no CSV of type {table}: field 'n': 'x' is no BIGINT; 'csv.null-literal' names"
+    said = f"not CSV of type {table}: field 'n': 'x' is no BIGINT; 'csv.null-literal' names"
     with pytest.raises(MalformedRecordError, match=re.escape(said)):
         pickle.loads(pickle.dumps(reading)).deserialize(b"x,a")
 

@@ -337,7 +337,7 @@ def test_long_lists_of_conditions_stay_shallow() -> None:
 def test_types_by_their_text() -> None:
     """As in CAST, with the place of a mistake."""
     assert str(parse_type("row<a int not null, b string>")) == "ROW<`a` INT NOT NULL, `b` STRING>"
-    with pytest.raises(SqlParserError, match="no type"):
+    with pytest.raises(SqlParserError, match="not a type"):
         parse_type("ROW<a FOO>")
 
 

@@ -186,7 +186,7 @@ def test_refused_joins(query: str, reason: str) -> None:
     ("hint", "reason"),
     [
         ("'table' = 'c', 'asynch' = 'true'", "no option 'asynch'; did you mean 'async'?"),
-        ("'async' = 'true'", "names its table"),
+        ("'async' = 'true'", "needs the name of its table"),
         ("'table' = 'c', 'output-mode' = 'any'", "'output-mode'='ordered or allow_unordered'"),
         ("'table' = 'c', 'max-attempts' = '3'", "needs retry-predicate, retry-strategy, fixed"),
     ],

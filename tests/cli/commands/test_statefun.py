@@ -124,7 +124,7 @@ def test_a_run_without_its_files_is_wrong_usage(millrace: Any, tmp_path: Path) -
     (tmp_path / "module.yaml").write_text(MODULE)
     told = millrace("statefun", "run", tmp_path / "module.yaml", "--module", tmp_path / "no.py")
     assert told.code == 2
-    assert "no.py is none" in told.err
+    assert "no.py is not one" in told.err
     told = millrace("statefun", "run", tmp_path / "module.yaml", "--master", "spark://host:7077")
     assert told.code == 2
     assert "has a playground ingress, which listens on the loopback interface of" in told.err

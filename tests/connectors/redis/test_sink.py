@@ -242,7 +242,7 @@ def test_a_foreign_mark(redis_server: RedisServer, redis: Any, sink_harness: Any
         (lambda b: b.set_url("localhost:6379"), "the URL of a Redis server is"),
         (lambda b: b.set_url("redis://"), "the URL of a Redis server is"),
         (lambda b: b.set_mapper(lambda record: ("SET", "a", 1)), "takes a RedisMapper"),
-        (lambda b: b.set_delivery_guarantee("exactly-once"), "a guarantee is"),
+        (lambda b: b.set_delivery_guarantee("exactly-once"), "takes a DeliveryGuarantee"),
         (lambda b: b.set_sink_id(""), r"set_sink_id\(\) takes a text"),
         (lambda b: b.set_pipeline_size(0), "at least 1 command"),
         (

@@ -68,7 +68,7 @@ def test_results_that_are_too_big_for_one_message_fail_the_job_with_their_operat
 ) -> None:
     monkeypatch.setattr(resident_subtask, "MOST_PAYLOAD", 100_000)
     big = environment(1).from_collection([1]).map(lambda n: "x" * 200_000).name("swelling")
-    with pytest.raises(JobExecutionError, match="hands to the driver") as caught:
+    with pytest.raises(JobExecutionError, match="sends to the driver") as caught:
         list(big.execute_and_collect())
     assert "swelling" in str(caught.value)
 

@@ -104,7 +104,7 @@ def test_the_names_of_columns(query: str, names: tuple[str, ...]) -> None:
         ),
         ("SELECT DATE '2020-13-01'", "DATE '2020-13-01': month must be in 1..12"),
         ("SELECT x.* FROM t", "there is no table 'x' in FROM"),
-        ("SELECT a FROM t ORDER BY 3", "ORDER BY 3: there are 1 columns"),
+        ("SELECT a FROM t ORDER BY 3", "ORDER BY 3: the number of columns is 1"),
         (
             "SELECT a AS e, b AS e FROM s QUALIFY ROW_NUMBER() OVER (ORDER BY e) = 1",
             "the column 'e' is ambiguous: SELECT has several of that name",

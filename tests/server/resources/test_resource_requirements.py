@@ -82,7 +82,7 @@ def test_vertices_of_the_same_parallelism_change_together(api, job_server, mailb
         return wanted_parallelism(job, asked)
 
     assert wanted(4, 4) == 4
-    with pytest.raises(ApiError, match="give each of"):
+    with pytest.raises(ApiError, match="only be rescaled together"):
         wanted(4, 2)
 
 

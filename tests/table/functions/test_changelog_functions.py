@@ -215,7 +215,7 @@ class TestFromChangelog:
         ),
         ("TO_CHANGELOG(TABLE t, op_mapping => MAP['INSERT', 1])", "must be constant texts"),
         ("TO_CHANGELOG(TABLE codes, produces_full_deletes => FALSE)", "no upsert key"),
-        ("TO_CHANGELOG(TABLE t, on_time => DESCRIPTOR(id))", "on_time is a time attribute"),
+        ("TO_CHANGELOG(TABLE t, on_time => DESCRIPTOR(id))", "on_time must be a time attribute"),
         ("TO_CHANGELOG(TABLE t PARTITION BY id ORDER BY name)", "takes no ORDER BY"),
         ("FROM_CHANGELOG(TABLE t)", "The op column 'op' does not exist"),
         ("FROM_CHANGELOG(TABLE codes, DESCRIPTOR(opp))", "did you mean 'op'"),
@@ -233,7 +233,7 @@ class TestFromChangelog:
             "FROM_CHANGELOG(TABLE codes, op_mapping => MAP['c', 'INSERT', 'u', 'UPDATE_AFTER'])",
             "must include UPDATE_BEFORE",
         ),
-        ("FROM_CHANGELOG(TABLE codes, error_handling => 'DROP')", "is 'FAIL' or 'SKIP'"),
+        ("FROM_CHANGELOG(TABLE codes, error_handling => 'DROP')", "must be 'FAIL' or 'SKIP'"),
     ],
 )
 def test_refused(t_env: StreamTableEnvironment, call: str, reason: str) -> None:

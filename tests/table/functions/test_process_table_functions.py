@@ -427,7 +427,7 @@ def test_two_tables(env: TableEnvironment) -> None:
         ("Alice", "Alice", 2, 2),
         *(("Bob", "Bob", one, two) for one in (1, 3) for two in (1, 3)),
     ]
-    with pytest.raises(JobDefinitionError, match="the same partition"):
+    with pytest.raises(JobDefinitionError, match="must be partitioned by the same"):
         rows(
             env, "SELECT * FROM matched(TABLE names PARTITION BY name, TABLE names PARTITION BY n)"
         )
@@ -572,13 +572,13 @@ def test_an_aborted_epoch_leaves_nothing() -> None:
         ("greeting(TABLE names PARTITION BY name, 'a', DEFAULT, 'u', 1)", "too many"),
         ("greeting(TABLE names PARTITION BY name, uid => 1)", "uid must be a constant text"),
         ("greeting(TABLE names PARTITION BY UPPER(name))", "takes columns"),
-        ("greeting(TABLE names PARTITION BY name ORDER BY n)", "begins with a time attribute"),
+        ("greeting(TABLE names PARTITION BY name ORDER BY n)", "must begin with a time attribute"),
         ("above(TABLE names PARTITION BY name)", "row semantics"),
         ("follow(TABLE names PARTITION BY name)", "needs on_time"),
         ("follow(TABLE names PARTITION BY name, on_time => DESCRIPTOR(s))", "no column 's'"),
         ("follow(TABLE names PARTITION BY name, on_time => DESCRIPTOR(n))", "'n' is INT"),
         ("counted(TABLE (SELECT n FROM names) PARTITION BY n)", "must be a table of ROW"),
-        ("greeting(TABLE names PARTITION BY name, name || 'a')", "'word' is one value for all"),
+        ("greeting(TABLE names PARTITION BY name, name || 'a')", "'word' must be one value for all"),
     ],
 )
 def test_calls_that_are_refused(env: TableEnvironment, call: str, message: str) -> None:

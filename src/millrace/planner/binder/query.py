@@ -155,7 +155,7 @@ class _QueryBinder:
             )
         if not 0 <= index < len(names):
             raise self.context.refusal(
-                node, f"ORDER BY {index + 1}: the query has only {len(names)} columns"
+                node, f"ORDER BY {index + 1}: the number of columns is {len(names)}"
             )
         ascending = not node.args.get("desc")
         first = node.args.get("nulls_first")

@@ -251,7 +251,7 @@ class _Select:
             if isinstance(node, exp.Literal) and not node.is_string:
                 position = int(node.this) if node.this.isdigit() else 0
                 if not 1 <= position <= len(outputs):
-                    reason = f"ORDER BY {node.this}: the query has only {len(outputs)} columns"
+                    reason = f"ORDER BY {node.this}: the number of columns is {len(outputs)}"
                     raise binder.context.refusal(node, reason)
                 return outputs[position - 1]
             written = names_of(node)
