@@ -144,7 +144,7 @@ def test_columns_stay_columns(tmp_path: Path) -> None:
     [
         ("/data/part-0", r"no directory x=\.\.\. is in its path"),
         ("/data/x=1.parquet", r"no directory x=\.\.\. is in its path"),
-        ("/data/x=one/part-0", "x=one in its path is no INT"),
+        ("/data/x=one/part-0", "x=one in its path is not of type INT"),
     ],
 )
 def test_paths_that_do_not_say_it(path: str, says: str) -> None:
@@ -158,7 +158,7 @@ def test_a_file_in_a_wrong_place_is_a_bad_file(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.jsonl").write_text('{"n": 1}\n')
     kinds = Types.ROW_NAMED(["x"], [Types.INT()])
-    with pytest.raises(MillraceError, match="x=one/a.jsonl.*no INT"):
+    with pytest.raises(MillraceError, match="x=one/a.jsonl.*not of type INT"):
         read(JsonLinesFormat(), tmp_path, kinds)
     source = FileSource.for_record_stream_format(JsonLinesFormat(), tmp_path)
     source.set_partition_columns(kinds).set_error_policy(ErrorPolicy.skip())

@@ -135,7 +135,7 @@ def test_refusals() -> None:
 @pytest.mark.parametrize(
     ("message", "column", "said"),
     [
-        (b"x,a", "n", "field 'n': 'x' is no INT; skip"),
+        (b"x,a", "n", "field 'n': 'x' is not of type INT; skip"),
         (b"1", None, "1 field, not 2"),
         (b"1,a,b", None, "3 fields, not 2"),
         (b'1,"a', None, "not CSV"),
@@ -162,7 +162,7 @@ def test_an_error_of_a_table_names_types_and_options_of_sql() -> None:
     row_type = Types.ROW_NAMED(["n", "word"], [Types.LONG(), Types.STRING()])
     table = RowType.of(("n", BigIntType()), ("word", VarCharType()))
     reading = CsvRowDeserializationSchema.Builder(row_type).of_table(table).build()
-    said = f"not CSV of type {table}: field 'n': 'x' is no BIGINT; 'csv.null-literal' names"
+    said = f"not CSV of type {table}: field 'n': 'x' is not of type BIGINT; 'csv.null-literal'"
     with pytest.raises(MalformedRecordError, match=re.escape(said)):
         pickle.loads(pickle.dumps(reading)).deserialize(b"x,a")
 

@@ -70,7 +70,7 @@ class PathPartitions:
                 values[name] = None if text == NO_VALUE else read(unquote(text))
             except (ValueError, ArithmeticError) as error:
                 raise SerializationError(
-                    f"{name}={text} in its path is no {self._type(name).name}: {error}"
+                    f"{name}={text} in its path is not of type {self._type(name).name}: {error}"
                 ) from None
         return values
 

@@ -234,7 +234,7 @@ def _require_kind(column: CsvColumn, item: Any) -> None:
     else:
         fits = isinstance(item, Number) and not isinstance(item, bool)
     if not fits:
-        raise TypeError(f"{item!r} is no {column.kind.value}")
+        raise TypeError(f"{item!r} is not a {column.kind.value}")
 
 
 def _is_number(column: CsvColumn, text: str) -> bool:

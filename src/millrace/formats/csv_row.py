@@ -236,7 +236,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
                 kind = kind if table is None else str(table.field_types()[wrong])
                 text = str(fields[wrong])
                 text = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
-                reason = f"field {column!r}: {text!r} is no {kind}"
+                reason = f"field {column!r}: {text!r} is not of type {kind}"
         remedy = _REMEDY if table is None else _REMEDY_OF_TABLES
         kind = self._type_info.name if table is None else str(table)
         return MalformedRecordError(
