@@ -62,7 +62,9 @@ def test_windows_in_another_form_are_refused(before, after) -> None:
         harness.process_watermark(100)
         assert harness.output()
         return
-    with pytest.raises(CheckpointError, match=r"windows of operator '.*' that the job can no longer read.* --resume"):
+    with pytest.raises(
+        CheckpointError, match=r"windows of operator '.*' that .* no longer read.* --resume"
+    ):
         resumed(FORMS[before], FORMS[after], 1)
 
 

@@ -578,7 +578,7 @@ def test_an_aborted_epoch_leaves_nothing() -> None:
         ("follow(TABLE names PARTITION BY name, on_time => DESCRIPTOR(s))", "no column 's'"),
         ("follow(TABLE names PARTITION BY name, on_time => DESCRIPTOR(n))", "'n' is INT"),
         ("counted(TABLE (SELECT n FROM names) PARTITION BY n)", "must be a table of ROW"),
-        ("greeting(TABLE names PARTITION BY name, name || 'a')", "'word' must be one value for all"),
+        ("greeting(TABLE names PARTITION BY name, name || 'a')", "must be one value for all"),
     ],
 )
 def test_calls_that_are_refused(env: TableEnvironment, call: str, message: str) -> None:
