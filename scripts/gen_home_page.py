@@ -68,7 +68,7 @@ COMPARISONS = (
     Comparison("Python function in SQL", "general function in SQL against PyFlink's better mode"),
 )
 RATE = re.compile(r"([\d.]+) times \(([\d.]+[KM]?)\S* against ([\d.]+[KM]?)")
-NEXMARK = "Nexmark, 22 queries, geometric mean against Flink, least of three rounds"
+NEXMARK = "Nexmark, 22 queries, geometric mean against Flink, both warm (goal)"
 LATENCY = (
     "resident tasks: to a sink that writes at once, a checkpoint each second, p50 / p99 / p99.9"
 )

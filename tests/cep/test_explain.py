@@ -34,8 +34,8 @@ def test_a_loop_that_ends_and_what_must_not_come_behind_it() -> None:
         "a: any event, not if value == 0",
         "  -> a  followed_by: the next such event, unless n (value < 0) comes immediately, until "
         "value == 0",
-        "  -> c  followed_by: the next such event, unless n (value < 0) comes at once, only what a "
-        "does not take",
+        "  -> c  followed_by: the next such event, unless n (value < 0) comes immediately, only "
+        "what a does not take",
         "c: any event",
         "  -> e  followed_by: the next such event, unless d (any event) comes before",
     ]

@@ -88,20 +88,20 @@ def test_rows_get_what_the_table_has(more: str, streaming: bool) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (", 'lookup.cache' = 'ALL'", "'lookup.cache' is NONE or PARTIAL or FULL, not 'ALL'"),
+        (", 'lookup.cache' = 'ALL'", "'lookup.cache' must be NONE or PARTIAL or FULL, not 'ALL'"),
         (FULL, "= 'PERIODIC' needs 'lookup.full-cache.periodic-reload.interval'"),
         (PERIODIC.replace("1 h", "0 s"), "interval' must be more than 0 ms"),
         (PERIODIC.replace("scan", "sync"), "does not read the whole table"),
         (TIMED.replace("10:15", "noon"), "such as '10:15' or '10:15\\+01:00', not 'noon'"),
         (TIMED.replace("'7'", "'0'"), "interval-in-days"),
-        (TIMED.replace("TIMED", "NEVER"), "reload-strategy' is PERIODIC or TIMED, not 'NEVER'"),
+        (TIMED.replace("TIMED", "NEVER"), "reload-strategy' must be PERIODIC or TIMED, not 'NEVER'"),
         (
             f"{FULL}, 'lookup.full-cache.reload-strategy' = 'TIMED'",
             "needs 'lookup.full-cache.timed",
         ),
         (
             f"{PERIODIC}, 'lookup.full-cache.periodic-reload.schedule-mode' = 'X'",
-            "schedule-mode' is FIXED_DELAY or FIXED_RATE",
+            "schedule-mode' must be FIXED_DELAY or FIXED_RATE",
         ),
     ],
 )

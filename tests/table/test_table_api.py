@@ -614,7 +614,7 @@ def test_table_functions_follow_changes(t_env: TableEnvironment) -> None:
             lambda t: t.join_lateral(words(col("line")).alias("a")),
             "names 1 columns, but the table has 2",
         ),
-        (lambda t: t.select(words(col("line"))), "words gives a table"),
+        (lambda t: t.select(words(col("line"))), "words is a table function"),
         (lambda t: t.join_lateral(col("line")), "takes a call of a table function"),
         (lambda t: t.flat_map(call("UPPER", col("line"))), "UPPER is not a table function"),
         (lambda t: udtf(lambda x: x), "udtf.. needs the result_types"),

@@ -568,7 +568,7 @@ def test_an_aborted_epoch_leaves_nothing() -> None:
         ("greeting(TABLE names PARTITION BY name, names => TABLE names)", "given twice"),
         ("greeting(1)", "must be a table"),
         ("greeting(TABLE names PARTITION BY name, TABLE names)", "must be a value"),
-        ("greeting(TABLE names PARTITION BY name, ARRAY[1])", "'word' is STRING"),
+        ("greeting(TABLE names PARTITION BY name, ARRAY[1])", "'word' must be STRING"),
         ("greeting(TABLE names PARTITION BY name, 'a', DEFAULT, 'u', 1)", "too many"),
         ("greeting(TABLE names PARTITION BY name, uid => 1)", "uid must be a constant text"),
         ("greeting(TABLE names PARTITION BY UPPER(name))", "takes columns"),
