@@ -94,7 +94,7 @@ def test_rows_get_what_the_table_has(more: str, streaming: bool) -> None:
         (PERIODIC.replace("scan", "sync"), "does not read the whole table"),
         (TIMED.replace("10:15", "noon"), "such as '10:15' or '10:15\\+01:00', not 'noon'"),
         (TIMED.replace("'7'", "'0'"), "interval-in-days"),
-        (TIMED.replace("TIMED", "NEVER"), "reload-strategy' must be PERIODIC or TIMED, not 'NEVER'"),
+        (TIMED.replace("TIMED", "NEVER"), "strategy' must be PERIODIC or TIMED, not 'NEVER'"),
         (
             f"{FULL}, 'lookup.full-cache.reload-strategy' = 'TIMED'",
             "needs 'lookup.full-cache.timed",
