@@ -78,6 +78,21 @@ class SeaweedFS(Service):
         }
         self.spawn([*command, *(f"-{name}={value}" for name, value in options.items())])
         self.wait_until(self._is_ready)
+        self._create_bucket()
+
+    def _create_bucket(self) -> None:
+        """The server creates the bucket with its first object; until then nobody can list it."""
+        from obstore.store import S3Store
+
+        store = S3Store(
+            self.bucket,
+            endpoint=self.endpoint,
+            access_key_id=self.access_key,
+            secret_access_key=self.secret_key,
+            region=self.region,
+            client_options={"allow_http": True},
+        )
+        store.put("first", b"")
 
     def _is_ready(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)

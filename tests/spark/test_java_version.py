@@ -32,7 +32,7 @@ def test_a_java_home_without_a_java_is_named(tmp_path: Path, executable: bool | 
         (tmp_path / "bin" / "java").write_text("no program")
         (tmp_path / "bin" / "java").chmod(0o755 if executable else 0o644)
     problem = str(find_java({"JAVA_HOME": str(tmp_path)}).problem())
-    assert problem.startswith(f"JAVA_HOME is '{tmp_path}', but {tmp_path}/bin/java is no program")
+    assert problem.startswith(f"JAVA_HOME is '{tmp_path}', but {tmp_path}/bin/java is not")
     assert "or unset it" in problem
 
 

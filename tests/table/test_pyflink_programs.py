@@ -269,7 +269,7 @@ def test_a_partition_of_no_table_is_not_there() -> None:
 
 def test_an_expression_has_no_other_attributes() -> None:
     """A misspelt method is no field of a row."""
-    with pytest.raises(AttributeError, match=r"'summ'; did you mean 'sum'\?; the field"):
+    with pytest.raises(AttributeError, match=r"'summ'; did you mean 'sum'\? A field"):
         col("a").summ  # noqa: B018
     assert not hasattr(col("a"), "shape")
     assert str(col("r").get("a")) == "r.a"

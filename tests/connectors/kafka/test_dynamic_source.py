@@ -276,7 +276,7 @@ def test_what_is_missing_is_named(service: FileService) -> None:
         DynamicKafkaSource.builder().build()
     with pytest.raises(JobDefinitionError, match="takes a set of names"):
         DynamicKafkaSource.builder().set_stream_ids("orders")
-    with pytest.raises(JobDefinitionError, match="no KafkaMetadataService"):
+    with pytest.raises(JobDefinitionError, match="takes a KafkaMetadataService"):
         DynamicKafkaSource.builder().set_kafka_metadata_service("x")  # type: ignore[arg-type]
     with pytest.raises(JobDefinitionError, match="once"):
         DynamicKafkaSource.builder().set_stream_ids({"a"}).set_stream_pattern("b")

@@ -180,7 +180,7 @@ def test_keys_are_looked_up_together(database: Database) -> None:
             "id INT, m MAP<STRING, INT>",
             "",
             "INSERT INTO items VALUES (1, MAP['a', 1])",
-            "column m is of MAP.* a database does not hold",
+            "column m is of MAP.* a database cannot hold",
         ),
         ("id INT, o INT METADATA VIRTUAL", "", READ, "no metadata, but the column o requests"),
         ("id INT", ", 'scan.partition.column' = 'id'", READ, "must be set together"),
