@@ -16,6 +16,14 @@ def numbers(count: int) -> list[int]:
     return list(env.from_collection(range(count)).rebalance().map(str).execute_and_collect())
 
 
+def test_a_default_of_a_program_ends_with_its_cluster() -> None:
+    with run_local():
+        before = StreamExecutionEnvironment.get_default_local_parallelism()
+        StreamExecutionEnvironment.set_default_local_parallelism(before + 1)
+    with run_local():
+        assert StreamExecutionEnvironment.get_default_local_parallelism() == before
+
+
 def test_the_launcher_is_put_back() -> None:
     before = JobLauncher.current()
     with pytest.raises(ZeroDivisionError), run_local():  # noqa: PT012

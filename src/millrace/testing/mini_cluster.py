@@ -113,7 +113,7 @@ def run_local(
 
     launcher = JobLauncher(
         settings=_settings(epoch_records, buffer_records, checkpoint_dir),
-        defaults=_DEFAULTS,
+        defaults=Configuration(_DEFAULTS),  # a program may set more of them
         resume=resume,
         listeners=[cluster.observe],
         clock=cluster.clock,
