@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
 from collections.abc import Mapping
-from math import exp, log
-from pathlib import Path
+from statistics import geometric_mean
 from typing import Any
 
 from bar import Data, Row, Section, table
-from engines import PEERS
-from job_process import MeasurementError, run, run_ours
-from nexmark_suite import QUERIES, tables
-from peers_python import peer_python
-from sql_engines import rate_of
+from sql_engines import nexmark_seconds, rate_of
 
 TITLE = "Nexmark"
 GOAL, WORST = 2.5, 1.0
@@ -69,19 +62,8 @@ def _sizes(events: int, quick: bool) -> list[int]:
 def _seconds(name: str, sizes: list[int], engine: str) -> list[float] | str:
     """Seconds of a third and of the whole of a query, in one process that has run the query before;
     or the reason of a failure."""
-    runs = {name: [(tables(size), QUERIES[name].text) for size in sizes]}
-    with tempfile.TemporaryDirectory(prefix="millrace-bench-") as scratch:
-        file = Path(scratch) / "runs.json"
-        file.write_text(json.dumps(runs), encoding="utf-8")
-        try:
-            if engine == "flink":
-                peer = [peer_python("pyflink"), PEERS / "sql_peer.py", file]
-                seconds = run(peer, timeout=TIMEOUT)[name]
-            else:
-                seconds = run_ours("sql_runs.py", file, "--executor", engine, timeout=TIMEOUT)[name]
-        except MeasurementError as error:
-            return str(error)
-    return seconds if isinstance(seconds, str) else list(seconds[1:])
+    seconds = nexmark_seconds(name, sizes, engine, TIMEOUT)
+    return seconds if isinstance(seconds, str) else seconds[1:]
 
 
 def section(data: Data) -> Section:
@@ -128,7 +110,7 @@ def _rows(ratios: Mapping[str, float], queries: int) -> list[Row]:
     if not ratios:
         return [Row("Nexmark against Flink", f"{GOAL} times", "nothing", None)]
     is_whole = len(ratios) == queries
-    mean = exp(sum(map(log, ratios.values())) / len(ratios))
+    mean = geometric_mean(ratios.values())
     worst = min(ratios, key=lambda name: ratios[name])
     return [
         Row(

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
-from math import exp, log
-from pathlib import Path
+from statistics import geometric_mean
 
 from bar import Data, Row, Section, table
-from job_process import MeasurementError, run_ours
-from nexmark_suite import QUERIES, tables
-from sql_engines import rate_of
+from nexmark_suite import QUERIES
+from sql_engines import nexmark_seconds, rate_of
 
 TITLE = "Resident tasks: Nexmark against epochs"
 EXECUTORS = ("epochs", "resident")
@@ -53,14 +49,7 @@ def _sizes(events: int, quick: bool) -> list[int]:
 def _run(name: str, sizes: list[int], executor: str) -> list[float] | str:
     """Least seconds of a third and of the whole of a query in one process, or the reason of a
     failure."""
-    runs = {name: [(tables(size), QUERIES[name].text) for size in sizes]}
-    with tempfile.TemporaryDirectory(prefix="millrace-bench-") as scratch:
-        file = Path(scratch) / "runs.json"
-        file.write_text(json.dumps(runs), encoding="utf-8")
-        try:
-            seconds = run_ours("sql_runs.py", file, "--executor", executor, timeout=TIMEOUT)[name]
-        except MeasurementError as error:
-            return str(error)
+    seconds = nexmark_seconds(name, sizes, executor, TIMEOUT)
     if isinstance(seconds, str):
         return seconds
     return [min(seconds[1::2]), min(seconds[2::2])]
@@ -92,7 +81,7 @@ def section(data: Data) -> Section:
     required = f"{LEAST_RATE:.0f} times the epochs'"
     if not ratios:
         return Section([Row("Nexmark on resident tasks", required, "nothing", None)], [text])
-    mean = exp(sum(map(log, ratios.values())) / len(ratios))
+    mean = geometric_mean(ratios.values())
     worst = min(ratios, key=lambda name: ratios[name])
     is_whole = len(ratios) == len(data["runs"])
     rows = [

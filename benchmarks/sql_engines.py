@@ -10,11 +10,11 @@ from typing import Any
 
 from bar import Data
 from engines import PEERS
-from job_process import run, run_ours
+from job_process import MeasurementError, run, run_ours
 from nexmark_suite import QUERIES, tables
 from peers_python import peer_python
 
-__all__ = ["SqlRun", "compared", "rate_of"]
+__all__ = ["SqlRun", "compared", "nexmark_seconds", "rate_of"]
 
 SqlRun = tuple[Sequence[str], str]
 """The statements that declare the tables, and the query."""
@@ -24,12 +24,8 @@ LEAST_DIFFERENCE = 0.25
 """The second run must take so much longer than the first, or noise is all there is to see."""
 
 
-def compared(runs: Mapping[str, Sequence[SqlRun]], rounds: int = 1) -> Data:
+def compared(runs: Mapping[str, Sequence[SqlRun]]) -> Data:
     """The seconds of each run by name, of ``ours`` and of ``flink``; a text where it failed.
-
-    Args:
-        rounds: how often both run, in turn. The least time of each run counts: whatever disturbs
-            a run makes it longer.
 
     Raises:
         MeasurementError: an engine ends early.
@@ -39,23 +35,35 @@ def compared(runs: Mapping[str, Sequence[SqlRun]], rounds: int = 1) -> Data:
         file = Path(scratch) / "runs.json"
         file.write_text(json.dumps({**first, **runs}), encoding="utf-8")
         peer = [peer_python("pyflink"), PEERS / "sql_peer.py", file]
-        each = [
-            {
-                "ours": run_ours("sql_runs.py", file, timeout=TIMEOUT),
-                "flink": run(peer, timeout=TIMEOUT),
-            }
-            for _ in range(rounds)
-        ]
-    return {
-        engine: {name: _least([of[engine][name] for of in each]) for name in each[0][engine]}
-        for engine in ("ours", "flink")
-    }
+        return {
+            "ours": run_ours("sql_runs.py", file, timeout=TIMEOUT),
+            "flink": run(peer, timeout=TIMEOUT),
+        }
 
 
-def _least(rounds: Sequence[Any]) -> Any:
-    """The least seconds of each size; the text of a round that failed."""
-    failed = [seconds for seconds in rounds if isinstance(seconds, str)]
-    return failed[0] if failed else [min(of_size) for of_size in zip(*rounds, strict=True)]
+def nexmark_seconds(
+    name: str, sizes: Sequence[int], engine: str, timeout: float
+) -> list[float] | str:
+    """Seconds of a query of Nexmark with each number of events, in one process; or the reason of a
+    failure.
+
+    Args:
+        engine: ``flink``, or an executor of ours.
+        timeout: seconds of all runs together.
+    """
+    runs = {name: [(tables(size), QUERIES[name].text) for size in sizes]}
+    with tempfile.TemporaryDirectory(prefix="millrace-bench-") as scratch:
+        file = Path(scratch) / "runs.json"
+        file.write_text(json.dumps(runs), encoding="utf-8")
+        try:
+            if engine == "flink":
+                done = run([peer_python("pyflink"), PEERS / "sql_peer.py", file], timeout=timeout)
+            else:
+                done = run_ours("sql_runs.py", file, "--executor", engine, timeout=timeout)
+        except MeasurementError as error:
+            return str(error)
+    seconds: list[float] | str = done[name]
+    return seconds
 
 
 def rate_of(sizes: Sequence[int], seconds: Any) -> float | None:
