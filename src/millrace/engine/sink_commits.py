@@ -28,6 +28,9 @@ MOST_BEHIND = 20
 and in every checkpoint."""
 MOST_BYTES = 64 << 20
 """Limit for the total bytes of waiting commits, unless there is only one."""
+_MOMENT_S = 0.002
+"""Seconds that the engine waits for a step to be done. Most steps only hand records to a client, and
+would have to wait for the interpreter's lock while the engine works: the records leave earlier."""
 
 
 def backoff(retries: int) -> float:
@@ -155,7 +158,7 @@ class BackgroundCommits:
         """Run a step before a commit of a sink, or in place of one, but after all earlier commits.
         If one of those fails, the step is left out. If the step fails, the next commit fails, too.
         """
-        self._thread().submit(self._step, uid, step)
+        wait((self._thread().submit(self._step, uid, step),), _MOMENT_S)
 
     def _thread(self) -> ThreadPoolExecutor:
         if self._pool is None:

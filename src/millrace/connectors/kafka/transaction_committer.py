@@ -1,8 +1,8 @@
 """Committer of a Kafka sink: writes the records of complete checkpoints, each epoch in one
 transaction, once.
 
-The transaction begins when the checkpoint is about to be written. The brokers have the records by
-the time that it is complete, and only the end of the transaction is left. None is open across
+The transaction begins when the checkpoint is about to be written. Its records are sent meanwhile, and
+only the end of the transaction is left when the checkpoint is complete. None is open across
 epochs, and one that expires or is aborted is simply written again from the checkpoint.
 """
 
@@ -67,12 +67,12 @@ class KafkaTransactionCommitter(Committer):
         self._producer: BatchProducer | None = None
         self._marker: CommitMarker | None = None
         self._begun: CommittedEpochs | None = None
-        """The mark of the open transaction, which has all its records. None if none is open."""
+        """The mark of the open transaction, whose records the producer has. None if none is open."""
         # refuses properties before a record is staged
         BatchProducer(self._producer_config).close()
 
     def begin_commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
-        """Open the first transaction, and let the brokers have its records."""
+        """Open the first transaction, and send its records in the background."""
         for transaction in islice(whole_epochs(requests, TRANSACTION_BYTES), 1):
             try:
                 self._begin(transaction)
@@ -118,7 +118,7 @@ class KafkaTransactionCommitter(Committer):
             return False
         try:
             self._end()
-        except import_confluent_kafka().KafkaException as error:
+        except (import_confluent_kafka().KafkaException, KafkaError) as error:
             self._logger.info(
                 "transaction '%s', which was open while the checkpoint was written, could not be "
                 "committed; unless the brokers have it, its records are written again: %s",
@@ -150,8 +150,8 @@ class KafkaTransactionCommitter(Committer):
         return self._producer, self._marker
 
     def _begin(self, requests: Sequence[tuple[CommitRequest[Any], StagedEpoch]]) -> None:
-        """Open a transaction, and send all records of uncommitted epochs and their mark. If all
-        epochs are committed, none is opened."""
+        """Open a transaction, and begin to send all records of uncommitted epochs and their mark. If
+        all epochs are committed, none is opened."""
         self._require_time(sum(staged.size for _, staged in requests))
         producer, marker = self._session()
         fresh: list[StagedEpoch] = []
@@ -167,7 +167,6 @@ class KafkaTransactionCommitter(Committer):
         if fresh:
             epochs = marker.epochs.with_epochs(fresh)
             producer.send(marker.record(epochs))
-            producer.flush()  # what cannot be delivered is better told by its own error
             self._begun = epochs
 
     def _end(self) -> None:
@@ -177,6 +176,7 @@ class KafkaTransactionCommitter(Committer):
             return
         assert self._producer is not None
         assert self._marker is not None
+        self._producer.flush()  # what cannot be delivered is better told by its own error
         crash_point("before-transaction-commit")
         self._producer.client.commit_transaction(REQUEST_TIMEOUT_S)
         crash_point("after-transaction-commit")
