@@ -29,8 +29,9 @@ and in every checkpoint."""
 MOST_BYTES = 64 << 20
 """Limit for the total bytes of waiting commits, unless there is only one."""
 _MOMENT_S = 0.002
-"""Seconds that the engine waits for a step to be done. Most steps only hand records to a client, and
-would have to wait for the interpreter's lock while the engine works: the records leave earlier."""
+"""Seconds that the engine waits for a step to be done. Most steps only hand records to a client,
+and would have to wait for the interpreter's lock while the engine works: the records leave
+earlier."""
 
 
 def backoff(retries: int) -> float:

@@ -1,8 +1,8 @@
 """Committer of a Kafka sink: writes the records of complete checkpoints, each epoch in one
 transaction, once.
 
-The transaction begins when the checkpoint is about to be written. Its records are sent meanwhile, and
-only the end of the transaction is left when the checkpoint is complete. None is open across
+The transaction begins when the checkpoint is about to be written. Its records are sent meanwhile,
+and only the end of the transaction is left when the checkpoint is complete. None is open across
 epochs, and one that expires or is aborted is simply written again from the checkpoint.
 """
 
@@ -67,7 +67,7 @@ class KafkaTransactionCommitter(Committer):
         self._producer: BatchProducer | None = None
         self._marker: CommitMarker | None = None
         self._begun: CommittedEpochs | None = None
-        """The mark of the open transaction, whose records the producer has. None if none is open."""
+        """Mark of the open transaction, whose records the producer has. None if none is open."""
         # refuses properties before a record is staged
         BatchProducer(self._producer_config).close()
 
@@ -150,8 +150,8 @@ class KafkaTransactionCommitter(Committer):
         return self._producer, self._marker
 
     def _begin(self, requests: Sequence[tuple[CommitRequest[Any], StagedEpoch]]) -> None:
-        """Open a transaction, and begin to send all records of uncommitted epochs and their mark. If
-        all epochs are committed, none is opened."""
+        """Open a transaction, and begin to send all records of uncommitted epochs and their mark.
+        If all epochs are committed, none is opened."""
         self._require_time(sum(staged.size for _, staged in requests))
         producer, marker = self._session()
         fresh: list[StagedEpoch] = []
