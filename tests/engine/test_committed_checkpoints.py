@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,21 +183,22 @@ def test_no_savepoint_is_made_of_what_cannot_be_committed(
 def test_a_savepoint_is_answered_when_all_is_committed_that_precedes_it(
     ask: Act, mode: CommitMode, tmp_path: Path
 ) -> None:
-    known: list[set[int]] = []
+    answered: Future[set[int]] = Future()
     asked: list[CompletableFuture[str]] = []
 
     def act(client: EmbeddedJobClient) -> None:
         asked.append(ask(client))
-        asked[0].add_done_callback(lambda _: known.append(set(Store.committed)))
+        asked[0].add_done_callback(lambda _: answered.set_result(set(Store.committed)))
 
     run(tmp_path, mode, act, retries=10, failures=6)
     path = asked[0].result(0)
+    known = answered.result(30)  # who waits for a path is woken before its callbacks run
     assert Store.failures == 0
     Store.committed = []
     run(tmp_path / "fork", mode, start_from=path)
-    assert known[0] | set(Store.committed) == set(range(40)), "none is lost"
+    assert known | set(Store.committed) == set(range(40)), "none is lost"
     if ask is not ENDS[3]:
-        assert not known[0] & set(Store.committed), "none is doubled"
+        assert not known & set(Store.committed), "none is doubled"
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])

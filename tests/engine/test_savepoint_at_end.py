@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from concurrent.futures import CancelledError, Future
+from threading import Event, Thread
 
 import pytest
 
@@ -56,3 +57,54 @@ def test_cancelled_after_the_savepoint_was_complete() -> None:
     assert both.cancel()
     job.set_result(None)
     assert savepoint.result(0) == "/savepoints/a"
+
+
+@pytest.mark.parametrize("error", [None, JobCancelledError("after a savepoint")])
+def test_who_has_seen_the_end_of_the_job_has_the_savepoint(error: Exception | None) -> None:
+    """Before the callbacks of the job's future have run, too: it wakes those who wait first."""
+    savepoint, job = Future(), Future()
+    has_woken, may_go_on = Event(), Event()
+    seen: list[str] = []
+
+    def before_the_others(_: object) -> None:
+        has_woken.set()
+        assert may_go_on.wait(60)
+
+    def end() -> None:
+        job.set_result(None) if error is None else job.set_exception(error)
+
+    job.add_done_callback(before_the_others)
+    both = at_end(savepoint, job)
+    both.add_done_callback(lambda done: seen.append(done.result(0)))
+    savepoint.set_result("/savepoints/a")
+    assert not both.done()
+    ending = Thread(target=end)
+    ending.start()
+    assert has_woken.wait(60)
+    assert both.done()
+    assert both.result(0) == "/savepoints/a"
+    assert both.exception(0) is None
+    assert not both.cancel()
+    may_go_on.set()
+    ending.join(60)
+    assert seen == ["/savepoints/a"]
+
+
+def test_who_has_seen_the_savepoint_fail_sees_it_here() -> None:
+    """Before the callbacks of the savepoint's future have run, too."""
+    savepoint = Future()
+    has_woken, may_go_on = Event(), Event()
+
+    def before_the_others(_: object) -> None:
+        has_woken.set()
+        assert may_go_on.wait(60)
+
+    savepoint.add_done_callback(before_the_others)
+    both = at_end(savepoint, Future())
+    ending = Thread(target=savepoint.set_exception, args=[CheckpointError("no space")])
+    ending.start()
+    assert has_woken.wait(60)
+    with pytest.raises(CheckpointError, match="no space"):
+        both.result(0)
+    may_go_on.set()
+    ending.join(60)

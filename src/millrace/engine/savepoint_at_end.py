@@ -27,33 +27,70 @@ def at_end(savepoint: Future[str], job: Future[JobExecutionResult]) -> Completab
         >>> both.result()
         '/savepoints/a'
     """
-    ended: CompletableFuture[str] = CompletableFuture()
-
-    def follow(done: Future[str]) -> None:
-        if done.cancelled():
-            ended.cancel()
-        elif (error := done.exception()) is not None:
-            _fail(ended, error)
-        else:
-            job.add_done_callback(lambda job: _complete(ended, done.result(), job.exception()))
-
-    savepoint.add_done_callback(follow)
-    ended.add_done_callback(lambda both: savepoint.cancel() if both.cancelled() else None)
-    return ended
+    return _SavepointAtEnd(savepoint, job)
 
 
-def _complete(ended: Future[str], path: str, cause: BaseException | None) -> None:
-    if cause is None or isinstance(cause, JobCancelledError):
-        with suppress(InvalidStateError):
-            ended.set_result(path)
-        return
-    error = JobExecutionError(
-        f"the savepoint {path} is complete, but the job failed while it ended: {cause}"
-    )
-    error.__cause__ = cause
-    _fail(ended, error)
+class _SavepointAtEnd(CompletableFuture[str]):
+    """Looks itself whether the savepoint and the job are done, whenever it is asked. A callback of
+    the job's future may come too late: a future wakes the threads that wait for its result before
+    it calls its callbacks.
+    """
 
+    def __init__(self, savepoint: Future[str], job: Future[JobExecutionResult]) -> None:
+        super().__init__()
+        self._savepoint, self._job = savepoint, job
+        savepoint.add_done_callback(self._savepoint_ended)
+        self.add_done_callback(lambda both: savepoint.cancel() if both.cancelled() else None)
 
-def _fail(ended: Future[str], error: BaseException) -> None:
-    with suppress(InvalidStateError):  # who asked has cancelled it
-        ended.set_exception(error)
+    def _savepoint_ended(self, savepoint: Future[str]) -> None:
+        self._follow()
+        if not super().done():
+            self._job.add_done_callback(lambda _: self._follow())
+
+    def _follow(self) -> None:
+        """Complete this future if both others allow it."""
+        savepoint = self._savepoint
+        if super().done() or not savepoint.done():
+            return
+        with suppress(InvalidStateError):  # another thread was faster, or who asked has cancelled
+            if savepoint.cancelled():
+                super().cancel()
+            elif (error := savepoint.exception()) is not None:
+                self.set_exception(error)
+            elif self._job.done():
+                self._end(savepoint.result(), self._job.exception())
+
+    def _end(self, path: str, cause: BaseException | None) -> None:
+        if cause is None or isinstance(cause, JobCancelledError):
+            self.set_result(path)
+            return
+        error = JobExecutionError(
+            f"the savepoint {path} is complete, but the job failed while it ended: {cause}"
+        )
+        error.__cause__ = cause
+        self.set_exception(error)
+
+    def done(self) -> bool:
+        """Whether the future is completed or cancelled."""
+        self._follow()
+        return super().done()
+
+    def cancelled(self) -> bool:
+        """Whether the future is cancelled."""
+        self._follow()
+        return super().cancelled()
+
+    def cancel(self) -> bool:
+        """Cancel the future and the request for the savepoint; False if the future is completed."""
+        self._follow()
+        return super().cancel()
+
+    def result(self, timeout: float | None = None) -> str:
+        """The savepoint's path; waits for it, at most ``timeout`` seconds."""
+        self._follow()
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """The error, or None if there is none; waits for it, at most ``timeout`` seconds."""
+        self._follow()
+        return super().exception(timeout)
