@@ -9,6 +9,7 @@ from tests.runtime.resident.driven_subtask import CHANNEL, Clock, Driven, use_ma
 
 from millrace.runtime.buffer import MIN_WATERMARK, end_of
 from millrace.runtime.resident import resident_worker
+from millrace.runtime.resident.epoch_news import EpochNews
 from millrace.runtime.resident.patience import SATURATED_TIMEOUT, Patience
 from millrace.runtime.resident.resident_worker import ResidentWorker
 
@@ -171,6 +172,7 @@ def worker_with(
     worker = object.__new__(ResidentWorker)
     worker._subtasks, worker._patience = [driven.subtask], shared
     worker._first, worker._turn_since, worker._turns, worker._ready_ahead = 0, None, None, []
+    worker._news = EpochNews()
     worker._connect_until, worker._clock = None, lambda: int(Clock.seconds * 1000)
     worker._held = SimpleNamespace(watchdog=SimpleNamespace(end=lambda: None))
     clocks = SimpleNamespace(perf_counter=Clock.now, monotonic=Clock.now)

@@ -37,7 +37,6 @@ from millrace.runtime.resident.control import (
     HeldSubtask,
     Hello,
     LoadFailure,
-    News,
     ProgramLoader,
     Wiring,
     WorkerAddress,
@@ -45,6 +44,7 @@ from millrace.runtime.resident.control import (
     encode_news,
 )
 from millrace.runtime.resident.credits import pack_credit, unpack_credit
+from millrace.runtime.resident.epoch_news import EpochNews
 from millrace.runtime.resident.feedback import Feedback, FeedbackChannel, feedback_channel
 from millrace.runtime.resident.frames import NOTICES, Body, FrameKind, TransportError, framed
 from millrace.runtime.resident.listener import Listener
@@ -155,7 +155,7 @@ class ResidentWorker:
         self._statuses: dict[Channel, tuple[int, bool]] = {}
         """Last watermark and status that each producer has told this task."""
         self._plan: EpochPlan | None = None
-        self._told: set[News] = set()
+        self._news = EpochNews()
         self._acks: list[bytes] = []
         """Acknowledgements of this step, which are sent together."""
         self._acks_size = 0
@@ -331,6 +331,7 @@ class ResidentWorker:
         """Give a subtask a turn, and return the time of its end (`time.perf_counter`)."""
         self._enter(subtask, clock)
         subtask.turn(clock + TURN)
+        self._news.turned(subtask)
         return time.perf_counter()
 
     def _enter(self, subtask: ResidentSubtask, clock: float) -> None:
@@ -581,6 +582,7 @@ class ResidentWorker:
 
     def _drop_subtasks(self) -> None:
         self._subtasks = []
+        self._news.begin(())
         self._allow_ahead(None)
         self._targets, self._producers = {}, {}
         self._statuses = {}
@@ -604,7 +606,7 @@ class ResidentWorker:
         self._begin_epoch(plan)
 
     def _begin_epoch(self, plan: EpochPlan) -> None:
-        self._plan, self._told = plan, set()
+        self._plan = plan
         self._allow_ahead(None)
         storage = self._storage(plan)
         self._record_turns(plan.job_dir)
@@ -612,6 +614,7 @@ class ResidentWorker:
             self._enter(subtask, time.perf_counter())
             subtask.begin(plan, storage)
         self._leave()
+        self._news.begin(self._subtasks)
         self._connect_loops()
 
     def _allow_ahead(self, epoch: int | None) -> None:
@@ -719,20 +722,5 @@ class ResidentWorker:
         """Tell the driver, once in an epoch, why the epoch may end."""
         if self._plan is None:
             return
-        for news in self._news() - self._told:
-            self._told.add(news)
+        for news in self._news.take():
             self._control.send(FrameKind.NEWS, encode_news(self._plan.epoch, news))
-
-    def _news(self) -> set[News]:
-        news: set[News] = set()
-        sources = [subtask for subtask in self._subtasks if subtask.is_source]
-        opened = [subtask for subtask in self._subtasks if subtask.phase is Phase.OPEN]
-        if News.RECORDS not in self._told and any(s.has_news for s in opened):
-            news.add(News.RECORDS)
-        if News.REQUEST not in self._told and any(s.subtask.wants_barrier for s in opened):
-            news.add(News.REQUEST)
-        if News.IDLENESS not in self._told and any(s.subtask.awaits_barrier for s in opened):
-            news.add(News.IDLENESS)
-        if all(source.is_exhausted for source in sources):
-            news.add(News.EXHAUSTED)
-        return news
