@@ -92,6 +92,7 @@ def test_three_failures_with_two_restarts(world: Any) -> None:
     root, outcomes = world
     failed, resumed = outcomes["too few attempts"]
     assert failed["restarts"] == 2
+    assert failed["error"], (tickets(root, "too few attempts"), failed, resumed)
     assert failed["error"].startswith("UserFunctionError: operator 'between' failed for the record")
     assert "ValueError: cannot stand 500" in failed["error"]
     assert "(500, " in failed["error"]

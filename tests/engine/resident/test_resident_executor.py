@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Semaphore
+from threading import Event, Semaphore
 from typing import Any
 
 import pytest
@@ -23,8 +23,11 @@ from millrace.datastream.job_launcher import JobLauncher
 from millrace.engine.job_details import JobDetails
 from millrace.engine.job_manager import JobManager
 from millrace.engine.job_requests import CheckpointRequest, MessageRequest, RescaleRequest
+from millrace.engine.resident.resident_executor import ResidentExecutor
 from millrace.engine.resident.tasks import ResidentSettings
 from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.epoch_subtask import EpochSubtask
+from millrace.state.store import StateMissError
 from millrace.testing import CollectingSink, LocalExecutor
 from millrace.testing.resident_tasks import local_resident_executor
 
@@ -119,6 +122,65 @@ def counts_in(savepoint: str, parallelism: int = 2, **settings: str) -> dict[int
             if len(best) == 7:
                 break
     return best
+
+
+class Late:
+    """A function that raises once, after the driver has heard that another subtask misses its
+    state."""
+
+    began, missed = Event(), Event()
+    failures = 0
+
+    @classmethod
+    def fail(cls, word: str) -> str:
+        if not cls.failures:
+            cls.began.set()
+            assert cls.missed.wait(60)
+            cls.failures += 1
+            raise ValueError("the only time")
+        return word
+
+
+def late(word: str) -> str:
+    return Late.fail(word)
+
+
+@pytest.mark.parametrize("attempts", [0, 1])
+def test_a_failure_after_a_subtask_has_missed_its_state_is_told(
+    attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The epoch runs again because of the state; the failure, which may not come again, counts."""
+    monkeypatch.setattr(Late, "began", Event())
+    monkeypatch.setattr(Late, "missed", Event())
+    monkeypatch.setattr(Late, "failures", 0)
+    begin, take_acks = EpochSubtask.begin, ResidentExecutor._take_acks
+
+    def begin_or_miss(held: EpochSubtask, *args: Any) -> Any:
+        if held.subtask.stage.inputs and held.subtask.index == 1 and not Late.missed.is_set():
+            assert Late.began.wait(60)
+            raise StateMissError("it is not here")
+        return begin(held, *args)
+
+    def take(executor: ResidentExecutor, body: Any) -> None:
+        take_acks(executor, body)
+        if executor._open is not None and executor._open.has_failed:
+            Late.missed.set()
+
+    monkeypatch.setattr(EpochSubtask, "begin", begin_or_miss)
+    monkeypatch.setattr(ResidentExecutor, "_take_acks", take)
+    env = environment()
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(attempts, 0))
+    sink: CollectingSink[str] = CollectingSink()
+    env.from_collection(WORDS).rebalance().map(late).sink_to(sink)
+    client = env.execute_async("late")
+    if attempts:
+        client.get_job_execution_result().result(60)
+        assert sorted(sink.values()) == sorted(WORDS)
+    else:
+        with pytest.raises(JobExecutionError, match="the only time"):
+            client.get_job_execution_result().result(60)
+    assert Late.failures == 1
+    assert client.progress().restarts == attempts
 
 
 def test_a_savepoint_of_a_running_job_and_a_stop_with_one(tmp_path: Path) -> None:

@@ -17,10 +17,19 @@ from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobExecutionError
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.executor import EpochHooks, ExecutorError
+from millrace.engine.resident.late_failures import LateFailures
 from millrace.engine.resident.open_epoch import BarrierTimes, HookError, OpenEpoch, part_of
-from millrace.engine.resident.roster import Crew, Preparation, Roster, Task, places_of, seated
+from millrace.engine.resident.roster import (
+    Crew,
+    Preparation,
+    Roster,
+    Task,
+    misses_of,
+    places_of,
+    seated,
+)
 from millrace.engine.resident.tasks import ResidentSettings, TaskStarter
-from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, LiveStart
+from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.runtime.resident.connection import (
     UNKNOWN,
@@ -31,7 +40,6 @@ from millrace.runtime.resident.connection import (
     tcp_address,
 )
 from millrace.runtime.resident.control import (
-    HeldSubtask,
     Hello,
     LoadFailure,
     News,
@@ -127,6 +135,7 @@ class ResidentExecutor:
         self._end_wanted = False
         self._ahead: tuple[int, int] | None = None
         """Epoch and attempt that subtasks may have begun before their plan."""
+        self._late = LateFailures()
         self._live_attempt = -1
         """Attempt whose connections must hold. Negative after a loss: all survivors tell of it."""
         self._broken: tuple[float, str] | None = None
@@ -203,7 +212,10 @@ class ResidentExecutor:
         try:
             self._ensure_tasks()
             misses = self._ensure_wired(plan)
-            return misses or self._run(plan, hooks)
+            if failures := misses or self._late.taken():
+                self._is_wired = bool(misses)
+                return failures
+            return self._run(plan, hooks)
         except (ExecutorError, TransportError, OSError) as error:
             self._is_wired, self._live_attempt, self._broken = False, -1, None
             self._starter.require_running()
@@ -386,7 +398,8 @@ class ResidentExecutor:
         for number, task in enumerate(self._placed):
             task.number = number
         self._wire()
-        misses = [ack for task in self._placed for ack in self._misses_of(task, plan)]
+        placed, program = self._placed, self._program
+        misses = [ack for task in placed for ack in misses_of(task, program, plan, self._attempt)]
         self._is_wired = True
         self._release_spares()
         return misses
@@ -418,20 +431,6 @@ class ResidentExecutor:
                     self._kill(task)
                 raise ExecutorError(f"{names} did not answer in time, and was ended", lost)
             self._poll(0.2)
-
-    def _misses_of(self, task: Task, plan: EpochPlan) -> list[Ack]:
-        """State misses of the subtasks of a task whose process does not hold their state."""
-        assert self._program is not None
-        assert task.number is not None
-        run = self._program.run_id
-        before, places = task.held, places_of(self._program, task.number)
-        task.held = frozenset(HeldSubtask(run, *place) for place in places)
-        miss = Failure("", None, "the subtask is in another process", FailureKind.STATE_MISS)
-        return [
-            Ack(held.stage, held.index, self._attempt, miss)
-            for held in task.held - before
-            if isinstance(plan.subtasks[held.stage, held.index].start, LiveStart)
-        ]
 
     # -- tasks that come and go ----------------------------------------------------------------
 
@@ -557,6 +556,7 @@ class ResidentExecutor:
         while len(opened.acks) < opened.expected:
             if opened.has_failed:
                 self._is_wired = False  # drops what is on its way
+                self._late.expect(opened, self._attempt)
                 return opened.acks
             now = self._clock.now()
             look_at = None if opened.is_closing else self._looked(opened, hooks, now)
@@ -728,6 +728,8 @@ class ResidentExecutor:
             assert isinstance(ack, Ack)
             if self._open is not None and ack.attempt == self._attempt:
                 self._open.acks.append(ack)
+            else:
+                self._late.offer(ack)
 
     def _take_news(self, task: Task, epoch: int, news: News) -> None:
         opened = self._open

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.engine.resident.tasks import RunningTasks, TaskStarter
+from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, LiveStart
 from millrace.runtime.program import Program
 from millrace.runtime.resident.connection import FrameConnection
 from millrace.runtime.resident.control import HeldSubtask, Hello
@@ -19,7 +20,7 @@ from millrace.runtime.resident.frames import FrameKind
 from millrace.runtime.turn_record import read_turn
 from millrace.runtime.watchdog import turn_path
 
-__all__ = ["Crew", "Preparation", "Roster", "Task", "places_of", "seated"]
+__all__ = ["Crew", "Preparation", "Roster", "Task", "misses_of", "places_of", "seated"]
 
 
 @dataclass
@@ -179,6 +180,21 @@ def places_of(program: Program, number: int) -> list[tuple[int, int]]:
         (stage.id, index)
         for stage in program.stages
         for index in range(number, stage.parallelism, width)
+    ]
+
+
+def misses_of(task: Task, program: Program, plan: EpochPlan, attempt: int) -> list[Ack]:
+    """State misses of the subtasks of a task whose process does not hold their state. From now on
+    it holds them."""
+    assert task.number is not None
+    run = program.run_id
+    before, places = task.held, places_of(program, task.number)
+    task.held = frozenset(HeldSubtask(run, *place) for place in places)
+    miss = Failure("", None, "the subtask is in another process", FailureKind.STATE_MISS)
+    return [
+        Ack(held.stage, held.index, attempt, miss)
+        for held in task.held - before
+        if isinstance(plan.subtasks[held.stage, held.index].start, LiveStart)
     ]
 
 
