@@ -11,6 +11,7 @@ from millrace.common import Duration, WatermarkStrategy
 from millrace.common.source import (
     ReaderContext,
     Source,
+    SourceEvent,
     SourceSplit,
     SplitEnumerator,
     SplitReader,
@@ -149,6 +150,44 @@ def test_an_epoch_reads_its_share_and_the_next_goes_on() -> None:
     assert source.open_readers == 1
     assert positions(rig.run({"a": 2})) == {"a": (None, True)}
     assert rig.out == [1, "W0", 2, "W1", 3, "W2", "END"]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_new"),
+    [
+        ({}, False),
+        ({"splits": ("a", "b")}, True),
+        ({"limit": 7}, True),
+        ({"events": (SourceEvent(),)}, True),
+        ({"max_watermark": 5}, True),
+        ({"no_more_splits": True}, True),
+        ({"checkpoint": 3}, True),
+    ],
+    ids=lambda value: "-".join(value) or "nothing" if isinstance(value, dict) else "",
+)
+def test_a_plan_that_comes_later_tells_something_new_or_not(
+    change: dict[str, Any], is_new: bool
+) -> None:
+    rig = Rig(Script(a=[[1]], b=[[2]]), MONOTONOUS)
+
+    def plan(
+        splits: tuple[str, ...] = ("a",),
+        limit: int = 1000,
+        events: tuple[SourceEvent, ...] = (),
+        max_watermark: int | None = None,
+        no_more_splits: bool = False,
+    ) -> ReadPlan:
+        plans = [SplitPlan("uid", SourceSplit(name), None, limit) for name in splits]
+        return ReadPlan(plans, 100, events, max_watermark, no_more_splits)
+
+    rig.operator.begin_reading(plan())
+    checkpoint = change.pop("checkpoint", None)
+    if checkpoint is not None:
+        rig.operator.notify_checkpoint_complete(checkpoint)
+    assert rig.operator.revise_reading(plan(**change)) is is_new
+    assert not rig.operator.revise_reading(plan(**{**change, "events": ()})) or (
+        "no_more_splits" in change
+    )
 
 
 def test_another_position_than_the_readers_opens_a_new_one() -> None:

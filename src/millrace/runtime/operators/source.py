@@ -162,21 +162,22 @@ class SourceOperator(Operator):
     def revise_reading(self, plan: ReadPlan) -> bool:
         """Take further splits, events, the end of the splits, a complete checkpoint, and the limit
         of watermark alignment."""
-        before = set(self._active), self._max_watermark, self._records_per_split
-        is_told = self._completed_checkpoint is not None or bool(plan.events)
         is_last = plan.no_more_splits and not self._end_notified
-        self._revise(plan.splits, plan.events, plan.max_watermark)
-        after = set(self._active), self._max_watermark, self._records_per_split
-        return before != after or is_told or is_last
+        return self._revise(plan.splits, plan.events, plan.max_watermark) or is_last
 
     def _revise(
         self, plans: Sequence[SplitPlan], events: Sequence[SourceEvent], max_watermark: int | None
-    ) -> None:
+    ) -> bool:
+        """Take what a plan has beside the splits that are read already. Returns whether it has
+        anything that changes what is read."""
         reader = self._reader
         assert reader is not None
         read = sum(active.read for active in self._active.values())
         self._remaining_records = sum(plan.max_records for plan in plans) - read
-        self._max_watermark = max_watermark
+        limits = max_watermark, max((plan.max_records for plan in plans), default=0)
+        is_told = bool(events) or self._completed_checkpoint is not None
+        has_changed = is_told or limits != (self._max_watermark, self._records_per_split)
+        self._max_watermark, self._records_per_split = limits
         new = [plan for plan in plans if plan.split.split_id not in self._active]
         if new:
             self._active.update((plan.split.split_id, self._active_split(plan)) for plan in new)
@@ -189,8 +190,8 @@ class SourceOperator(Operator):
         if self._completed_checkpoint is not None:
             reader.notify_checkpoint_complete(self._completed_checkpoint)
             self._completed_checkpoint = None
-        self._records_per_split = max((plan.max_records for plan in plans), default=0)
         self._align_watermarks()
+        return has_changed or bool(new)
 
     def _reader_fits(self, plans: Sequence[SplitPlan]) -> bool:
         """Whether the reader's splits are at the positions of the plan."""
