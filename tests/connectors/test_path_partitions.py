@@ -145,6 +145,7 @@ def test_columns_stay_columns(tmp_path: Path) -> None:
         ("/data/part-0", r"no directory x=\.\.\. is in its path"),
         ("/data/x=1.parquet", r"no directory x=\.\.\. is in its path"),
         ("/data/x=one/part-0", "x=one in its path is not of type INT"),
+        ("/data/x=2147483648/part-0", "x=2147483648 .*of type INT: .* does not fit into 32 bits"),
     ],
 )
 def test_paths_that_do_not_say_it(path: str, says: str) -> None:

@@ -253,6 +253,14 @@ def test_a_number_that_is_too_great_is_a_malformed_record(
         with pytest.raises(MalformedRecordError, match="does not fit into") as refused:
             schema.deserialize(b'{"n": %d}' % beyond)
         assert refused.value.column == "n"
+        keys = {"type_info": Types.ROW_NAMED(["m"], [Types.MAP(kind, Types.STRING())])}
+        of_keys = JsonRowDeserializationSchema.builder().type_info(**keys)
+        assert of_keys.build().deserialize(b'{"m": {"%d": "x"}}' % number) == Row(m={number: "x"})
+        with pytest.raises(MalformedRecordError, match="does not fit into") as refused:
+            of_keys.build().deserialize(b'{"m": {"%d": "x"}}' % beyond)
+        assert refused.value.column == "m"
+        of_keys.ignore_parse_errors()
+        assert of_keys.build().deserialize(b'{"m": {"%d": "x"}}' % beyond) is None
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,13 @@ from millrace.common.types.value_types import BigDecTypeInfo
 from millrace.expressions.json_document import well_formed
 from millrace.formats.json_fields import TIMES, without_utc
 from millrace.formats.json_tokens import FractionNumber, tree_text
-from millrace.formats.number_text import decimal_number, floating_number, whole_number
-from millrace.formats.scalar_text import is_bytes, scalar_text
+from millrace.formats.number_text import (
+    decimal_number,
+    floating_number,
+    whole_number,
+    whole_number_of,
+)
+from millrace.formats.scalar_text import BITS, is_bytes, scalar_text
 
 __all__ = [
     "BLANKS",
@@ -39,7 +44,6 @@ __all__ = [
 Read = Callable[[Any], Any]
 READING_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
 """Errors that readers raise for a value that is not of their type."""
-_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 BLANKS = "".join(map(chr, range(33)))
 """Characters that Java's ``trim`` removes."""
 
@@ -108,8 +112,8 @@ class FieldReaders:
 def number_reader(kind: TypeInformation[Any]) -> Read | None:
     """Reader of numbers and booleans, also from text; None for other types."""
     label = kind.label if isinstance(kind, BasicTypeInfo) else ""
-    if label in _BITS:
-        return _whole_reader(_BITS[label])
+    if label in BITS:
+        return _whole_reader(BITS[label])
     return _decimal if isinstance(kind, BigDecTypeInfo) else _READERS.get(label)
 
 
@@ -212,10 +216,7 @@ def _whole_reader(bits: int) -> Read:
                 raise OverflowError(f"{value[:100]} does not fit into {bits} bits")
             truncated = int(number)
             return truncated if truncated < most else most - 1
-        whole = _integer(value)
-        if not -most <= whole < most:
-            raise OverflowError(f"{_token(value)[:100]} does not fit into {bits} bits")
-        return whole
+        return whole_number_of(_token(value).strip(BLANKS), bits)
 
     return read
 

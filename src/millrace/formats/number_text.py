@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-__all__ = ["decimal_number", "floating_number", "whole_number"]
+__all__ = ["decimal_number", "floating_number", "whole_number", "whole_number_of"]
 
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(
@@ -30,6 +30,22 @@ def whole_number(text: str) -> int:
     if not _WHOLE.fullmatch(text):
         raise ValueError(f"{text[:_SHOWN]!r} is not a whole number")
     return int(text)
+
+
+def whole_number_of(text: str, bits: int) -> int:
+    """The number of a text of decimal digits, as ``Byte.parseByte`` for 8 bits and so on.
+
+    >>> whole_number_of("-128", 8)
+    -128
+
+    Raises:
+        ValueError: the text is no whole number.
+        OverflowError: the number does not fit into so many bits.
+    """
+    number = whole_number(text)
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise OverflowError(f"{text[:_SHOWN]} does not fit into {bits} bits")
+    return number
 
 
 def floating_number(text: str) -> float:

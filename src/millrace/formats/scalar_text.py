@@ -24,9 +24,17 @@ from millrace.common.types.value_types import (
     TimestampTypeInfo,
     TimeTypeInfo,
 )
-from millrace.formats.number_text import decimal_number, floating_number, whole_number
+from millrace.formats.number_text import (
+    decimal_number,
+    floating_number,
+    whole_number,
+    whole_number_of,
+)
 
-__all__ = ["ScalarText", "is_bytes", "scalar_text", "scalar_type"]
+__all__ = ["BITS", "ScalarText", "is_bytes", "scalar_text", "scalar_type"]
+
+BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+"""Sizes of the whole numbers, by the labels of their types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +180,12 @@ _DAY = len("2024-01-02")
 _SHOWN = 100
 _STRING = ScalarText(str, str)
 _WHOLE = ScalarText(_whole, whole_number, is_number=True)
+
+
+def _whole_of(bits: int) -> ScalarText:
+    return ScalarText(_whole, lambda text: whole_number_of(text, bits), is_number=True)
+
+
 _FLOAT = ScalarText(_float, floating_number, is_number=True)
 _BYTES = ScalarText(
     lambda value: base64.b64encode(bytes(value)).decode(),
@@ -181,7 +195,8 @@ _BASIC = {
     "STRING": _STRING,
     "CHAR": _STRING,
     "BOOLEAN": ScalarText(lambda value: str(bool(value)).lower(), _boolean, is_number=True),
-    **dict.fromkeys(("BYTE", "SHORT", "INT", "LONG", "BIG_INT"), _WHOLE),
+    **{label: _whole_of(bits) for label, bits in BITS.items()},
+    "BIG_INT": _WHOLE,
     **dict.fromkeys(("FLOAT", "DOUBLE"), _FLOAT),
     "BYTES": _BYTES,
 }
