@@ -70,7 +70,7 @@ class CheckpointCoordinator:
 
     def __init__(self, config: JobConfig, job_name: str, run_id: str) -> None:
         self._config = config
-        self._run_id = run_id
+        self.run_id = run_id
         self._job_name = job_name
         self.durable = config.checkpoint_dir is not None
         self._scratch = None if self.durable else make_scratch_directory()
@@ -105,7 +105,7 @@ class CheckpointCoordinator:
     def run_ids(self) -> tuple[str, ...]:
         """Ids of the recent runs of this directory's job, this run included."""
         former = self._lease.owner.former if self._lease is not None else ()
-        return (*former, self._run_id)
+        return (*former, self.run_id)
 
     def open(self, graph: JobGraph, resume: bool) -> ResumePoint | None:
         """Take the lease; returns the position and state from which to continue, or None for a
@@ -117,10 +117,10 @@ class CheckpointCoordinator:
         self._graph = graph
         fencing = own_fencing_token() if self.durable else None
         fence = own_fence() if self.durable else None
-        self._lease = Lease.acquire(self.job_dir, self._run_id, fencing=fencing, fence=fence)
+        self._lease = Lease.acquire(self.job_dir, self.run_id, fencing=fencing, fence=fence)
         self._storage = CheckpointStorage(
             self.job_dir,
-            self._run_id,
+            self.run_id,
             self._lease,
             durable=self.durable,
             retained=self._config.retained_checkpoints,
@@ -165,7 +165,7 @@ class CheckpointCoordinator:
             return RestoredSnapshot(manifest, storage.deltas(manifest), allow_non_restored=allowed)
         if self._config.claim:
             keep = self._config.keep_claimed
-            self._claimed = ClaimedSnapshot.take(snapshot, self._run_id, keep)
+            self._claimed = ClaimedSnapshot.take(snapshot, self.run_id, keep)
         return RestoredSnapshot(
             snapshot.manifest,
             snapshot.deltas.by_subtask(),

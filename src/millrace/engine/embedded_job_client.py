@@ -79,6 +79,11 @@ class EmbeddedJobClient(JobClient):
         return self._manager.job_dir
 
     @property
+    def run_id(self) -> str:
+        """Id of this run of the job, which its checkpoints name."""
+        return self._manager.run_id
+
+    @property
     def final_savepoint(self) -> str | None:
         """Path of the savepoint with which the job has ended; None if it has not ended, or ended
         without one."""

@@ -161,6 +161,11 @@ class JobManager:
         """Directory of the job's checkpoints."""
         return self._checkpoints.job_dir
 
+    @property
+    def run_id(self) -> str:
+        """Id of this run of the job."""
+        return self._checkpoints.run_id
+
     def observe(self, observer: JobObserver) -> None:
         """Notify ``observer`` of the job's events. Must be called before the job runs."""
         self._observers.append(observer)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from millrace.common.errors import MillraceError
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.manifest import read_manifest
 
 __all__ = ["resume_hint"]
 
@@ -26,11 +27,16 @@ def resume_hint(client: EmbeddedJobClient, advice: str) -> str | None:
     newest, restored = details.checkpoint, details.checkpoints.restored
     if newest is None and restored is not None:
         newest = restored.number
-    if newest is None:
-        return None
     # the place is gone, or cannot be read at present: nobody can continue from it
     with suppress(MillraceError, OSError):
-        complete = complete_checkpoints(client.get_job_directory())
-        if complete and complete[-1] >= newest:
+        directory = client.get_job_directory()
+        complete = complete_checkpoints(directory)
+        if not complete:
+            return None
+        if newest is None:  # in a used directory it may be of a run that did not go on
+            is_own = read_manifest(directory, complete[-1]).run_id == client.run_id
+        else:
+            is_own = complete[-1] >= newest
+        if is_own:
             return f"to continue from checkpoint {complete[-1]}: {advice}"
     return None
