@@ -88,6 +88,13 @@ def test_nothing_is_waited_for_in_the_driver(cores) -> None:
     assert not found.have_grown()
 
 
+def test_who_may_not_wait_any_more_takes_those_that_are_there(cores) -> None:
+    application = Application("spark://host:7077", [4, 4, 4], spark_cores_max="12")
+    found = cores(application)
+    found.wait_until_known(lambda: application.looks < 2)
+    assert (found.count, application.looks) == (8, 2)
+
+
 def test_an_executor_that_comes_late_counts_once_it_has_stayed(cores) -> None:
     application = Application("spark://host:7077", [4, 4], spark_cores_max="4")
     found = cores(application)

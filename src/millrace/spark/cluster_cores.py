@@ -8,6 +8,7 @@ import time
 
 from pyspark import SparkContext
 
+from millrace.engine.resident.tasks import WhileWanted, always
 from millrace.spark.application import running_application
 
 PATIENCE = 15.0
@@ -43,11 +44,11 @@ class ClusterCores:
         # not the default parallelism, which a setting makes any number
         return max(1, int(self._application.maxNumConcurrentTasks(self._profile)))
 
-    def wait_until_known(self) -> None:
+    def wait_until_known(self, may_wait: WhileWanted = always) -> None:
         """Wait until the executors of a cluster have registered, or for a limited time."""
         deadline = time.monotonic() + PATIENCE
         before, since = -1, time.monotonic()
-        while not self._local and time.monotonic() < deadline:
+        while not self._local and may_wait() and time.monotonic() < deadline:
             executors = self._executors()
             if executors != before:
                 before, since = executors, time.monotonic()

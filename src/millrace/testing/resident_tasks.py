@@ -8,7 +8,7 @@ from itertools import count
 from threading import Thread
 
 from millrace.engine.resident.resident_executor import ResidentExecutor
-from millrace.engine.resident.tasks import ResidentSettings
+from millrace.engine.resident.tasks import ResidentSettings, WhileWanted, always
 from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.operator import wall_clock
@@ -44,7 +44,12 @@ class ThreadStarter:
         self._names = count()
 
     def start(
-        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+        self,
+        address: str,
+        token: bytes,
+        generation: int,
+        tasks: int,
+        may_wait: WhileWanted = always,
     ) -> ThreadTasks:
         """Start the threads."""
         idle = [worker for running in self._started for worker in running.idle()]
@@ -60,7 +65,7 @@ class ThreadStarter:
     def _new(self) -> Worker:
         return Worker(f"local:{next(self._names)}", self._clock)
 
-    def cores(self, spare: int = 0, may_wait: bool = True) -> None:
+    def cores(self, spare: int = 0, may_wait: WhileWanted = always) -> None:
         """None: the number of tasks has no limit."""
 
     def free_slots(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from multiprocessing.process import BaseProcess
 from threading import Event, Thread
 
+from millrace.engine.resident.tasks import WhileWanted, always
 from millrace.runtime.program import Program
 from millrace.runtime.resident.resident_worker import ResidentWorker, TaskAssignment
 from millrace.runtime.worker import Worker
@@ -100,13 +101,18 @@ class ForkingStarter:
         self.crews: list[ForkedTasks] = []
 
     def start(
-        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+        self,
+        address: str,
+        token: bytes,
+        generation: int,
+        tasks: int,
+        may_wait: WhileWanted = always,
     ) -> ForkedTasks:
         self.running = ForkedTasks(address, token, generation, tasks)
         self.crews.append(self.running)
         return self.running
 
-    def cores(self, spare: int = 0, may_wait: bool = True) -> int | None:
+    def cores(self, spare: int = 0, may_wait: WhileWanted = always) -> int | None:
         return None if self.slots is None else max(self.slots - spare, 1)
 
     def free_slots(self) -> int | None:

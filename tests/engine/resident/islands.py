@@ -12,6 +12,7 @@ from typing import Any
 
 from forked_tasks import SERVER, ForkedTasks, ForkingStarter
 
+from millrace.engine.resident.tasks import WhileWanted, always
 from millrace.runtime.resident.resident_worker import ResidentWorker, TaskAssignment
 from millrace.runtime.worker import Worker
 from millrace.testing.resident_tasks import loaded, storage
@@ -153,7 +154,12 @@ class IslandStarter(ForkingStarter):
         self._islands = islands
 
     def start(
-        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+        self,
+        address: str,
+        token: bytes,
+        generation: int,
+        tasks: int,
+        may_wait: WhileWanted = always,
     ) -> UndeadTasks:
         self.running = UndeadTasks(self._islands, address, token, generation, tasks)
         self.crews.append(self.running)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +25,12 @@ from millrace.engine.job_details import JobDetails
 from millrace.engine.job_manager import JobManager
 from millrace.engine.job_requests import CheckpointRequest, MessageRequest, RescaleRequest
 from millrace.engine.resident.resident_executor import ResidentExecutor
-from millrace.engine.resident.tasks import ResidentSettings
+from millrace.engine.resident.tasks import ResidentSettings, WhileWanted, always
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.state.store import StateMissError
 from millrace.testing import CollectingSink, LocalExecutor
-from millrace.testing.resident_tasks import local_resident_executor
+from millrace.testing.resident_tasks import ThreadStarter, ThreadTasks, local_resident_executor
 
 WORDS = ["to", "be", "or", "not", "to", "be"]
 COUNTS = [("be", 1), ("be", 2), ("not", 1), ("or", 1), ("to", 1), ("to", 2)]
@@ -235,6 +236,44 @@ def test_an_idle_job_is_cancelled() -> None:
     client.cancel().result()
     with pytest.raises(JobCancelledError):
         client.get_job_execution_result().result()
+
+
+class NoSlots(ThreadStarter):
+    """Waits for slots that nobody gives back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits = Event()
+        self.has_waited_in_vain = False
+
+    def start(
+        self,
+        address: str,
+        token: bytes,
+        generation: int,
+        tasks: int,
+        may_wait: WhileWanted = always,
+    ) -> ThreadTasks:
+        until = time.monotonic() + 60
+        while may_wait() and time.monotonic() < until:
+            self.waits.set()
+            time.sleep(0.01)
+        self.has_waited_in_vain = may_wait()
+        raise JobExecutionError("too few slots")
+
+
+def test_a_job_that_waits_for_slots_is_cancelled() -> None:
+    starter = NoSlots()
+    executor = lambda *_: ResidentExecutor(starter, 2, ResidentSettings())  # noqa: E731
+    JobLauncher.install(JobLauncher(executor=executor))
+    env = environment()
+    rare(env).sink_to(CollectingSink())
+    client = env.execute_async("waits")
+    assert starter.waits.wait(30)
+    client.cancel().result()
+    with pytest.raises(JobCancelledError):
+        client.get_job_execution_result().result()
+    assert not starter.has_waited_in_vain
 
 
 def test_a_job_is_rescaled() -> None:

@@ -7,6 +7,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from millrace.common.errors import JobExecutionError
+from millrace.engine.resident.tasks import never
 from millrace.spark.resident.free_slots import require_free_slots
 
 
@@ -23,6 +24,12 @@ def application(slots: int, busy: list[int]) -> MagicMock:
 
 def test_enough_free_slots() -> None:
     require_free_slots(application(4, [1, 1]), 2)
+
+
+def test_who_may_not_wait_any_more_does_not() -> None:
+    """The job is cancelled."""
+    with pytest.raises(JobExecutionError, match="needs 2 slots"):
+        require_free_slots(application(1, []), 2, patience=3600, may_wait=never)
 
 
 def test_too_few_slots_are_an_error_that_names_the_ways_out() -> None:

@@ -114,7 +114,7 @@ def test_a_job_waits_for_slots_of_tasks_that_end(
         time.sleep(0.01)
     waits: list[float] = []
 
-    def end_tasks(context: SparkContext, tasks: int, patience: float) -> None:
+    def end_tasks(context: SparkContext, tasks: int, patience: float, may_wait: Any) -> None:
         assert patience > 0
         waits.append(patience)
         file.touch()

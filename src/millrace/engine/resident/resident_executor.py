@@ -28,7 +28,7 @@ from millrace.engine.resident.roster import (
     places_of,
     seated,
 )
-from millrace.engine.resident.tasks import ResidentSettings, TaskStarter
+from millrace.engine.resident.tasks import ResidentSettings, TaskStarter, WhileWanted, never
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.program import Program
 from millrace.runtime.resident.connection import (
@@ -246,11 +246,13 @@ class ResidentExecutor:
             self._cancelled_attempt = only
         self._wake()
 
-    @property
-    def _is_cancelled(self) -> bool:
-        return self._cancelled or (
-            self._running is not None and self._running == self._cancelled_attempt
-        )
+    def _is_wanted(self) -> bool:
+        running = self._running
+        return not self._cancelled and (running is None or running != self._cancelled_attempt)
+
+    def _require_wanted(self) -> None:
+        if not self._is_wanted():
+            raise ExecutorError("the job's tasks were cancelled")
 
     def end_reading(self) -> None:
         """Send the barrier of the running epoch now. May be called in any thread."""
@@ -335,26 +337,26 @@ class ResidentExecutor:
                 return
             self._poll(0.2)
 
-    def _most_tasks_now(self, may_wait: bool = True) -> int | None:
+    def _most_tasks_now(self, may_wait: WhileWanted | None = None) -> int | None:
         """Largest number of tasks; None if there is no limit."""
         if self._most_tasks:
             return self._most_tasks
-        return self._starter.cores(self._settings.spare_slots, may_wait)
+        return self._starter.cores(self._settings.spare_slots, may_wait or self._is_wanted)
 
-    def _start_missing(self, width: int, may_wait: bool = True) -> None:
+    def _start_missing(self, width: int, may_wait: WhileWanted | None = None) -> None:
         """Start further tasks if there are fewer than ``width``. A job that has run before goes on
         with fewer if there are too few slots. If it has lost all, it first waits for as many slots
         as it had: those of tasks that have just ended, or of executors that come back.
 
         Args:
-            may_wait: whether to wait for slots that are about to become free.
+            may_wait: whether to wait, still, for slots that are about to become free.
 
         Raises:
             JobExecutionError: there are no slots for any task.
-            ExecutorError: there are none at present, but there were.
+            ExecutorError: there are none at present, but there were; or the epoch is cancelled.
         """
-        tasks = self._tasks.values()
-        leaving = sum(task.is_leaving and not task.is_told_to_return for task in tasks)
+        may_wait = may_wait or self._is_wanted
+        leaving = sum(t.is_leaving and not t.is_told_to_return for t in self._tasks.values())
         missing = width - self._roster.size + leaving
         goes_on = self._attempt and self._roster.size
         is_first = not self._attempt and self._settings.spare_slots
@@ -370,6 +372,7 @@ class ResidentExecutor:
         except ExecutorError:
             raise
         except JobExecutionError as error:
+            self._require_wanted()
             free = self._starter.free_slots() if self._attempt else None
             if free is None:
                 raise
@@ -443,10 +446,10 @@ class ResidentExecutor:
         assert self._program is not None
         self._note_leaving(now)
         if self._preparation is None:
-            most = self._most_tasks_now(may_wait=False)
+            most = self._most_tasks_now(never)
             self._most_width = replace(self._program, tasks=most).max_width
             with suppress(JobExecutionError):  # there will be another look
-                self._start_missing(self._most_width, may_wait=False)
+                self._start_missing(self._most_width, never)
             self._release_spares()
         if self._wants_other_places():
             self._end_wanted = True
@@ -616,8 +619,7 @@ class ResidentExecutor:
                 self._accept()
             elif events & selectors.EVENT_READ:
                 self._receive(key.data)
-        if self._is_cancelled:
-            raise ExecutorError("the job's tasks were cancelled")
+        self._require_wanted()
         self._check_tasks()
 
     def _push_all(self) -> None:

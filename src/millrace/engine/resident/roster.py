@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.engine.resident.tasks import RunningTasks, TaskStarter
+from millrace.engine.resident.tasks import RunningTasks, TaskStarter, WhileWanted, always
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, LiveStart
 from millrace.runtime.program import Program
 from millrace.runtime.resident.connection import FrameConnection
@@ -137,12 +137,12 @@ class Roster:
         address: str,
         token: bytes,
         count: int,
-        may_wait: bool = True,
+        may_wait: WhileWanted = always,
     ) -> None:
         """Start ``count`` tasks as a new crew.
 
         Args:
-            may_wait: whether to wait for slots that are about to become free.
+            may_wait: whether to wait, still, for slots that are about to become free.
 
         Raises:
             JobExecutionError: there are too few slots.

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from millrace.runtime.program import Program
 from millrace.runtime.resident.patience import SATURATED_TIMEOUT
 
-__all__ = ["ResidentSettings", "RunningTasks", "TaskStarter"]
+__all__ = ["ResidentSettings", "RunningTasks", "TaskStarter", "WhileWanted", "always", "never"]
+
+WhileWanted = Callable[[], bool]
+"""Whether somebody who waits may go on waiting."""
+
+
+def always() -> bool:
+    """Whatever happens, somebody who waits may go on."""
+    return True
+
+
+def never() -> bool:
+    """Nobody may wait."""
+    return False
 
 
 @dataclass(frozen=True)
@@ -77,23 +90,28 @@ class TaskStarter(Protocol):
         """Port at which the driver listens; 0 for any."""
 
     def start(
-        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+        self,
+        address: str,
+        token: bytes,
+        generation: int,
+        tasks: int,
+        may_wait: WhileWanted = always,
     ) -> RunningTasks:
         """Start ``tasks`` tasks. A lost task is started again, while the others stay.
 
         Args:
-            may_wait: whether to wait for slots that are about to become free.
+            may_wait: whether to wait, still, for slots that are about to become free.
 
         Raises:
             ExecutorError: there are too few slots, or Spark does not run.
         """
 
-    def cores(self, spare: int = 0, may_wait: bool = True) -> int | None:
+    def cores(self, spare: int = 0, may_wait: WhileWanted = always) -> int | None:
         """Number of tasks that the system can run at present if ``spare`` of its slots stay free.
         None if the system has no limit.
 
         Args:
-            may_wait: whether to wait for hosts that are about to register.
+            may_wait: whether to wait, still, for hosts that are about to register.
         """
 
     def free_slots(self) -> int | None:

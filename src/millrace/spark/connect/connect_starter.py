@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import ApplicationLostError
+from millrace.engine.resident.tasks import WhileWanted, always
 from millrace.runtime.program import Program
 from millrace.spark.connect.connect_task import TASK_SCHEMA, ConnectTask
 from millrace.spark.connect.endpoint import Endpoint
@@ -82,7 +83,12 @@ class ConnectStarter:
         return self._endpoint.port
 
     def start(
-        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+        self,
+        address: str,
+        token: bytes,
+        generation: int,
+        tasks: int,
+        may_wait: WhileWanted = always,
     ) -> ConnectTasks:
         """Start the query, in a thread. It waits until the server has slots for all tasks."""
         task = ConnectTask(
@@ -109,7 +115,7 @@ class ConnectStarter:
     def _name(self) -> str:
         return "" if self._remote is None else repr(self._remote)
 
-    def cores(self, spare: int = 0, may_wait: bool = True) -> int:
+    def cores(self, spare: int = 0, may_wait: WhileWanted = always) -> int:
         """Number of tasks that the server can run. At least one slot stays free for other queries,
         unless the server has only one.
         """

@@ -10,6 +10,7 @@ import time
 from pyspark import SparkContext
 
 from millrace.common.errors import JobExecutionError
+from millrace.engine.resident.tasks import WhileWanted, always
 from millrace.spark.application import running_application
 
 __all__ = [
@@ -30,8 +31,10 @@ def is_dynamic(context: SparkContext) -> bool:
     return str(context.getConf().get(DYNAMIC_ALLOCATION, "false")).lower() == "true"
 
 
-def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0) -> None:
-    """Check that ``tasks`` slots are free within ``patience`` seconds.
+def require_free_slots(
+    context: SparkContext, tasks: int, patience: float = 0.0, may_wait: WhileWanted = always
+) -> None:
+    """Check that ``tasks`` slots are free within ``patience`` seconds, or now if it may not wait.
 
     Raises:
         JobExecutionError: there are fewer. The message names the ways out.
@@ -43,7 +46,7 @@ def require_free_slots(context: SparkContext, tasks: int, patience: float = 0.0)
         free = slots - busy
         if free >= tasks:
             return
-        if time.monotonic() >= until:
+        if time.monotonic() >= until or not may_wait():
             break
         time.sleep(0.1)
     raise JobExecutionError(too_few_slots(tasks, slots, busy))

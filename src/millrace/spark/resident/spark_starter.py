@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException
 
 from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import ExecutorError
+from millrace.engine.resident.tasks import WhileWanted, always
 from millrace.runtime.program import Program
 from millrace.spark.application import require_application, running_application
 from millrace.spark.cluster_cores import ClusterCores, in_driver
@@ -96,7 +97,12 @@ class SparkStarter:
         return 0
 
     def start(
-        self, address: str, token: bytes, generation: int, tasks: int, may_wait: bool = True
+        self,
+        address: str,
+        token: bytes,
+        generation: int,
+        tasks: int,
+        may_wait: WhileWanted = always,
     ) -> SparkTasks:
         """Start the Spark job, in a thread.
 
@@ -104,12 +110,12 @@ class SparkStarter:
             JobExecutionError: there are too few slots.
             ExecutorError: Spark does not run.
         """
-        if may_wait:
-            self._cores.wait_until_known()
+        if may_wait():
+            self._cores.wait_until_known(may_wait)
         try:
             # tasks of a generation before may still be ending
             patience = SLOT_PATIENCE if generation > 1 else FIRST_SLOT_PATIENCE
-            require_free_slots(self._context, tasks, patience if may_wait else 0.0)
+            require_free_slots(self._context, tasks, patience, may_wait)
             task = ResidentTask(
                 address,
                 token,
@@ -134,11 +140,11 @@ class SparkStarter:
         ):
             return rdd._jrdd  # wraps the function, with these variables
 
-    def cores(self, spare: int = 0, may_wait: bool = True) -> int:
+    def cores(self, spare: int = 0, may_wait: WhileWanted = always) -> int:
         """Number of cores that tasks can use, if ``spare`` slots of the application stay free."""
         try:
-            if may_wait:
-                self._cores.wait_until_known()
+            if may_wait():
+                self._cores.wait_until_known(may_wait)
             else:
                 self._cores.look()
             count = self._cores.count
