@@ -364,6 +364,8 @@ class HostileCall:
         kind = self.expression.output_type
         # decimals that are too great are NULL in Flink, too, whatever their type says
         nullable = kind.is_nullable or isinstance(kind, logical.DecimalType)
+        # and so are arguments that are made decimals
+        nullable = nullable or "AS DECIMAL(" in str(self.expression)
         # blanks are no JSON, and JSON is only an argument of JSON_OBJECT and JSON_ARRAY
         nullable = nullable or str(self.expression).startswith("JSON(")
         assert nullable or not made.null_count, f"{where} is NOT NULL and gives NULL"
