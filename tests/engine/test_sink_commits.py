@@ -12,7 +12,8 @@ import pytest
 
 from millrace.common.errors import JobCancelledError, JobExecutionError
 from millrace.common.sink import CommitMode, CommitRequest, Committer, Sink
-from millrace.engine.sink_commits import DriverCommits, backoff
+from millrace.engine import sink_commits
+from millrace.engine.sink_commits import BackgroundCommits, DriverCommits, backoff
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.job_graph.job_graph import SinkNode
 from millrace.runtime.committing import Committing
@@ -320,3 +321,21 @@ def test_nothing_is_committed_behind_a_commit_that_was_cancelled() -> None:
     coordinator.close()
     assert sink.committed == []
     assert coordinator.owes
+
+
+def test_the_engine_waits_for_no_step_behind_a_running_commit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(sink_commits, "wait", lambda futures, seconds: waits.append(seconds))
+    commits, may_end, steps = BackgroundCommits(), Event(), list[int]()
+    commits.prepare("a", lambda: steps.append(1))
+    commits.start("a", 1, [b"x"], lambda _: may_end.wait(60) or None, lambda: None)
+    commits.prepare("a", lambda: steps.append(2))
+    assert len(waits) == 1
+    may_end.set()
+    commits.wait()
+    commits.prepare("a", lambda: steps.append(3))
+    assert len(waits) == 2
+    commits.close()
+    assert steps[:2] == [1, 2]

@@ -159,7 +159,9 @@ class BackgroundCommits:
         """Run a step before a commit of a sink, or in place of one, but after all earlier commits.
         If one of those fails, the step is left out. If the step fails, the next commit fails, too.
         """
-        wait((self._thread().submit(self._step, uid, step),), _MOMENT_S)
+        future = self._thread().submit(self._step, uid, step)
+        if all(commit.future.done() for commit in self._running):  # else it is not its turn
+            wait((future,), _MOMENT_S)
 
     def _thread(self) -> ThreadPoolExecutor:
         if self._pool is None:

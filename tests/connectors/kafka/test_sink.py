@@ -168,6 +168,22 @@ class Epochs:
         self.committer.begin_commit(requests)
         return requests
 
+    def begin_refused(self, run: str, epoch: int) -> list[CommitRequest[Any]]:
+        """Begin with an epoch of two records, of which the broker refuses the second: at once, or
+        in the background."""
+        writer = self.sink.create_writer(WriterContext(0, 1, run), None)
+        writer.begin_epoch(WriterEpoch(epoch, f"{run}-{epoch}", 0))
+        tomorrow = (time.time_ns() // 1_000_000) + 86_400_000
+        writer.write(RowBatch(["now", "tomorrow"], [0, tomorrow]))
+        [committable] = writer.prepare_commit(False)
+        with suppress(KafkaError):
+            return self.begin(committable)
+        return [CommitRequest(committable)]
+
+    def wait_until_sent(self) -> None:
+        """Wait until the brokers have what was begun."""
+        self.committer._producer.flush()
+
     def commit(self, *committables: Any) -> list[CommitState]:
         """States afterwards; tries again as the engine does."""
         return self.commit_requests([CommitRequest(item) for item in committables])
@@ -347,6 +363,7 @@ def test_what_was_begun_is_seen_when_it_is_committed(topics: Any, sink: Any) -> 
     epochs = Epochs(sink(strings(topic)))
     for number in (1, 2):
         requests = epochs.begin(epochs.stage("A", number, f"{number}"))
+        epochs.wait_until_sent()
         sent = [str(n + 1) for n in range(number)]
         assert topics.values(topic, "read_uncommitted") == sent
         assert topics.values(topic) == sent[:-1]
@@ -361,6 +378,7 @@ def test_what_was_begun_is_abandoned_with_its_checkpoint(topics: Any, sink: Any)
     epochs = Epochs(sink(strings(topic)))
     one = epochs.stage("A", 1, "a")
     epochs.begin(one)
+    epochs.wait_until_sent()
     epochs.committer.abandon_commit()
     topics.send(topic, ["other"])
     assert topics.values(topic) == ["other"]
@@ -370,6 +388,68 @@ def test_what_was_begun_is_abandoned_with_its_checkpoint(topics: Any, sink: Any)
     epochs.committer.close()  # the job is cancelled
     topics.send(topic, ["last"])
     assert topics.values(topic) == ["other", "a", "b", "last"]
+
+
+@pytest.mark.parametrize("queue", ["100000", "7"])
+def test_what_is_abandoned_while_it_is_sent_is_in_no_other_transaction(
+    topics: Any, sink: Any, queue: str
+) -> None:
+    """Nor is what the client drops for that an error of the next commit, which would use up a try:
+    a job without retries would fail after each checkpoint that failed."""
+    topic = topics.create(partitions=3)
+    epochs = Epochs(sink(strings(topic), queue_buffering_max_messages=queue))
+    assert epochs.commit(epochs.stage("A", 1, "first")) == [NEW]
+    many = 20_000 if queue == "100000" else 50
+    for number in range(3):
+        epochs.begin(epochs.stage("A", 2, *(f"{number}.{n}" for n in range(many))))
+        epochs.committer.abandon_commit()
+    requests = [CommitRequest(epochs.stage("A", 2, *(f"last.{n}" for n in range(many))))]
+    epochs.committer.commit(requests)
+    assert [request.state for request in requests] == [NEW]
+    epochs.begin(epochs.stage("A", 3, "never"))
+    epochs.committer.abandon_commit()
+    requests = epochs.begin(epochs.stage("A", 3, "end"))
+    epochs.committer.commit(requests)
+    assert [request.state for request in requests] == [NEW]
+    assert sorted(topics.values(topic)) == sorted(
+        ["first", *(f"last.{n}" for n in range(many)), "end"]
+    )
+
+
+def test_a_full_queue_delays_a_transaction(topics: Any, sink: Any) -> None:
+    topic = topics.create()
+    epochs = Epochs(sink(strings(topic), queue_buffering_max_messages="7"))
+    values = [str(n) for n in range(200)]
+    requests = epochs.begin(epochs.stage("A", 1, *values))
+    epochs.committer.commit(requests)
+    assert [request.state for request in requests] == [NEW]
+    assert topics.values(topic) == values
+
+
+def test_a_fenced_driver_abandons_what_it_has_begun(topics: Any, sink: Any) -> None:
+    topic, prefix = topics.create(), f"fenced-{time.time_ns()}"
+    fenced, heir = (Epochs(sink(strings(topic), prefix=prefix)) for _ in range(2))
+    fenced.begin(fenced.stage("A", 1, *(f"fenced {n}" for n in range(1_000))))
+    assert heir.commit(heir.stage("B", 1, "heir")) == [NEW]
+    fenced.committer.abandon_commit()
+    assert topics.values(topic) == ["heir"]
+    assert fenced.commit(fenced.stage("A", 1, "again")) == [NEW]
+    assert topics.values(topic) == ["heir", "again"]
+
+
+def test_a_transaction_that_was_begun_and_expires_is_abandoned(topics: Any, sink: Any) -> None:
+    topic = topics.create()
+    epochs = Epochs(sink(strings(topic), transaction_timeout_ms="1000"))
+    epochs.begin(epochs.stage("A", 1, "a"))
+    epochs.wait_until_sent()
+    topics.send(topic, ["other"])
+    while topics.values(topic) != ["other"]:  # until the broker has aborted it
+        time.sleep(0.1)
+    epochs.committer.abandon_commit()
+    requests = [CommitRequest(epochs.stage("A", 1, "b"))]
+    epochs.committer.commit(requests)
+    assert [request.state for request in requests] == [NEW]
+    assert topics.values(topic) == ["other", "b"]
 
 
 def test_what_was_committed_before_is_not_begun_again(topics: Any, sink: Any) -> None:
@@ -407,6 +487,7 @@ def test_a_transaction_that_was_begun_and_expires_is_written_again(topics: Any, 
     topic = topics.create()
     epochs = Epochs(sink(strings(topic), transaction_timeout_ms="1000"))
     requests = epochs.begin(epochs.stage("A", 1, "a", "b"))
+    epochs.wait_until_sent()
     topics.send(topic, ["other"])
     while topics.values(topic) != ["other"]:  # until the broker has aborted it
         time.sleep(0.1)
@@ -415,21 +496,39 @@ def test_a_transaction_that_was_begun_and_expires_is_written_again(topics: Any, 
     assert topics.values(topic) == ["other", "a", "b"]
 
 
-def test_what_could_not_begin_leaves_no_transaction(topics: Any, sink: Any) -> None:
+@pytest.mark.parametrize("is_abandoned", [False, True])
+def test_a_record_that_the_broker_refuses_in_the_background(
+    topics: Any, sink: Any, is_abandoned: bool
+) -> None:
+    """The commit names the error, and no reader waits for the end of the transaction."""
     topic = topics.create()
     epochs = Epochs(sink(strings(topic)))
-    one = epochs.stage("A", 1, "a")
-    assert epochs.commit(one) == [NEW]
-    writer = epochs.sink.create_writer(WriterContext(0, 1, "A"), None)
-    writer.begin_epoch(WriterEpoch(2, "A-2", 0))
-    tomorrow = (time.time_ns() // 1_000_000) + 86_400_000
-    writer.write(RowBatch(["now", "tomorrow"], [0, tomorrow]))
-    with pytest.raises(KafkaError, match=r"message\.timestamp\.after\.max\.ms"):
-        epochs.begin(*writer.prepare_commit(False))
+    assert epochs.commit(epochs.stage("A", 1, "a")) == [NEW]
+    requests = epochs.begin_refused("A", 2)
+    if is_abandoned:
+        epochs.committer.abandon_commit()
+    else:
+        with pytest.raises(ConnectionError, match=r"message\.timestamp\.after\.max\.ms"):
+            epochs.committer.commit(requests)
     topics.send(topic, ["other"])
     assert topics.values(topic) == ["a", "other"]
-    assert epochs.commit(epochs.stage("A", 2, "b")) == [NEW]
+    requests = [CommitRequest(epochs.stage("A", 2, "b"))]
+    epochs.committer.commit(requests)
+    assert [request.state for request in requests] == [NEW]
     assert topics.values(topic) == ["a", "other", "b"]
+
+
+def test_a_refused_record_is_told_of_although_others_cannot_be_sent(topics: Any, sink: Any) -> None:
+    """The client takes no more records of a transaction in which one was refused."""
+    topic = topics.create()
+    epochs = Epochs(sink(strings(topic), queue_buffering_max_messages="7"))
+    writer = epochs.sink.create_writer(WriterContext(0, 1, "A"), None)
+    writer.begin_epoch(WriterEpoch(1, "A-1", 0))
+    tomorrow = (time.time_ns() // 1_000_000) + 86_400_000
+    writer.write(RowBatch([str(n) for n in range(1_000)], [tomorrow, *[0] * 999]))
+    with pytest.raises(ConnectionError, match=r"message\.timestamp\.after\.max\.ms"):
+        epochs.committer.commit([CommitRequest(item) for item in writer.prepare_commit(False)])
+    assert topics.values(topic) == []
 
 
 def test_many_epochs_in_few_transactions(

@@ -17,6 +17,8 @@ _QUEUE_FULL_WAIT_S = 0.05
 _MOMENT_S = 0.001
 _MOMENTS_S = 0.05
 """Time in which `BatchProducer.flush` looks every moment: the client itself looks every 10 ms."""
+_LOOK_S = 0.5
+"""Time between two looks for a message that was not delivered, while `BatchProducer` flushes."""
 _DEFAULTS = {
     "acks": "all",
     "enable.idempotence": "true",
@@ -74,7 +76,7 @@ class BatchProducer:
             for message in messages:
                 error = message.pop("_error")
                 if error.code() != self._kafka.KafkaError._QUEUE_FULL:
-                    raise _refused(topic, error)
+                    raise self._refused(topic, error)
             self._serve(lambda: self.client.poll(_QUEUE_FULL_WAIT_S))
 
     def _send_one_by_one(self, topic: str, messages: list[dict[str, Any]]) -> None:
@@ -89,13 +91,21 @@ class BatchProducer:
                 except BufferError:
                     self._serve(lambda: self.client.poll(_QUEUE_FULL_WAIT_S))
                 except self._kafka.KafkaException as error:
-                    raise _refused(topic, error.args[0]) from error
+                    raise self._refused(topic, error.args[0]) from error
                 else:
                     break
 
+    def _refused(self, topic: str, error: Any) -> KafkaError:
+        """The error of a message that the client does not take. A transaction takes no more after
+        a message that was not delivered: then it is the error of that one."""
+        self._serve(lambda: self.client.poll(_QUEUE_FULL_WAIT_S))
+        if self._undelivered is not None:
+            return self._not_delivered()
+        return KafkaError(f"a record for topic '{topic}' cannot be sent: {error.str()}")
+
     def flush(self) -> None:
-        """Wait until the brokers have all messages; the client gives up after
-        ``delivery.timeout.ms``.
+        """Wait until the brokers have all messages, or one could not be delivered; the client gives
+        up after ``delivery.timeout.ms``.
 
         Raises:
             KafkaError: a message could not be delivered.
@@ -121,9 +131,10 @@ class BatchProducer:
 
     def _wait(self) -> None:
         until = time.monotonic() + _MOMENTS_S
-        while self.client.flush(_MOMENT_S):
+        wait = _MOMENT_S
+        while self.client.flush(wait) and self._undelivered is None:
             if time.monotonic() > until:
-                self.client.flush()
+                wait = _LOOK_S
 
     def _serve(self, call: Callable[[], Any]) -> None:
         """Make a call that serves callbacks, in which the client may raise a fatal error."""
@@ -135,11 +146,14 @@ class BatchProducer:
     def check(self) -> None:
         """Raise a KafkaError if any message was not delivered."""
         if self._undelivered is not None:
-            message, error = self._undelivered
-            raise KafkaError(
-                f"a record for topic '{message.topic()}' was not delivered: {error.str()}"
-                + self._advice(error)
-            )
+            raise self._not_delivered()
+
+    def _not_delivered(self) -> KafkaError:
+        message, error = self._undelivered
+        return KafkaError(
+            f"a record for topic '{message.topic()}' was not delivered: {error.str()}"
+            + self._advice(error)
+        )
 
     def _advice(self, error: Any) -> str:
         kinds = self._kafka.KafkaError
@@ -149,7 +163,3 @@ class BatchProducer:
             ". Its event time may be too far from the broker's clock: see the topic's "
             "message.timestamp.after.max.ms and message.timestamp.before.max.ms"
         )
-
-
-def _refused(topic: str, error: Any) -> KafkaError:
-    return KafkaError(f"a record for topic '{topic}' cannot be sent: {error.str()}")

@@ -79,7 +79,6 @@ class KafkaTransactionCommitter(Committer):
                 crash_point("transaction-begun")
             except Exception:
                 self._abort()
-                self._drop()
                 raise
 
     def abandon_commit(self) -> None:
@@ -88,14 +87,18 @@ class KafkaTransactionCommitter(Committer):
             self._abort()
 
     def _abort(self) -> None:
-        """Abort the open transaction, if there is one, so that no reader waits for its end."""
+        """Abort the open transaction, if there is one, so that no reader waits for its end.
+
+        The producer is not used again: its client counts what it had not sent yet as failed, and
+        may have left a gap in the sequence numbers, at which the next transaction would fail.
+        """
         if self._producer is None:
             return
         try:
             self._producer.client.abort_transaction(REQUEST_TIMEOUT_S)
         except Exception as error:  # also a SystemError, of callbacks that the call serves
             self._logger.debug("the next producer aborts the transaction: %s", error)
-            self._drop()
+        self._drop()
 
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
         try:
@@ -107,6 +110,8 @@ class KafkaTransactionCommitter(Committer):
             self._drop()
             raise
         except (import_confluent_kafka().KafkaException, KafkaError) as error:
+            if isinstance(error, KafkaError):  # no reader waits until it is tried again
+                self._abort()
             self._drop()
             # an error of millrace's own ends the job: this is tried again, by a new producer
             raise ConnectionError(f"the transaction failed: {error}") from error
@@ -188,5 +193,7 @@ class KafkaTransactionCommitter(Committer):
         self._drop()
 
     def _drop(self) -> None:
-        """Forget the producer; its next instance aborts an open transaction."""
-        self._producer = self._begun = None
+        """Close the producer, if there is one. The next one aborts an open transaction."""
+        producer, self._producer, self._begun = self._producer, None, None
+        if producer is not None:
+            producer.close()
