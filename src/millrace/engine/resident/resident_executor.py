@@ -358,9 +358,8 @@ class ResidentExecutor:
         may_wait = may_wait or self._is_wanted
         leaving = sum(t.is_leaving and not t.is_told_to_return for t in self._tasks.values())
         missing = width - self._roster.size + leaving
-        goes_on = self._attempt and self._roster.size
-        is_first = not self._attempt and self._settings.spare_slots
-        if missing > 0 and (goes_on or is_first):
+        may_have_fewer = self._roster.size if self._attempt else self._settings.spare_slots
+        if missing > 0 and may_have_fewer:
             free = self._starter.free_slots()
             if free is not None:
                 least = 0 if self._roster.size else 1
@@ -446,8 +445,7 @@ class ResidentExecutor:
         assert self._program is not None
         self._note_leaving(now)
         if self._preparation is None:
-            most = self._most_tasks_now(never)
-            self._most_width = replace(self._program, tasks=most).max_width
+            self._most_width = replace(self._program, tasks=self._most_tasks_now(never)).max_width
             with suppress(JobExecutionError):  # there will be another look
                 self._start_missing(self._most_width, never)
             self._release_spares()
