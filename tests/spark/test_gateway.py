@@ -15,6 +15,7 @@ from millrace.spark.gateway import (
     EXECUTOR_OPTIONS,
     LEVEL_VARIABLE,
     LOG_VARIABLE,
+    reason_of_java,
     require_no_remote,
     with_file_options,
     with_late_optimization,
@@ -106,6 +107,44 @@ def test_the_jvm_ends_with_the_driver_and_not_by_its_signals(tmp_path: Path) -> 
         assert os.getsid(jvm.pid) == jvm.pid, "nor does it get those of the driver's group"
         driver.kill()
         assert psutil.wait_procs([jvm], 60)[1] == [], "it outlives the driver"
+
+
+@pytest.mark.spark
+def test_a_jvm_that_does_not_start_says_why_in_the_message(tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_text('Exception in thread "main" java.lang.Error: of an earlier start\n')
+    program = "from millrace.spark.gateway import ensure_gateway\nensure_gateway({!r})"
+    ended = subprocess.run(
+        [sys.executable, "-c", program.format({"spark.master": "sparc://host:7077"})],
+        env={**os.environ, LOG_VARIABLE: str(log)},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    last = ended.stderr.strip().splitlines()[-1]
+    assert "did not start: Master must either be yarn or start with" in last
+    assert last.endswith(f"; what it said is in {log}")
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("", ""),
+        ("WARNING: Using incubator modules: jdk.incubator.vector\n", ""),
+        (
+            "WARNING: a\n26/01/01 ERROR ShutdownHook: later\n"
+            'Exception in thread "main" org.apache.spark.SparkException: no master\n\tat a.b\n',
+            "no master",
+        ),
+        (
+            "\nUnrecognized option: -Xq\nError: Could not create the Java Virtual Machine.\n",
+            "Unrecognized option: -Xq",
+        ),
+    ],
+    ids=["nothing", "only a warning", "an exception", "an option"],
+)
+def test_the_reason_is_the_uncaught_exception_or_the_first_line(output: str, reason: str) -> None:
+    assert reason_of_java(output) == reason
 
 
 def test_spark_connect_is_refused_by_the_name_of_its_variable() -> None:

@@ -34,6 +34,8 @@ In local mode there are none, and the driver's JVM does their work."""
 _USERS_OPTIONS = "spark.driver.extraJavaOptions"
 _SEPARATOR = re.compile(r"[\s=:]+")
 """Between a key and its value in a file of properties."""
+_UNCAUGHT = re.compile(r'^Exception in thread "main" [\w.$]+: (.+)$', re.MULTILINE)
+"""The line of a JVM whose main method fails."""
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _QUIET = os.path.join(_HERE, "quiet_log4j2.properties")
 _BESIDE = os.path.join(_HERE, "spark_log4j2.properties")
@@ -78,13 +80,15 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
         require_no_remote()
         wanted = with_archive(with_late_optimization(with_quiet_log(with_file_options(settings))))
         conf = SparkConf(loadDefaults=False).setAll(list(wanted.items()))
+        path = os.environ.get(LOG_VARIABLE)
+        begin = os.path.getsize(path) if path is not None and os.path.exists(path) else 0
         with _output() as streams:
             try:
                 started = JvmProcess(streams)
                 gateway = launch_gateway(conf, started)  # type: ignore[no-untyped-call]
             except (PySparkException, OSError) as error:
                 _require_java()
-                raise ConfigurationError(_not_started()) from error
+                raise ConfigurationError(_not_started(path, begin)) from error
         SparkContext._ensure_initialized(gateway=gateway)
 
 
@@ -193,10 +197,29 @@ def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:
         )
 
 
-def _not_started() -> str:
-    path = os.environ.get(LOG_VARIABLE)
-    where = f"what it said is in {path}" if path else "its output is above"
-    return f"Spark's Java process did not start; {where}"
+def _not_started(path: str | None, begin: int) -> str:
+    if path is None:
+        return "Spark's Java process did not start; its output is above"
+    with open(path, "rb") as log:
+        log.seek(begin)
+        reason = reason_of_java(log.read().decode(errors="replace"))
+    return (
+        f"Spark's Java process did not start{reason and f': {reason}'}; what it said is in {path}"
+    )
+
+
+def reason_of_java(output: str) -> str:
+    """The line in the output of a JVM that says why it ended; empty if there is none.
+
+    Example:
+        >>> reason_of_java("WARNING: old\\nUnrecognized VM option 'Xq'\\nError: no JVM was created")
+        "Unrecognized VM option 'Xq'"
+    """
+    thrown = _UNCAUGHT.search(output)
+    if thrown is not None:
+        return thrown[1].strip()
+    lines = (line.strip() for line in output.splitlines())
+    return next((line for line in lines if line and not line.upper().startswith("WARN")), "")
 
 
 def _require_java() -> None:

@@ -11,7 +11,7 @@ export interface Polled<T> {
   data: T | undefined;
   /** Why the last request failed; null: it did not. */
   error: RequestError | null;
-  /** Asks at once. */
+  /** Asks now, not at the next poll. */
   refresh: () => void;
 }
 

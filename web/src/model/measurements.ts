@@ -11,3 +11,11 @@ export function joined(known: HistoryPoint[], fresh: HistoryPoint[]): HistoryPoi
   const oldest = (all.at(-1)?.time ?? 0) - KEPT_MS;
   return all.filter(({ time }) => time >= oldest);
 }
+
+/** Least span of the axis below a chart, in seconds. */
+const LEAST_WIDTH = 60;
+
+/** The ends of the axis below a chart, in seconds: one measurement has a minute before it. */
+export function spanned(low: number | null, high: number | null): [number | null, number | null] {
+  return low !== null && high !== null && low === high ? [high - LEAST_WIDTH, high] : [low, high];
+}

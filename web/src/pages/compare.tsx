@@ -72,7 +72,7 @@ function State({ diff }: { diff: StateDiff }) {
       )}
       {diff.samples.length > 0 && (
         <Table
-          caption={`Examples of differences in ${diff.state}`}
+          caption={`Examples of differences in ${diff.state}`} kind="differences"
           rows={diff.samples}
           rowKey={(sample) => JSON.stringify([sample.change, sample.key, sample.window])}
           columns={[

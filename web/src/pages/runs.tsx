@@ -134,16 +134,23 @@ function Comparison({ left, right }: { left: string; right: string }) {
           rowKey={(row) => row.index}
           columns={[
             { title: "Stage", cell: (row) => <span class="wrap">{row.name}</span> },
-            ...SIDES.flatMap(({ side, title }) => [
-              { title: `Records in, ${title}`, figure: true, cell: (row: { left: Vertex | undefined; right: Vertex | undefined }) => count(recordsOf(row[side])) },
-              { title: `Busy, ${title}`, figure: true, cell: (row: { left: Vertex | undefined; right: Vertex | undefined }) => percent(row[side]?.["busy-ratio"]) },
-            ]),
+            ...SIDES.map(({ side, title }) => (
+              { title: `Records in, ${title}`, figure: true, cell: (row: Sides) => count(recordsOf(row[side])) }
+            )),
+            ...SIDES.map(({ side, title }) => (
+              { title: `Busy, ${title}`, figure: true, cell: (row: Sides) => percent(row[side]?.["busy-ratio"]) }
+            )),
           ]}
         />
       </Panel>
       {a.config && b.config && <DifferentSettings left={a.config} right={b.config} />}
     </>
   );
+}
+
+interface Sides {
+  left: Vertex | undefined;
+  right: Vertex | undefined;
 }
 
 const SIDES = [{ side: "left", title: "first" }, { side: "right", title: "second" }] as const;

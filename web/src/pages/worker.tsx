@@ -90,15 +90,12 @@ function Logs({ jobs, names }: { jobs: string[]; names: Map<string, string> }) {
   const job = jobs.includes(chosen) ? chosen : jobs[0];
   if (!job) return null;
   return (
-    <>
+    <LogPanel key={job} job={job} title={`Log of ${names.get(job) ?? job}`}>
       {jobs.length > 1 && (
-        <p class="line">
-          <select aria-label="Job of the log" value={job} onChange={(event) => setChosen(event.currentTarget.value)}>
-            {jobs.map((jid) => <option key={jid} value={jid}>{names.get(jid) ?? jid}</option>)}
-          </select>
-        </p>
+        <select aria-label="Job of the log" value={job} onChange={(event) => setChosen(event.currentTarget.value)}>
+          {jobs.map((jid) => <option key={jid} value={jid}>{names.get(jid) ?? jid}</option>)}
+        </select>
       )}
-      <LogPanel key={job} job={job} title={`Log of ${names.get(job) ?? job}`} />
-    </>
+    </LogPanel>
   );
 }

@@ -3,6 +3,7 @@
 import type uPlot from "uplot";
 import { useEffect, useRef } from "preact/hooks";
 import { duration } from "../format/times";
+import { spanned } from "../model/measurements";
 import { isDark } from "./theme";
 
 export interface Series {
@@ -87,14 +88,14 @@ function options(
     padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, sync: { key: group }, points: { size: 7 }, drag: { x: false, y: false } },
-    scales: { y: { range: (_, low, high) => (moments ? around(low, high) : [Math.min(0, low), top ?? (high > 0 ? high * 1.1 : 1)]) } },
+    scales: { x: { range: (_, low, high) => spanned(low, high) }, y: { range: (_, low, high) => (moments ? around(low, high) : [Math.min(0, low), top ?? (high > 0 ? high * 1.1 : 1)]) } },
     series: [
       {},
       {
         stroke: colour("--plot-line"),
         fill: colour("--plot-fill"),
         width: 1.5,
-        points: { show: false },
+        points: { show: (_, __, first, last) => first === last, size: 5 },
         spanGaps: false,
       },
     ],

@@ -23,7 +23,7 @@ interface Props<T> {
   /** Where a row becomes a card, three short cells stand side by side. */
   dense?: boolean;
   /** Further classes: columns that are as wide as those of another table, or a table that stays one on a phone. */
-  kind?: "jobs" | "sides";
+  kind?: "jobs" | "sides" | "differences";
 }
 
 interface Order {

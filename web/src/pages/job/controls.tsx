@@ -48,7 +48,7 @@ export function JobControls({ job, refresh }: Props) {
           close={close}
           run={async () => (await cancelJob(job.jid), "The job is being cancelled.")}
         >
-          <p>The job ends at once, without a savepoint. A job that starts from the last checkpoint repeats the work done since then.</p>
+          <p>The job ends immediately, without a savepoint. A job that starts from the last checkpoint repeats the work done since then.</p>
         </Dialog>
       )}
     </div>

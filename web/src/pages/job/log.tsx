@@ -1,5 +1,6 @@
 /** The job's log, the end of it first; it can be followed. */
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, RequestError } from "../../api/client";
 import { EVERY_MS } from "../../api/polling";
@@ -25,8 +26,16 @@ export function LogTab({ job }: TabProps) {
   return <LogPanel job={job.jid} />;
 }
 
-/** The log of the job with the id `job`. */
-export function LogPanel({ job, title = "Log" }: { job: string; title?: string }) {
+interface LogProps {
+  /** Id of the job. */
+  job: string;
+  title?: string;
+  /** Further tools, before those of the log. */
+  children?: ComponentChildren;
+}
+
+/** The log of a job. */
+export function LogPanel({ job, title = "Log", children }: LogProps) {
   const [read, setRead] = useState<Read | null>(null);
   const [follow, setFollow] = useState(true);
   const [sought, setSought] = useState("");
@@ -71,6 +80,7 @@ export function LogPanel({ job, title = "Log" }: { job: string; title?: string }
   };
   const tools = (
     <>
+      {children}
       <input
         type="search" class="search" placeholder="Filter lines" aria-label="Show only lines with this text"
         value={sought} onInput={(event) => setSought(event.currentTarget.value)}

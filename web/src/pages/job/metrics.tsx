@@ -11,7 +11,7 @@ import { Panel } from "../../parts/panel";
 import { Table } from "../../parts/table";
 import type { TabProps } from "../job";
 
-/** Values asked for at once; more names than that must be searched. */
+/** Values asked for in one request; more names than that must be searched. */
 const MOST = 200;
 /** Points that a chart keeps: half an hour. */
 const MOST_POINTS = 900;
