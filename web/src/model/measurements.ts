@@ -15,7 +15,9 @@ export function joined(known: HistoryPoint[], fresh: HistoryPoint[]): HistoryPoi
 /** Least span of the axis below a chart, in seconds. */
 const LEAST_WIDTH = 60;
 
-/** The ends of the axis below a chart, in seconds: one measurement has a minute before it. */
-export function spanned(low: number | null, high: number | null): [number | null, number | null] {
-  return low !== null && high !== null && low === high ? [high - LEAST_WIDTH, high] : [low, high];
+/** The ends of the axis below a chart of `times`, in seconds: one measurement has a minute before it, where
+ * uPlot would show the day after it. Otherwise `low` and `high`. */
+export function spanned(times: ArrayLike<number>, low: number, high: number): [number, number] {
+  const only = times.length === 1 ? times[0] : undefined;
+  return only === undefined ? [low, high] : [only - LEAST_WIDTH, only];
 }

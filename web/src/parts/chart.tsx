@@ -88,7 +88,7 @@ function options(
     padding: [8, 18, 0, 0],
     legend: { show: false },
     cursor: { y: false, sync: { key: group }, points: { size: 7 }, drag: { x: false, y: false } },
-    scales: { x: { range: (_, low, high) => spanned(low, high) }, y: { range: (_, low, high) => (moments ? around(low, high) : [Math.min(0, low), top ?? (high > 0 ? high * 1.1 : 1)]) } },
+    scales: { x: { range: (plot, low, high) => spanned(plot.data[0], low, high) }, y: { range: (_, low, high) => (moments ? around(low, high) : [Math.min(0, low), top ?? (high > 0 ? high * 1.1 : 1)]) } },
     series: [
       {},
       {
