@@ -64,7 +64,7 @@ def python_workers(driver: int) -> list[int]:
     while waiting:
         below = children.get(waiting.pop(), [])
         waiting += below
-        found += [pid for pid in below if b"pyspark.daemon" in _command(pid)]
+        found += [pid for pid in below if b"pyspark.worker" in _command(pid)]
     return found
 
 

@@ -210,7 +210,7 @@ def workers(driver: ToldDriver) -> list[psutil.Process]:
         with suppress(psutil.Error):
             parent = process.parent()
             if parent is not None and all(
-                "pyspark.daemon" in command_line(one) for one in (process, parent)
+                "pyspark.worker" in command_line(one) for one in (process, parent)
             ):
                 forks.append(process)
     return forks

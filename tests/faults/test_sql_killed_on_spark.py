@@ -43,7 +43,7 @@ def kill_a_worker(running: SparkDriver) -> bool:
     for process in running.descendants():
         with suppress(psutil.Error):
             family = [process, *process.parents()[:1]]
-            if all("pyspark.daemon" in " ".join(each.cmdline()) for each in family):
+            if all("pyspark.worker" in " ".join(each.cmdline()) for each in family):
                 process.kill()
                 return True
     return False

@@ -115,7 +115,7 @@ def kill_a_worker(driver: subprocess.Popen[bytes], rng: random.Random) -> None:
     for process in children:
         with suppress(psutil.Error):  # it has ended meanwhile
             # not the JVM, which has no children either while it starts
-            is_of_daemon = "pyspark.daemon" in " ".join(process.cmdline())
+            is_of_daemon = "pyspark.worker" in " ".join(process.cmdline())
             if is_of_daemon and not process.children():
                 workers.append(process)
     if workers:

@@ -60,6 +60,7 @@ def _java(owner: str, need: Need, *names: str) -> tuple[InnerName, ...]:
 INNER_NAMES: tuple[InnerName, ...] = (
     InnerName("pyspark.core.rdd", "_wrap_function", Need.EPOCHS),
     InnerName("pyspark.util", "_load_from_socket", Need.EPOCHS),
+    InnerName("pyspark.daemon", "manager", Need.ALL),
     InnerName("pyspark.java_gateway", "launch_gateway", Need.ALL),
     InnerName(_CONTEXT, "_active_spark_context", Need.ALL),
     InnerName(_CONTEXT, "_ensure_initialized", Need.ALL),

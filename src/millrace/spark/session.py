@@ -46,6 +46,8 @@ ON_YARN: dict[str, str] = {
     # sockets would be below a container's directory, whose path is longer than a socket's may be
     "spark.python.unix.domain.socket.enabled": "false",
 }
+PRELOADED: dict[str, str] = {"spark.python.daemon.module": "millrace.spark.worker_daemon"}
+"""Settings for workers on this machine, which find Millrace where this process has found it."""
 TASK_FAILURES = 4
 SHARED_TASK_FAILURES = 8
 """Losses of one task before Spark ends its job, in an application whose jobs run on resident
@@ -154,6 +156,9 @@ def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:
         # Spark's UI follows no setting: without the variable it listens at all addresses
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK["spark.driver.bindAddress"])
     here = ON_YARN if master.startswith("yarn") else here
+    # files that come with `--py-files` are found by workers, not by their daemon
+    if master.startswith("local") and os.path.isfile(__file__):
+        here = {**here, **PRELOADED}
     return {**SETTINGS, **here, **extra, "spark.master": master}
 
 
