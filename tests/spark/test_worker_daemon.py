@@ -47,7 +47,7 @@ def test_files_in_an_archive_are_not_loaded_by_the_daemon(monkeypatch: pytest.Mo
 def test_workers_are_forked_with_the_modules_of_tasks(spark: Any) -> None:
     def loaded(_: int) -> bool:
         daemon: Any = sys.modules["__main__"]
-        return daemon.__spec__.name == "millrace.spark.worker_daemon"
+        return bool(daemon.__spec__.name == "millrace.spark.worker_daemon")
 
     numbers = spark.sparkContext.parallelize(range(2), 2)
     assert numbers.map(loaded).collect() == [True, True]
