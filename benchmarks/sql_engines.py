@@ -31,14 +31,26 @@ def compared(runs: Mapping[str, Sequence[SqlRun]]) -> Data:
         MeasurementError: an engine ends early.
     """
     first = {"warm-up": [(tables(WARM_UP), QUERIES["q0"].text)]}
+    runs = {**first, **runs}
+    return {"ours": _seconds(runs, None, TIMEOUT), "flink": _seconds(runs, "flink", TIMEOUT)}
+
+
+def _seconds(runs: Mapping[str, Sequence[SqlRun]], engine: str | None, timeout: float) -> Data:
+    """Seconds of each run by name, all in one process; a text where it failed.
+
+    Args:
+        engine: ``flink``, or an executor of ours; None for the default one.
+
+    Raises:
+        MeasurementError: the process ends early.
+    """
     with tempfile.TemporaryDirectory(prefix="millrace-bench-") as scratch:
         file = Path(scratch) / "runs.json"
-        file.write_text(json.dumps({**first, **runs}), encoding="utf-8")
-        peer = [peer_python("pyflink"), PEERS / "sql_peer.py", file]
-        return {
-            "ours": run_ours("sql_runs.py", file, timeout=TIMEOUT),
-            "flink": run(peer, timeout=TIMEOUT),
-        }
+        file.write_text(json.dumps(runs), encoding="utf-8")
+        if engine == "flink":
+            return run([peer_python("pyflink"), PEERS / "sql_peer.py", file], timeout=timeout)
+        executor = () if engine is None else ("--executor", engine)
+        return run_ours("sql_runs.py", file, *executor, timeout=timeout)
 
 
 def nexmark_seconds(
@@ -52,16 +64,10 @@ def nexmark_seconds(
         timeout: seconds of all runs together.
     """
     runs = {name: [(tables(size), QUERIES[name].text) for size in sizes]}
-    with tempfile.TemporaryDirectory(prefix="millrace-bench-") as scratch:
-        file = Path(scratch) / "runs.json"
-        file.write_text(json.dumps(runs), encoding="utf-8")
-        try:
-            if engine == "flink":
-                done = run([peer_python("pyflink"), PEERS / "sql_peer.py", file], timeout=timeout)
-            else:
-                done = run_ours("sql_runs.py", file, "--executor", engine, timeout=timeout)
-        except MeasurementError as error:
-            return str(error)
+    try:
+        done = _seconds(runs, engine, timeout)
+    except MeasurementError as error:
+        return str(error)
     seconds: list[float] | str = done[name]
     return seconds
 

@@ -21,8 +21,8 @@ import pyarrow.parquet
 import pytest
 import resident_killed
 from fault_lives import JOBS, environment
-from fault_spark import reap
-from standalone_cluster import HOSTS, StandaloneCluster, command_line, executor_settings
+from fault_spark import python_workers, reap
+from standalone_cluster import HOSTS, StandaloneCluster, executor_settings
 from told_driver import ToldDriver
 
 from millrace.common import RowKind
@@ -203,19 +203,6 @@ class Kills:
         return processes
 
 
-def workers(driver: ToldDriver) -> list[psutil.Process]:
-    """Python workers that run now: forks of the process that Spark forks them from."""
-    forks = []
-    for process in driver.descendants():
-        with suppress(psutil.Error):
-            parent = process.parent()
-            if parent is not None and all(
-                "pyspark.worker" in command_line(one) for one in (process, parent)
-            ):
-                forks.append(process)
-    return forks
-
-
 def finish(pipeline: KilledPipeline, driver: ToldDriver) -> None:
     pipeline.set_free()
     assert driver.wait() == 0, driver.tail()
@@ -227,7 +214,7 @@ def kill_workers(pipeline: KilledPipeline, kills: int, seed: int) -> None:
     try:
         while moments.count < kills:
             moments.wait(driver)
-            moments.kill(driver, lambda: moments.shuffled(workers(driver)))
+            moments.kill(driver, lambda: moments.shuffled(python_workers(driver.descendants())))
         finish(pipeline, driver)
     finally:
         driver.close()

@@ -10,7 +10,7 @@ import psutil
 import pytest
 import sql_pipeline
 import sql_times_pipeline
-from fault_spark import SparkDriver, reap
+from fault_spark import SparkDriver, python_workers, reap
 
 pytestmark = [pytest.mark.fault, pytest.mark.spark]
 
@@ -40,12 +40,10 @@ def driver(directory: Path, job: str, executor: str, count: int, trap: str = "")
 
 def kill_a_worker(running: SparkDriver) -> bool:
     """Kill a Python worker that Spark has forked; False: there is none at the moment."""
-    for process in running.descendants():
+    for process in python_workers(running.descendants()):
         with suppress(psutil.Error):
-            family = [process, *process.parents()[:1]]
-            if all("pyspark.worker" in " ".join(each.cmdline()) for each in family):
-                process.kill()
-                return True
+            process.kill()
+            return True
     return False
 
 

@@ -45,7 +45,8 @@ class ClusterCores:
         return max(1, int(self._application.maxNumConcurrentTasks(self._profile)))
 
     def wait_until_known(self, may_wait: WhileWanted = always) -> None:
-        """Wait until the executors of a cluster have registered, or for a limited time."""
+        """Wait until the executors of a cluster have registered, or for a limited time, and set
+        `count`. If it may not wait, `count` is the number at present."""
         deadline = time.monotonic() + PATIENCE
         before, since = -1, time.monotonic()
         while not self._local and may_wait() and time.monotonic() < deadline:
@@ -57,10 +58,6 @@ class ClusterCores:
             if executors and time.monotonic() - since > SETTLED:
                 break
             time.sleep(0.05)
-        self.count = self._now()
-
-    def look(self) -> None:
-        """Set `count` to the number of cores at present, without waiting."""
         self.count = self._now()
 
     def _executors(self) -> int:

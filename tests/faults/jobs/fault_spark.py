@@ -142,3 +142,14 @@ def is_alive(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     return False
+
+
+def python_workers(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """Python workers among the processes: forks of the daemon that Spark starts."""
+    forks = []
+    for process in processes:
+        with suppress(psutil.Error):
+            family = [process, *process.parents()[:1]]
+            if all("pyspark.worker" in " ".join(one.cmdline()) for one in family):
+                forks.append(process)
+    return forks

@@ -143,10 +143,7 @@ class SparkStarter:
     def cores(self, spare: int = 0, may_wait: WhileWanted = always) -> int:
         """Number of cores that tasks can use, if ``spare`` slots of the application stay free."""
         try:
-            if may_wait():
-                self._cores.wait_until_known(may_wait)
-            else:
-                self._cores.look()
+            self._cores.wait_until_known(may_wait)
             count = self._cores.count
         except (Py4JError, PySparkException) as error:
             raise ExecutorError(f"Spark does not run: {reason_of(error)}") from error
